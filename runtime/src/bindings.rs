@@ -1,0 +1,12 @@
+//! What `bindgen!` makes of `wit/plugin.wit`, and nothing else. Only `plugin` and `host` may look in here.
+
+#![allow(missing_docs, reason = "generated; wit/plugin.wit has the documentation")]
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "plugin",
+    imports: { default: async | trappable },
+    exports: { default: async },
+    with: { "plugport:plugin/request.call": crate::host::Call },
+    trappable_error_type: { "plugport:plugin/types.error" => crate::host::Failure },
+});

@@ -1,0 +1,200 @@
+//! JSON Schema 2020-12, compiled once and run on every call.
+//!
+//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, and
+//! patterns run on a linear-time engine of bounded size, so a schema cannot make the server wait or call out.
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::config::{Limits, kib};
+use crate::json;
+
+/// Faults that one message names; a model mends the first ones first.
+const FAULTS: usize = 5;
+
+/// Longest description of one fault, characters.
+const FAULT_LENGTH: usize = 300;
+
+/// A schema: its text and its compiled form.
+#[derive(Debug)]
+pub struct Schema {
+    text: Box<RawValue>,
+    validator: Validator,
+    object: bool,
+}
+
+/// Why a schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// Beyond `schema_kib`.
+    #[error("its schema is longer than {0} KiB (limit `schema_kib`)")]
+    TooLong(u64),
+    /// Beyond `schema_depth`.
+    #[error("its schema is nested deeper than {0} levels (limit `schema_depth`)")]
+    TooDeep(u64),
+    /// Not JSON, or not an object.
+    #[error("its schema is not a JSON object")]
+    NotJson(#[source] serde_json::Error),
+    /// Not a schema, or one that points elsewhere.
+    #[error("its schema cannot be compiled: {0}")]
+    Invalid(String),
+    /// Arguments are always an object.
+    #[error("its input schema must have \"type\": \"object\"")]
+    NotAnObject,
+}
+
+/// How a value differs from its schema, in words that let a model correct itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Mismatch(String);
+
+impl Schema {
+    /// Compiles a schema within the limits.
+    ///
+    /// # Errors
+    /// When it is not a schema, is too large, or refers to another document.
+    pub fn compile(text: &str, limits: &Limits) -> Result<Self, SchemaError> {
+        if text.len() > kib(limits.schema_kib) {
+            return Err(SchemaError::TooLong(limits.schema_kib));
+        }
+        let raw = json::raw(text).map_err(SchemaError::NotJson)?;
+        let value: Value = serde_json::from_str(raw.get()).map_err(SchemaError::NotJson)?;
+        if depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
+            return Err(SchemaError::TooDeep(limits.schema_depth));
+        }
+        let size = kib(limits.pattern_kib);
+        let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
+        let options =
+            jsonschema::options().with_draft(Draft::Draft202012).offline().with_pattern_options(patterns);
+        let validator =
+            options.build(&value).map_err(|error| SchemaError::Invalid(shortened(&error.to_string())))?;
+        let object = value.get("type").and_then(Value::as_str) == Some("object");
+        Ok(Self { text: raw, validator, object })
+    }
+
+    /// Compiles the schema of a tool's arguments.
+    ///
+    /// # Errors
+    /// As [`Schema::compile`], and when the schema is not that of an object.
+    pub fn of_arguments(text: &str, limits: &Limits) -> Result<Self, SchemaError> {
+        let schema = Self::compile(text, limits)?;
+        if schema.object { Ok(schema) } else { Err(SchemaError::NotAnObject) }
+    }
+
+    /// The text, on one line and otherwise as written.
+    #[must_use]
+    pub fn text(&self) -> &RawValue {
+        &self.text
+    }
+
+    /// Whether it describes an object, which revisions before 2026-07-28 require.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.object
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// With the JSON pointer of each fault and what was expected there.
+    pub fn validate(&self, value: &Value) -> Result<(), Mismatch> {
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        let faults: Vec<String> =
+            self.validator.iter_errors(value).take(FAULTS).map(|error| fault(&error)).collect();
+        Err(Mismatch(faults.join("; ")))
+    }
+}
+
+fn fault(error: &jsonschema::ValidationError<'_>) -> String {
+    let at = error.instance_path().to_string();
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            format!("{at}/{name}: is required and missing")
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let names: Vec<String> =
+                unexpected.iter().take(FAULTS).map(|name| format!("{at}/{name}")).collect();
+            shortened(&format!("{}: not a known property", names.join(", ")))
+        }
+        _ => {
+            let place = if at.is_empty() { "/" } else { &at };
+            format!("{place}: {}", shortened(&error.to_string()))
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(FAULT_LENGTH) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn compile(text: &str) -> Result<Schema, SchemaError> {
+        Schema::of_arguments(text, &Limits::default())
+    }
+
+    #[test]
+    fn a_mismatch_names_the_pointer_and_what_was_expected() {
+        let schema = compile(
+            r#"{"type":"object","properties":{"zone":{"type":"string"},"n":{"type":"integer","maximum":3}},
+                "required":["zone"],"additionalProperties":false}"#,
+        )
+        .unwrap();
+        assert_eq!(schema.validate(&json!({"zone": "x"})), Ok(()));
+        let message = |value: Value| schema.validate(&value).unwrap_err().to_string();
+        assert_eq!(message(json!({})), "/zone: is required and missing");
+        assert_eq!(message(json!({"zone": 5})), "/zone: 5 is not of type \"string\"");
+        assert_eq!(message(json!({"zone": "x", "n": 4})), "/n: 4 is greater than the maximum of 3");
+        assert_eq!(message(json!({"zone": "x", "q": 1})), "/q: not a known property");
+    }
+
+    #[test]
+    fn the_text_stays_as_written_but_for_line_breaks() {
+        let schema = compile("{\"type\": \"object\",\n\"x-extra\":  1.0,\"a\":\"\\u00e9\"}").unwrap();
+        assert_eq!(schema.text().get(), "{\"type\": \"object\", \"x-extra\":  1.0,\"a\":\"\\u00e9\"}");
+    }
+
+    #[test]
+    fn schemas_that_reach_out_or_are_too_big_are_refused() {
+        let remote = compile(r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}"#);
+        assert!(matches!(remote, Err(SchemaError::Invalid(_))), "{remote:?}");
+        let file = compile(r#"{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}"#);
+        assert!(matches!(file, Err(SchemaError::Invalid(_))), "{file:?}");
+        let deep = format!(r#"{{"type":"object","a":{}{}}}"#, "[".repeat(40), "]".repeat(40));
+        assert!(matches!(compile(&deep), Err(SchemaError::TooDeep(32))));
+        let long = format!(r#"{{"type":"object","a":"{}"}}"#, "x".repeat(70_000));
+        assert!(matches!(compile(&long), Err(SchemaError::TooLong(64))));
+        assert!(matches!(compile("{\"type\":\"string\"}"), Err(SchemaError::NotAnObject)));
+        assert!(matches!(compile("nonsense"), Err(SchemaError::NotJson(_))));
+    }
+
+    #[test]
+    fn patterns_are_linear_and_of_bounded_size() {
+        let schema = compile(r#"{"type":"object","properties":{"a":{"pattern":"^(a+)+$"}}}"#).unwrap();
+        let started = std::time::Instant::now();
+        assert!(schema.validate(&json!({"a": format!("{}!", "a".repeat(5_000))})).is_err());
+        assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
+        let huge =
+            compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
+        assert!(matches!(huge, Err(SchemaError::Invalid(_))), "{huge:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The command line. The doc comments here are the manual.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Serve MCP tools that are sandboxed WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "plugport", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What goes to stderr, for example `warn`, `info` or `info,plugin=debug`
+    #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
+    pub log: String,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the plugins of a folder to MCP clients
+    Serve(Serve),
+    /// Call one tool of one plugin, without a server
+    Call(Call),
+    /// Show what a component offers, what it imports and its digest
+    Inspect(Inspect),
+}
+
+/// Where plugins and their configuration are.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// Folder with the compiled plugins
+    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    pub plugins: PathBuf,
+    /// Configuration file [default: plugport.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// `plugport serve`
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Where things are.
+    #[command(flatten)]
+    pub source: Source,
+    /// Address for HTTP [default: 127.0.0.1:7584]
+    #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
+    pub listen: Option<String>,
+    /// Serve one client on stdin and stdout instead of HTTP
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+/// `plugport call`
+#[derive(Debug, Args)]
+pub struct Call {
+    /// A .wasm file, or the name of a plugin in the plugins folder
+    #[arg(value_name = "FILE.wasm|NAME")]
+    pub plugin: String,
+    /// The tool, by the plugin's own name for it
+    pub tool: String,
+    /// The tool's arguments, a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub args: String,
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only) or dir=HOST:GUEST:rw; may be repeated
+    #[arg(long, value_name = "GRANT")]
+    pub grant: Vec<String>,
+    /// Print the MCP result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Where things are.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// `plugport inspect`
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// The component
+    #[arg(value_name = "FILE.wasm")]
+    pub file: PathBuf,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,131 @@
+//! `plugport call`: one tool, no server, the same walls.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+use serde_json::Value;
+
+use super::{Failure, configuration, console};
+use crate::catalog::{Entry, PublishedTool};
+use crate::cli;
+use crate::config::{Config, DirGrant, PluginConfig};
+use crate::host::NoClient;
+use crate::plugin::{Artifact, CallFailure, ContentData, GuestError, Loader, ToolResult};
+use crate::protocol::tool_result_json;
+
+pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
+    let config = configuration(&args.source)?;
+    let value: Value = serde_json::from_str(&args.args).map_err(|error| {
+        Failure::Usage(anyhow!("--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"))
+    })?;
+    if !value.is_object() {
+        return Err(Failure::Usage(anyhow!("--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'")));
+    }
+    let (path, settings) = locate(&args, &config)?;
+    let entry = load(&path, settings, config.server.concurrent_calls).await?;
+    let tool = find(&entry, &args.tool)?;
+    tool.input.validate(&value).map_err(|mismatch| {
+        Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
+    })?;
+    let called = tool.plugin.call_tool(&tool.tool.name, &args.args, Arc::new(NoClient)).await;
+    match called.outcome {
+        Ok(result) => show(&result, args.json),
+        Err(CallFailure::Guest(error)) => {
+            Err(Failure::Failed(anyhow!("the plugin answered: {}", words(&error))))
+        }
+        Err(failure) => Err(Failure::Failed(failure.into())),
+    }
+}
+
+/// The file that is meant, and what the configuration and `--grant` say of it.
+fn locate(args: &cli::Call, config: &Config) -> Result<(PathBuf, PluginConfig), Failure> {
+    let given = PathBuf::from(&args.plugin);
+    let path = if given.extension().is_some_and(|extension| extension == "wasm") {
+        given
+    } else {
+        config.folder.join(format!("{}.wasm", args.plugin))
+    };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut settings = config.plugin(&name);
+    for grant in &args.grant {
+        let text = grant.strip_prefix("dir=").ok_or_else(|| {
+            Failure::Usage(anyhow!("--grant {grant}: write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw"))
+        })?;
+        let added = DirGrant::parse(text).and_then(|dir| settings.grants.add_dir(dir));
+        added.map_err(|error| Failure::Usage(error.into()))?;
+    }
+    Ok((path, settings))
+}
+
+pub(super) async fn load(
+    path: &std::path::Path,
+    settings: PluginConfig,
+    calls: usize,
+) -> Result<Entry, Failure> {
+    let unusable = || path.display().to_string();
+    let artifact = Artifact::read(path, settings.limits.wasm_mib)
+        .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let loader = Loader::new(calls).context("cannot start")?;
+    let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
+    Ok(Entry::vet(loaded))
+}
+
+/// The tool of this name: the plugin's own for it, or the public one.
+fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> {
+    let found = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
+    found.map(|tool| &**tool).ok_or_else(|| {
+        if let Some(refused) = entry.refused.iter().find(|refused| refused.tool == name) {
+            return Failure::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
+        }
+        let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
+        Failure::Usage(anyhow!("there is no tool `{name}`; the plugin has: {}", names.join(", ")))
+    })
+}
+
+fn show(result: &ToolResult, json: bool) -> Result<ExitCode, Failure> {
+    let text = if json {
+        tool_result_json(result).map_err(|fault| anyhow!("the tool broke its contract: {fault}"))?
+    } else {
+        let parts: Vec<String> = result.content.iter().map(|content| line(&content.data)).collect();
+        parts.join("\n")
+    };
+    if result.is_error && !json {
+        console::remark(&text);
+    } else {
+        console::print(&text);
+    }
+    Ok(if result.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A content block for a terminal. What is not text is named.
+fn line(data: &ContentData) -> String {
+    match data {
+        ContentData::Text(text) => {
+            let lines: Vec<String> =
+                text.lines().map(|line| crate::observe::Escaped(line).to_string()).collect();
+            lines.join("\n")
+        }
+        ContentData::Image(media) => format!("[image, {}, {} bytes]", media.mime_type, media.data.len()),
+        ContentData::Audio(media) => format!("[audio, {}, {} bytes]", media.mime_type, media.data.len()),
+        ContentData::Embedded(resource) => format!("[resource {}]", resource.uri),
+        ContentData::Link(link) => format!("[link {} {}]", link.name, link.uri),
+    }
+}
+
+fn words(error: &GuestError) -> String {
+    match error {
+        GuestError::NotFound(text)
+        | GuestError::InvalidParams(text)
+        | GuestError::Internal(text)
+        | GuestError::Denied(text)
+        | GuestError::OverBudget(text)
+        | GuestError::Rejected(text) => text.clone(),
+        GuestError::MissingCapability(name) => format!("it needs a client with the capability `{name}`"),
+        GuestError::TimedOut => "it timed out".to_owned(),
+        GuestError::Cancelled => "it was cancelled".to_owned(),
+        GuestError::Rpc(error) => error.message.clone(),
+    }
+}

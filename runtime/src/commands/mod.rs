@@ -1,0 +1,82 @@
+//! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
+
+mod call;
+mod console;
+mod inspect;
+mod serve;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+
+use crate::cli::{Cli, Command, Source};
+use crate::config::{Config, ConfigError};
+use crate::observe;
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+enum Failure {
+    /// What was asked for cannot be: exit 2.
+    Usage(anyhow::Error),
+    /// It was tried and failed: exit 1.
+    Failed(anyhow::Error),
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Usage(error.into())
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Runs a command to its end.
+#[must_use]
+pub fn run(cli: Cli) -> ExitCode {
+    let outcome = start_logging(&cli.log).and_then(|()| {
+        let runtime = runtime()?;
+        let outcome = runtime.block_on(async {
+            match cli.command {
+                Command::Serve(args) => serve::run(args).await,
+                Command::Call(args) => call::run(args).await,
+                Command::Inspect(args) => inspect::run(args).await,
+            }
+        });
+        // A thread may be reading stdin, which nothing can interrupt.
+        runtime.shutdown_background();
+        outcome
+    });
+    match outcome {
+        Ok(code) => code,
+        Err(Failure::Usage(error)) => console::report(&error, 2),
+        Err(Failure::Failed(error)) => console::report(&error, 1),
+    }
+}
+
+fn start_logging(filter: &str) -> Result<(), Failure> {
+    observe::start(filter).map_err(|error| {
+        Failure::Usage(anyhow::anyhow!("--log {filter} cannot be read: {error}; write a level such as info"))
+    })
+}
+
+/// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
+/// and more, and 1 would starve tasks that yield by way of tokio (`docs/decisions/0003-engine.md`).
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().event_interval(2).enable_all().build();
+    Ok(runtime.context("cannot start the async runtime")?)
+}
+
+/// The configuration of a command: the named file, or `plugport.toml` where there is one.
+fn configuration(source: &Source) -> Result<Config, ConfigError> {
+    let usual = Path::new("plugport.toml");
+    match &source.config {
+        Some(file) => Config::read(file, source.plugins.clone()),
+        None if usual.is_file() => Config::read(usual, source.plugins.clone()),
+        None => Ok(Config::new(source.plugins.clone())),
+    }
+}

@@ -1,0 +1,132 @@
+//! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{Failure, configuration, console};
+use crate::catalog::{Catalog, Snapshot};
+use crate::cli;
+use crate::config::{Config, ConfigError, parse_listen};
+use crate::plugin::Loader;
+use crate::protocol::Server;
+use crate::reload::load_folder;
+use crate::transport::{http, stdio};
+
+pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
+    let mut config = configuration(&args.source)?;
+    if let Some(address) = &args.listen {
+        config.server.listen =
+            parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
+    }
+    let server = prepare(&config).await?;
+    let stop = CancellationToken::new();
+    if args.stdio {
+        console::remark("serving MCP on stdin and stdout");
+        let serving = stdio::serve(server, tokio::io::stdin(), tokio::io::stdout());
+        tokio::select! {
+            served = serving => served.context("the client's pipe failed")?,
+            signalled = stopped() => signalled.context("cannot wait for signals")?,
+        }
+    } else {
+        serve_http(server, &config, stop).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve_http(server: Arc<Server>, config: &Config, stop: CancellationToken) -> Result<(), Failure> {
+    let wanted = config.server.listen;
+    let listener = http::Listener::bind(wanted).await.with_context(|| {
+        format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
+    })?;
+    welcome(&listener, config);
+    let serving =
+        http::serve(listener, http::router(Arc::clone(&server)), config.server.connections, stop.clone());
+    let stopping = async {
+        let signalled = stopped().await;
+        stop.cancel();
+        // Draining takes a while; whoever asks twice means it.
+        let again = tokio::spawn(async {
+            let _ = stopped().await;
+            std::process::exit(1);
+        });
+        signalled.map(|()| again)
+    };
+    let ((), again) = tokio::join!(serving, stopping);
+    server.finish().await;
+    again.context("cannot wait for signals")?.abort();
+    Ok(())
+}
+
+/// Waits for Ctrl-C or a termination.
+async fn stopped() -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
+    let loader = Loader::new(config.server.concurrent_calls).context("cannot start")?;
+    let (snapshot, skipped) =
+        load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
+    announce(&snapshot, config);
+    for file in &skipped {
+        console::remark(&format!("skipped {}: {}", file.path.display(), file.why));
+    }
+    Ok(Arc::new(Server::new(Arc::new(Catalog::new(snapshot)), config.server.clone())))
+}
+
+fn announce(snapshot: &Snapshot, config: &Config) {
+    for entry in snapshot.entries() {
+        let names: Vec<&str> = entry.tools.iter().map(|tool| tool.name.as_str()).collect();
+        console::remark(&format!("published {}: {}", entry.plugin.name(), names.join(", ")));
+        for grant in &entry.plugin.config().grants.dirs {
+            let mode = if grant.write { "read and write" } else { "read" };
+            console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
+        }
+        for refused in &entry.refused {
+            console::remark(&format!("  not published: {}: {}", refused.tool, refused.why));
+        }
+    }
+    for name in config.plugins.keys() {
+        if !snapshot.entries().iter().any(|entry| entry.plugin.name() == name) {
+            let folder = config.folder.display();
+            console::remark(&format!(
+                "the configuration names a plugin `{name}`, but {folder} has no usable {name}.wasm"
+            ));
+        }
+    }
+    if snapshot.tools().is_empty() {
+        console::remark(&format!(
+            "no tools are published; put compiled plugins into {}",
+            config.folder.display()
+        ));
+    }
+}
+
+fn welcome(listener: &http::Listener, config: &Config) {
+    let address = listener.address;
+    let program =
+        std::env::current_exe().map_or_else(|_| "plugport".into(), |path| path.display().to_string());
+    let folder = config.folder.canonicalize().unwrap_or_else(|_| config.folder.clone());
+    let snippet = serde_json::json!({ "mcpServers": { "plugport": {
+        "command": program,
+        "args": ["serve", "--stdio", "--plugins", folder],
+    } } });
+    console::remark(&format!("\nserving MCP at http://{address}{}", http::PATH));
+    console::remark("  clients that speak HTTP: give them this URL");
+    console::remark("  Claude Desktop and editors that start servers themselves: add to their configuration");
+    console::remark(&format!("  {snippet}"));
+    if !address.ip().is_loopback() {
+        console::remark(
+            "  warning: this address can be reached from other machines, and callers are not authenticated",
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! What can be wrong with a configuration: said all at once, with file, line and key, because an operator who mends
+//! one mistake only to meet the next one stops trusting the messages.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a configuration was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("cannot read the configuration {}; check the path and its permissions", file.display())]
+    Unreadable {
+        /// The file as it was given.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file was read and has mistakes.
+    #[error("{}", Listing { file, faults })]
+    Invalid {
+        /// The file as it was given.
+        file: PathBuf,
+        /// At least one, by line.
+        faults: Vec<Fault>,
+    },
+    /// A value given on the command line is wrong.
+    #[error("{0}")]
+    Argument(String),
+}
+
+/// One mistake in a configuration file.
+#[derive(Debug)]
+pub struct Fault {
+    /// Counted from 1.
+    pub line: usize,
+    /// Dotted path of the key; empty when the text is not TOML.
+    pub key: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+struct Listing<'a> {
+    file: &'a std::path::Path,
+    faults: &'a [Fault],
+}
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        let count = self.faults.len();
+        let noun = if count == 1 { "mistake" } else { "mistakes" };
+        write!(f, "{count} {noun} in {file}; mend and start again")?;
+        for Fault { line, key, message } in self.faults {
+            let colon = if key.is_empty() { "" } else { ": " };
+            write!(f, "\n  {file}:{line}: {key}{colon}{}", message.trim_end())?;
+        }
+        Ok(())
+    }
+}

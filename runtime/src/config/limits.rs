@@ -1,0 +1,185 @@
+//! Every limit that a plugin runs under: one table, so that a reader sees all of them at once and a limit cannot exist
+//! without a default that is safe for hostile code, a hard maximum and a reason.
+//!
+//! The unit is part of the name. `[limits]` in `plugport.toml` sets them for every plugin, `[plugins.NAME] limits` for one.
+
+use std::time::Duration;
+
+/// What the table says of one limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    /// The key in the configuration; its last part is the unit.
+    pub name: &'static str,
+    /// What holds when nothing is configured.
+    pub default: u64,
+    /// What the configuration cannot exceed.
+    pub max: u64,
+    /// What the limit is for.
+    pub why: &'static str,
+}
+
+macro_rules! limits {
+    ($( $name:ident = $default:literal, at most $max:literal: $why:literal; )*) => {
+        /// The limits of one plugin, resolved.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Limits {
+            $( #[doc = $why] pub $name: u64, )*
+        }
+
+        impl Limits {
+            /// The whole table, in the order of this file.
+            pub const TABLE: &'static [Spec] = &[
+                $( Spec { name: stringify!($name), default: $default, max: $max, why: $why }, )*
+            ];
+
+            fn slot(&mut self, name: &str) -> Option<&mut u64> {
+                match name {
+                    $( stringify!($name) => Some(&mut self.$name), )*
+                    _ => None,
+                }
+            }
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $( $name: $default, )* }
+            }
+        }
+    };
+}
+
+limits! {
+    fuel = 2_000_000_000, at most 1_000_000_000_000:
+        "Instructions per call, and as much again for work the host does for the guest; stops an endless loop, the same on every machine.";
+    cpu_ms = 1_000, at most 600_000:
+        "Processor time per call; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
+    wall_ms = 30_000, at most 600_000:
+        "Time from the start of a call to its end, sleeping included.";
+    startup_ms = 2_000, at most 60_000:
+        "Time for a plugin to instantiate and to say what it offers.";
+    memory_mib = 64, at most 1_024:
+        "Linear memory of one instance, all its memories together.";
+    table_elements = 20_000, at most 40_000:
+        "Entries of one function table.";
+    core_instances = 64, at most 64:
+        "Core modules instantiated inside one component.";
+    handles = 1_024, at most 100_000:
+        "Host resources (streams, files, clocks) that one call may hold at once.";
+    transfer_mib = 8, at most 128:
+        "Bytes lifted out of the guest by one host call or result; guests can alias one buffer many times, so typed results amplify.";
+    random_kib = 64, at most 65_536:
+        "Random bytes that one host call may ask for.";
+    result_kib = 4_096, at most 65_536:
+        "Size of one tool's result.";
+    content_items = 1_000, at most 100_000:
+        "Content blocks in one tool's result.";
+    log_kib = 1_024, at most 65_536:
+        "Log text of one call: log messages, stdout and stderr together. What exceeds it is counted, not kept.";
+    log_line_bytes = 4_096, at most 65_536:
+        "Length of one line of log; the rest of it is cut.";
+    progress_per_second = 10, at most 1_000:
+        "Progress notifications of one call; those in between are skipped.";
+    concurrent_calls = 16, at most 900:
+        "Calls of one plugin that run at the same time.";
+    queued_calls = 64, at most 100_000:
+        "Calls of one plugin that wait for a place; beyond it they are refused.";
+    tools = 256, at most 10_000:
+        "Tools that one plugin may offer.";
+    description_kib = 4, at most 1_024:
+        "Title and description of one tool.";
+    schema_kib = 64, at most 4_096:
+        "Text of one JSON Schema.";
+    schema_depth = 32, at most 100:
+        "Nesting of one JSON Schema.";
+    pattern_kib = 256, at most 16_384:
+        "Memory of one compiled `pattern` in a JSON Schema.";
+    wasm_mib = 32, at most 1_024:
+        "Size of one .wasm file.";
+}
+
+/// Why a limit could not be set.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// No such limit.
+    #[error("unknown limit")]
+    Unknown,
+    /// Zero would stop every call.
+    #[error("must be at least 1")]
+    Zero,
+    /// The hard maximum.
+    #[error("must be at most {0}")]
+    TooLarge(u64),
+}
+
+impl Limits {
+    /// Sets one limit by its name.
+    ///
+    /// # Errors
+    /// When the name is unknown, or the value is zero or above the hard maximum.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitError> {
+        let spec = Self::TABLE.iter().find(|spec| spec.name == name).ok_or(LimitError::Unknown)?;
+        match value {
+            0 => Err(LimitError::Zero),
+            _ if value > spec.max => Err(LimitError::TooLarge(spec.max)),
+            _ => self.slot(name).map(|slot| *slot = value).ok_or(LimitError::Unknown),
+        }
+    }
+
+    /// The names of all limits.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::TABLE.iter().map(|spec| spec.name).collect()
+    }
+
+    /// Wall time of one call.
+    #[must_use]
+    pub fn wall(&self) -> Duration {
+        Duration::from_millis(self.wall_ms)
+    }
+
+    /// Processor time of one call.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        Duration::from_millis(self.cpu_ms)
+    }
+
+    /// Wall time of instantiating and listing.
+    #[must_use]
+    pub fn startup(&self) -> Duration {
+        Duration::from_millis(self.startup_ms)
+    }
+}
+
+/// A limit in KiB as bytes. The table's maxima keep it far from overflow.
+#[must_use]
+pub const fn kib(value: u64) -> usize {
+    (value << 10) as usize
+}
+
+/// A limit in MiB as bytes.
+#[must_use]
+pub const fn mib(value: u64) -> usize {
+    (value << 20) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_within_its_maximum() {
+        for spec in Limits::TABLE {
+            assert!(spec.default >= 1 && spec.default <= spec.max, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn a_limit_is_set_by_name_and_never_beyond_its_maximum() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.set("wall_ms", 5), Ok(()));
+        assert_eq!(limits.wall(), Duration::from_millis(5));
+        assert_eq!(limits.set("wall_ms", 0), Err(LimitError::Zero));
+        assert_eq!(limits.set("wall_ms", 600_001), Err(LimitError::TooLarge(600_000)));
+        assert_eq!(limits.set("walls", 1), Err(LimitError::Unknown));
+    }
+}

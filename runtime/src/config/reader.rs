@@ -1,0 +1,214 @@
+//! Reads a TOML document by hand instead of through derived deserialisation.
+//!
+//! A derived reader stops at the first mistake and forgets where it was. An operator who edits a file wants every
+//! mistake at once, each with its line and key, so a [`Section`] hands out values by key, notes what is wrong and goes
+//! on; what nobody took is an unknown key.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ConfigError, Fault};
+
+/// The text being read and the faults found so far.
+pub(super) struct Reader<'i> {
+    text: &'i str,
+    faults: Vec<Fault>,
+}
+
+impl<'i> Reader<'i> {
+    pub(super) fn new(text: &'i str) -> Self {
+        Self { text, faults: Vec::new() }
+    }
+
+    /// The document's root, as far as it could be parsed.
+    pub(super) fn root(&mut self) -> Section<'i> {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            self.fault(error.span().unwrap_or_default(), "", error.message());
+        }
+        Section::new(String::new(), table.into_inner())
+    }
+
+    pub(super) fn fault(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        self.faults.push(Fault { line, key: key.to_owned(), message: message.into() });
+    }
+
+    /// Ends the reading: `value` if nothing was wrong with it.
+    pub(super) fn finish<T>(mut self, file: &std::path::Path, value: T) -> Result<T, ConfigError> {
+        if self.faults.is_empty() {
+            return Ok(value);
+        }
+        self.faults.sort_by_key(|fault| fault.line);
+        Err(ConfigError::Invalid { file: file.to_owned(), faults: self.faults })
+    }
+}
+
+/// A value with the key it stands under.
+pub(super) struct Entry<'i> {
+    pub(super) key: String,
+    pub(super) span: Range<usize>,
+    pub(super) value: DeValue<'i>,
+}
+
+impl<'i> Entry<'i> {
+    fn expected(&self, what: &str) -> String {
+        format!("expected {what}, found {}", kind(&self.value))
+    }
+
+    pub(super) fn integer(&self, reader: &mut Reader<'_>) -> Option<u64> {
+        let found = match &self.value {
+            DeValue::Integer(number) => {
+                u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+            }
+            _ => None,
+        };
+        if found.is_none() {
+            reader.fault(self.span.clone(), &self.key, self.expected("a whole number, zero or more"));
+        }
+        found
+    }
+
+    pub(super) fn boolean(&self, reader: &mut Reader<'_>) -> Option<bool> {
+        if let DeValue::Boolean(found) = self.value {
+            return Some(found);
+        }
+        reader.fault(self.span.clone(), &self.key, self.expected("true or false"));
+        None
+    }
+
+    pub(super) fn string(&self, reader: &mut Reader<'_>) -> Option<String> {
+        if let DeValue::String(found) = &self.value {
+            return Some(found.to_string());
+        }
+        reader.fault(self.span.clone(), &self.key, self.expected("a string"));
+        None
+    }
+
+    /// The elements of an array, each as an entry under the array's own key.
+    pub(super) fn array(self, reader: &mut Reader<'_>) -> Vec<Self> {
+        match self.value {
+            DeValue::Array(items) => items
+                .into_iter()
+                .map(|item| Self { key: self.key.clone(), span: item.span(), value: item.into_inner() })
+                .collect(),
+            _ => {
+                reader.fault(self.span.clone(), &self.key, self.expected("an array"));
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn strings(self, reader: &mut Reader<'_>) -> Vec<String> {
+        self.array(reader).iter().filter_map(|item| item.string(reader)).collect()
+    }
+
+    pub(super) fn section(self, reader: &mut Reader<'_>) -> Option<Section<'i>> {
+        let expected = self.expected("a table");
+        match self.value {
+            DeValue::Table(table) => Some(Section::new(self.key, table)),
+            _ => {
+                reader.fault(self.span, &self.key, expected);
+                None
+            }
+        }
+    }
+}
+
+/// A TOML table whose entries are taken one by one.
+pub(super) struct Section<'i> {
+    path: String,
+    entries: Vec<Entry<'i>>,
+}
+
+impl<'i> Section<'i> {
+    fn new(path: String, table: DeTable<'i>) -> Self {
+        let entries = table
+            .into_iter()
+            .map(|(key, value)| {
+                let name = key.get_ref();
+                let key_path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+                Entry { key: key_path, span: key.span(), value: value.into_inner() }
+            })
+            .collect();
+        Self { path, entries }
+    }
+
+    /// Takes the entry under `name`, which is a key of this table and not a path.
+    pub(super) fn take(&mut self, name: &str) -> Option<Entry<'i>> {
+        let key = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.swap_remove(at))
+    }
+
+    /// Takes every entry that is left, with the last part of its key.
+    pub(super) fn take_all(&mut self) -> Vec<(String, Entry<'i>)> {
+        let prefix = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_by_key(|entry| entry.span.start);
+        entries
+            .into_iter()
+            .map(|entry| (entry.key.get(prefix..).unwrap_or_default().to_owned(), entry))
+            .collect()
+    }
+
+    /// Whatever is left is a key that nothing reads.
+    pub(super) fn finish(mut self, reader: &mut Reader<'_>, known: &[&str]) {
+        for (name, entry) in self.take_all() {
+            let hint =
+                nearest(&name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let known = known.join(", ");
+            reader.fault(entry.span, &entry.key, format!("unknown key{hint} (known here: {known})"));
+        }
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The known name that `name` most likely meant: at most two edits away.
+fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let scored = known.iter().map(|candidate| (edits(name, candidate), *candidate));
+    scored.min().filter(|(distance, _)| *distance <= 2).map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance in bytes.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        let mut last = i + 1;
+        for (cell, right) in row.iter_mut().skip(1).zip(b.bytes()) {
+            let next = (diagonal + usize::from(left != right)).min(last + 1).min(*cell + 1);
+            diagonal = std::mem::replace(cell, next);
+            last = next;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_finds_the_key_that_was_meant() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(nearest("wal_ms", &["wall_ms", "cpu_ms"]), Some("wall_ms"));
+        assert_eq!(nearest("colour", &["wall_ms", "cpu_ms"]), None);
+    }
+}

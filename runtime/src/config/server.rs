@@ -1,0 +1,124 @@
+//! The `[server]` table: where to listen, who may connect, and what one connection may cost.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use super::reader::{Reader, Section};
+
+/// PLUG on a phone keypad.
+const DEFAULT_PORT: u16 = 7584;
+
+/// How the server meets its clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Where HTTP is served.
+    pub listen: SocketAddr,
+    /// Host names that a request may carry besides loopback names and the listening address.
+    pub allowed_hosts: Vec<String>,
+    /// Origins that a browser may come from besides loopback ones.
+    pub allowed_origins: Vec<String>,
+    /// Items on one page of a list.
+    pub page_size: usize,
+    /// Size of one request, bytes.
+    pub body_bytes: usize,
+    /// Open connections.
+    pub connections: usize,
+    /// Sessions of the revisions that have them.
+    pub sessions: usize,
+    /// How long a session may be silent when room for another is needed.
+    pub session_idle: Duration,
+    /// Requests of one session, or of one stdio connection, that run at the same time.
+    pub requests_per_session: usize,
+    /// Calls of all plugins together that run at the same time.
+    pub concurrent_calls: usize,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            page_size: 100,
+            body_bytes: 4 << 20,
+            connections: 1_024,
+            sessions: 10_000,
+            session_idle: Duration::from_secs(30 * 60),
+            requests_per_session: 128,
+            concurrent_calls: 256,
+        }
+    }
+}
+
+const KEYS: &[&str] = &[
+    "listen",
+    "allowed_hosts",
+    "allowed_origins",
+    "page_size",
+    "body_kib",
+    "connections",
+    "sessions",
+    "session_idle_s",
+    "requests_per_session",
+    "concurrent_calls",
+];
+
+impl Server {
+    pub(super) fn read(mut from: Section<'_>, reader: &mut Reader<'_>) -> Self {
+        let mut server = Self::default();
+        if let Some(entry) = from.take("listen")
+            && let Some(text) = entry.string(reader)
+        {
+            match parse_listen(&text) {
+                Ok(address) => server.listen = address,
+                Err(message) => reader.fault(entry.span, &entry.key, message),
+            }
+        }
+        if let Some(entry) = from.take("allowed_hosts") {
+            server.allowed_hosts = entry.strings(reader);
+        }
+        if let Some(entry) = from.take("allowed_origins") {
+            server.allowed_origins = entry.strings(reader);
+        }
+        let mut count = |key: &str, max: usize, slot: &mut usize| {
+            if let Some(value) = take_count(&mut from, reader, key, max) {
+                *slot = value;
+            }
+        };
+        count("page_size", 10_000, &mut server.page_size);
+        count("connections", 100_000, &mut server.connections);
+        count("sessions", 1_000_000, &mut server.sessions);
+        count("requests_per_session", 10_000, &mut server.requests_per_session);
+        count("concurrent_calls", 900, &mut server.concurrent_calls);
+        let mut kib = server.body_bytes >> 10;
+        count("body_kib", 1 << 20, &mut kib);
+        server.body_bytes = kib << 10;
+        let mut idle = server.session_idle.as_secs() as usize;
+        count("session_idle_s", 7 * 24 * 3600, &mut idle);
+        server.session_idle = Duration::from_secs(idle as u64);
+        from.finish(reader, KEYS);
+        server
+    }
+}
+
+fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: usize) -> Option<usize> {
+    let entry = from.take(key)?;
+    let value = usize::try_from(entry.integer(reader)?).unwrap_or(usize::MAX);
+    if (1..=max).contains(&value) {
+        return Some(value);
+    }
+    reader.fault(entry.span, &entry.key, format!("must be from 1 to {max}"));
+    None
+}
+
+/// Reads an address with its port, such as `127.0.0.1:7584` or `[::1]:7584`.
+///
+/// # Errors
+/// With a sentence that says what to write.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let address = named.as_deref().unwrap_or(text);
+    address
+        .parse()
+        .map_err(|_| format!("`{text}` is not an address; write one such as 127.0.0.1:{DEFAULT_PORT}"))
+}

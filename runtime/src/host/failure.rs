@@ -1,0 +1,40 @@
+//! A host function ends in one of two ways other than success: an error that the guest sees, or a trap that ends the
+//! call. The two types are never confused because this one names both.
+
+use wasmtime::component::ResourceTableError;
+
+use crate::bindings::plugport::plugin::types::Error;
+use crate::sandbox::OutOfHostFuel;
+
+/// Why a host function did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The guest gets this.
+    Guest(Error),
+    /// The call ends.
+    Trap(wasmtime::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Guest(error)
+    }
+}
+
+impl From<OutOfHostFuel> for Failure {
+    fn from(error: OutOfHostFuel) -> Self {
+        Self::Trap(error.into())
+    }
+}
+
+impl From<ResourceTableError> for Failure {
+    fn from(error: ResourceTableError) -> Self {
+        Self::Trap(error.into())
+    }
+}
+
+/// The answer to an import that is not granted. It names what the operator would have to know, not what the model
+/// could ask for.
+pub(crate) fn denied(capability: &str) -> Failure {
+    Failure::Guest(Error::Denied(format!("this server does not grant `{capability}` to plugins")))
+}

@@ -1,0 +1,131 @@
+//! Everything that a guest writes for people to read: log messages, stdout and stderr, under one budget per call.
+//!
+//! One budget, because three would let a guest write three times as much. What exceeds it is counted and reported in
+//! one line when the call ends; it never traps the guest and never reaches our own stdout.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::{Limits, kib};
+use crate::observe::Escaped;
+
+/// Where a line came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Log,
+    Stdout,
+    Stderr,
+    /// The host, about the guest.
+    Host,
+}
+
+impl Source {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// The log of one call. Clones write to the same budget.
+#[derive(Debug, Clone)]
+pub(crate) struct Logs {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plugin: Arc<str>,
+    line_max: usize,
+    budget: Mutex<Budget>,
+}
+
+#[derive(Debug)]
+struct Budget {
+    left: usize,
+    dropped_lines: u64,
+    dropped_bytes: u64,
+}
+
+impl Logs {
+    pub(crate) fn new(plugin: Arc<str>, limits: &Limits) -> Self {
+        let budget = Budget { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 };
+        let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
+        Self { inner: Arc::new(Inner { plugin, line_max, budget: Mutex::new(budget) }) }
+    }
+
+    /// The longest line that is kept whole, bytes.
+    pub(crate) fn line_max(&self) -> usize {
+        self.inner.line_max
+    }
+
+    /// Takes `bytes` from the budget. `false`: nothing of it may be kept.
+    pub(crate) fn admit(&self, bytes: usize) -> bool {
+        let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        match budget.left.checked_sub(bytes) {
+            Some(left) => {
+                budget.left = left;
+                true
+            }
+            None => {
+                budget.left = 0;
+                budget.dropped_lines += 1;
+                budget.dropped_bytes += bytes as u64;
+                false
+            }
+        }
+    }
+
+    /// Writes one line if the budget allows it, cut to the longest line that is kept.
+    pub(crate) fn line(&self, source: Source, text: &[u8]) {
+        if !self.admit(text.len().max(1)) {
+            return;
+        }
+        let kept = text.get(..self.inner.line_max).unwrap_or(text);
+        let line = String::from_utf8_lossy(kept);
+        let (plugin, stream) = (&*self.inner.plugin, source.as_str());
+        match source {
+            Source::Log => tracing::debug!(target: "plugin", plugin, stream, "{}", Escaped(&line)),
+            Source::Stdout | Source::Stderr | Source::Host => {
+                tracing::info!(target: "plugin", plugin, stream, "{}", Escaped(&line));
+            }
+        }
+    }
+
+    /// Writes a line of the host's own about this guest.
+    pub(crate) fn note(&self, text: &str) {
+        self.line(Source::Host, text.as_bytes());
+    }
+
+    /// Says what was dropped, if anything was. Called when the call has ended.
+    pub(crate) fn close(&self) {
+        let budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        if budget.dropped_lines > 0 {
+            tracing::warn!(
+                target: "plugin",
+                plugin = &*self.inner.plugin,
+                lines = budget.dropped_lines,
+                bytes = budget.dropped_bytes,
+                "log output beyond `log_kib` was dropped"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_is_shared_and_the_rest_is_counted() {
+        let logs = Logs::new("p".into(), &Limits { log_kib: 1, ..Limits::default() });
+        let twin = logs.clone();
+        assert!(logs.admit(1_000));
+        assert!(!twin.admit(100));
+        assert!(!logs.admit(1));
+        let budget = logs.inner.budget.lock().unwrap();
+        assert_eq!((budget.dropped_lines, budget.dropped_bytes), (2, 101));
+    }
+}

@@ -1,0 +1,37 @@
+//! The behaviour of each WIT import: one file per interface, named like it.
+//!
+//! Host functions are thin. They charge the guest, look at their own small state and pass on; what a client may be
+//! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
+
+mod changes;
+mod client_port;
+mod elicitation;
+mod failure;
+mod inputs;
+mod logs;
+mod request;
+mod roots;
+mod sampling;
+mod state;
+mod stdio;
+mod types;
+mod wasi;
+
+pub use client_port::{ClientInfo, ClientPort, LogLevel, NoClient};
+pub use failure::Failure;
+pub(crate) use logs::Logs;
+pub use request::Call;
+pub(crate) use state::State;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::bindings::Plugin;
+
+/// Links every import that a guest can have: ours and all of WASI 0.2.
+///
+/// # Errors
+/// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
+pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+}

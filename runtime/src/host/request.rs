@@ -1,0 +1,166 @@
+//! `plugport:plugin/request`: the call being served, as the guest holds it.
+//!
+//! The handle is owned by the guest but made for one call: it lives in the store of that call and ends with it, so a
+//! handle that a guest keeps answers nothing later.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+use wasmtime::component::Resource;
+
+use super::logs::Source;
+use super::{ClientPort, LogLevel, State};
+use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
+use crate::config::Limits;
+
+/// One request, from the guest's side.
+pub struct Call {
+    port: Arc<dyn ClientPort>,
+    pace: Pace,
+}
+
+impl Call {
+    pub(crate) fn new(port: Arc<dyn ClientPort>, limits: &Limits) -> Self {
+        Self { port, pace: Pace::new(limits.progress_per_second) }
+    }
+}
+
+/// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
+struct Pace {
+    per_second: f64,
+    tokens: f64,
+    at: Instant,
+    last: Option<f64>,
+}
+
+impl Pace {
+    fn new(per_second: u64) -> Self {
+        let per_second = per_second as f64;
+        Self { per_second, tokens: per_second, at: Instant::now(), last: None }
+    }
+
+    fn admit(&mut self, progress: f64, now: Instant) -> bool {
+        let grown = self.last.is_none_or(|last| progress > last);
+        let earned = now.duration_since(self.at).as_secs_f64() * self.per_second;
+        self.tokens = (self.tokens + earned).min(self.per_second);
+        self.at = now;
+        if !progress.is_finite() || !grown || self.tokens < 1.0 {
+            return false;
+        }
+        self.tokens -= 1.0;
+        self.last = Some(progress);
+        true
+    }
+}
+
+impl Host for State {}
+
+impl HostCall for State {
+    async fn client(&mut self, call: Resource<Call>) -> wasmtime::Result<ClientInfo> {
+        self.meter.charge(0).await?;
+        let client = self.table.get(&call)?.port.client();
+        Ok(ClientInfo {
+            name: client.name,
+            version: client.version,
+            protocol: client.protocol,
+            sampling: false,
+            elicitation: false,
+            roots: false,
+        })
+    }
+
+    async fn principal(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
+        self.meter.charge(0).await?;
+        self.table.get(&call)?;
+        Ok(None)
+    }
+
+    async fn meta(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
+        self.meter.charge(0).await?;
+        Ok(self.table.get(&call)?.port.meta())
+    }
+
+    async fn cancelled(&mut self, call: Resource<Call>) -> wasmtime::Result<bool> {
+        self.meter.charge(0).await?;
+        Ok(self.table.get(&call)?.port.cancelled())
+    }
+
+    async fn log(
+        &mut self,
+        call: Resource<Call>,
+        level: request::LogLevel,
+        logger: Option<String>,
+        data: String,
+    ) -> wasmtime::Result<()> {
+        self.meter.charge(data.len()).await?;
+        let port = Arc::clone(&self.table.get(&call)?.port);
+        self.logs.line(Source::Log, data.as_bytes());
+        if data.len() <= self.logs.line_max() && self.logs.admit(0) {
+            port.log(level.into(), logger.as_deref(), &one_line_json(data));
+        }
+        Ok(())
+    }
+
+    async fn progress(
+        &mut self,
+        call: Resource<Call>,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> wasmtime::Result<()> {
+        self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
+        let longest = self.logs.line_max();
+        let call = self.table.get_mut(&call)?;
+        if call.pace.admit(progress, Instant::now()) {
+            let message =
+                message.as_deref().map(|text| text.get(..text.floor_char_boundary(longest)).unwrap_or(text));
+            call.port.progress(progress, total.filter(|total| total.is_finite()), message);
+        }
+        Ok(())
+    }
+
+    async fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
+        self.table.delete(call)?;
+        Ok(())
+    }
+}
+
+/// What the guest says is JSON; when it is not, it was text, and text has a JSON form too.
+fn one_line_json(data: String) -> Box<RawValue> {
+    let line = if data.contains(['\n', '\r']) { data.replace(['\n', '\r'], " ") } else { data };
+    RawValue::from_string(line).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl From<request::LogLevel> for LogLevel {
+    fn from(level: request::LogLevel) -> Self {
+        match level {
+            request::LogLevel::Debug => Self::Debug,
+            request::LogLevel::Info => Self::Info,
+            request::LogLevel::Notice => Self::Notice,
+            request::LogLevel::Warning => Self::Warning,
+            request::LogLevel::Error => Self::Error,
+            request::LogLevel::Critical => Self::Critical,
+            request::LogLevel::Alert => Self::Alert,
+            request::LogLevel::Emergency => Self::Emergency,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn progress_only_grows_and_keeps_to_its_pace() {
+        let mut pace = Pace::new(2);
+        let start = pace.at;
+        assert!(pace.admit(1.0, start));
+        assert!(!pace.admit(1.0, start), "equal is not progress");
+        assert!(!pace.admit(f64::NAN, start));
+        assert!(pace.admit(2.0, start));
+        assert!(!pace.admit(3.0, start), "the burst is used up");
+        assert!(pace.admit(4.0, start + Duration::from_millis(600)));
+    }
+}

@@ -1,0 +1,45 @@
+//! The `T` of `Store<T>`: everything that one instance has on the host's side. Dropped with the store, so nothing of
+//! one call can be found by the next.
+
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::{Logs, wasi};
+use crate::config::{Grants, Limits};
+use crate::sandbox::{Limiter, Meter};
+
+/// What the host keeps for one instance.
+pub(crate) struct State {
+    wasi: WasiCtx,
+    pub(crate) table: ResourceTable,
+    pub(crate) limiter: Limiter,
+    pub(crate) meter: Meter,
+    pub(crate) logs: Logs,
+}
+
+impl State {
+    /// A fresh state for one call.
+    ///
+    /// # Errors
+    /// When a granted directory has gone.
+    pub(crate) fn new(plugin: Arc<str>, grants: &Grants, limits: &Limits) -> wasmtime::Result<Self> {
+        let logs = Logs::new(plugin, limits);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        Ok(Self {
+            wasi: wasi::context(grants, limits, &logs)?,
+            table,
+            limiter: Limiter::new(limits),
+            meter: Meter::new(limits.fuel),
+            logs,
+        })
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}

@@ -1,0 +1,25 @@
+//! The WASI context of one call: empty but for what was granted.
+//!
+//! No environment, no arguments, no inherited stdio, no network. The wall clock and randomness are the real ones, since
+//! plugins that tell the time or make identifiers are harmless and useless without them.
+
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
+
+use super::Logs;
+use super::logs::Source;
+use super::stdio::LogStream;
+use crate::config::{Grants, Limits, kib};
+use crate::sandbox::preopen;
+
+/// Builds the context.
+///
+/// # Errors
+/// When a granted directory has gone.
+pub(crate) fn context(grants: &Grants, limits: &Limits, logs: &Logs) -> wasmtime::Result<WasiCtx> {
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.stdout(LogStream::new(logs.clone(), Source::Stdout))
+        .stderr(LogStream::new(logs.clone(), Source::Stderr))
+        .max_random_size(kib(limits.random_kib) as u64);
+    preopen(&mut wasi, grants)?;
+    Ok(wasi.build())
+}

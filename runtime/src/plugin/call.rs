@@ -1,0 +1,216 @@
+//! Runs one guest call under all its walls: the heart of the server.
+//!
+//! Take a place, make a store with its budgets, instantiate, call, look at how it ended, drop everything. The guest
+//! runs on the task that called; it yields by fuel, so dropping the returned future stops it within a millisecond or
+//! two. After any error or cancel the store is gone, and with it whatever state the guest was in.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use wasmtime::Store;
+use wasmtime::component::Instance;
+
+use super::failure::Interrupted;
+use super::{CallFailure, Content, ContentData, Plugin, ResourceData, Tool, ToolResult};
+use crate::config::{kib, mib};
+use crate::host::{Call, ClientPort, State};
+use crate::observe::Escaped;
+use crate::sandbox::{CpuTime, YIELD_INTERVAL};
+
+/// What a call cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Fuel of the guest and of host functions for it.
+    pub fuel: u64,
+    /// From its start to its end; waiting for a place does not count.
+    pub elapsed: Duration,
+}
+
+/// How a call ended and what it cost.
+#[derive(Debug)]
+pub struct Called<T> {
+    /// Its result, or why there is none.
+    pub outcome: Result<T, CallFailure>,
+    /// Zero when it never began.
+    pub usage: Usage,
+}
+
+/// A store in which one call runs.
+struct Run<'p> {
+    plugin: &'p Plugin,
+    store: Store<State>,
+    begun: Instant,
+}
+
+impl Plugin {
+    /// Calls a tool in a fresh instance. `args` is a JSON object.
+    pub async fn call_tool(&self, tool: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
+        let Ok(_permit) = self.permits.acquire().await else {
+            return self.busy();
+        };
+        let mut run = match Run::start(self) {
+            Ok(run) => run,
+            Err(failure) => {
+                return Called { outcome: Err(failure), usage: Usage::NONE };
+            }
+        };
+        let work = enter_call_tool(self, &mut run.store, tool, args, port);
+        let ended = bounded(work, self.config.limits.wall(), self.config.limits.cpu()).await;
+        let called = run.settle(ended, tool);
+        Called { outcome: called.outcome.and_then(|result| self.check(result)), ..called }
+    }
+
+    /// Asks the component for its tools, within the time for starting.
+    pub(super) async fn list_tools(&self) -> Result<Vec<Tool>, CallFailure> {
+        let mut run = Run::start(self)?;
+        let limits = &self.config.limits;
+        let work = enter_list_tools(self, &mut run.store);
+        let ended = bounded(work, limits.startup(), limits.cpu()).await;
+        run.settle(ended, "list-tools").outcome
+    }
+
+    fn busy<T>(&self) -> Called<T> {
+        let limits = &self.config.limits;
+        let failure = CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls };
+        Called { outcome: Err(failure), usage: Usage::NONE }
+    }
+
+    fn check(&self, result: ToolResult) -> Result<ToolResult, CallFailure> {
+        let limits = &self.config.limits;
+        if result.content.len() as u64 > limits.content_items {
+            return Err(CallFailure::limit(limits, "content_items"));
+        }
+        let text = |part: &Option<String>| part.as_ref().map_or(0, String::len);
+        let content: usize = result.content.iter().map(size).sum();
+        if content + text(&result.structured) + text(&result.extra) > kib(limits.result_kib) {
+            return Err(CallFailure::limit(limits, "result_kib"));
+        }
+        Ok(result)
+    }
+}
+
+impl Usage {
+    const NONE: Self = Self { fuel: 0, elapsed: Duration::ZERO };
+}
+
+impl<'p> Run<'p> {
+    fn start(plugin: &'p Plugin) -> Result<Self, CallFailure> {
+        let host = |error: wasmtime::Error| CallFailure::Host(format!("{error:#}"));
+        let limits = &plugin.config.limits;
+        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits).map_err(host)?;
+        let mut store = Store::new(plugin.pre.engine(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_hostcall_fuel(mib(limits.transfer_mib));
+        store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        // The budget first: setting it later would reset the yield interval.
+        store.set_fuel(limits.fuel).map_err(host)?;
+        store.fuel_async_yield_interval(Some(YIELD_INTERVAL)).map_err(host)?;
+        Ok(Self { plugin, store, begun: Instant::now() })
+    }
+
+    /// Looks at how the guest's run ended, notes it and gives up the store.
+    fn settle<T>(
+        self,
+        ended: Result<wasmtime::Result<Result<T, super::GuestError>>, Interrupted>,
+        function: &str,
+    ) -> Called<T> {
+        let limits = &self.plugin.config.limits;
+        let state = self.store.data();
+        let left = self.store.get_fuel().unwrap_or_default();
+        let usage = Usage {
+            fuel: limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
+            elapsed: self.begun.elapsed(),
+        };
+        let outcome = match ended {
+            Ok(Ok(Ok(value))) => Ok(value),
+            Ok(Ok(Err(error))) => Err(CallFailure::Guest(error)),
+            Ok(Err(error)) => {
+                let failure = CallFailure::classify(&error, state, limits);
+                self.report(function, &failure, Some(&error));
+                Err(failure)
+            }
+            Err(why) => {
+                let failure = CallFailure::interrupted(why, limits);
+                self.report(function, &failure, None);
+                Err(failure)
+            }
+        };
+        state.logs.close();
+        Called { outcome, usage }
+    }
+
+    fn report(&self, function: &str, failure: &CallFailure, error: Option<&wasmtime::Error>) {
+        let detail = error.map(|error| format!("{error:?}")).unwrap_or_default();
+        let plugin = self.plugin.name();
+        tracing::warn!(target: "plugin", plugin, function, "{failure} {}", Escaped(&detail));
+    }
+}
+
+/// Runs `work` within its wall time and processor time. A panic of the host inside it ends this call only.
+async fn bounded<T>(
+    work: impl Future<Output = wasmtime::Result<T>>,
+    wall: Duration,
+    cpu: Duration,
+) -> Result<wasmtime::Result<T>, Interrupted> {
+    let work = pin!(AssertUnwindSafe(work).catch_unwind());
+    match tokio::time::timeout(wall, CpuTime::new(work, cpu)).await {
+        Err(_) => Err(Interrupted::Wall),
+        Ok(Err(_)) => Err(Interrupted::Cpu),
+        Ok(Ok(Err(_))) => Err(Interrupted::Panicked),
+        Ok(Ok(Ok(ended))) => Ok(ended),
+    }
+}
+
+async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wasmtime::Result<Instance> {
+    plugin.pre.instantiate_async(store).await
+}
+
+async fn enter_call_tool(
+    plugin: &Plugin,
+    store: &mut Store<State>,
+    tool: &str,
+    args: &str,
+    port: Arc<dyn ClientPort>,
+) -> wasmtime::Result<Result<ToolResult, super::GuestError>> {
+    let indices =
+        plugin.exports.tools.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no tools"))?;
+    let instance = instantiate(plugin, store).await?;
+    let guest = indices.load(&mut *store, &instance)?;
+    let call = Call::new(port, &plugin.config.limits);
+    let call = store.data_mut().table.push(call)?;
+    guest.call_call_tool(store, call, tool, args).await
+}
+
+async fn enter_list_tools(
+    plugin: &Plugin,
+    store: &mut Store<State>,
+) -> wasmtime::Result<Result<Vec<Tool>, super::GuestError>> {
+    let instance = instantiate(plugin, store).await?;
+    let Some(indices) = &plugin.exports.tools else {
+        return Ok(Ok(Vec::new()));
+    };
+    indices.load(&mut *store, &instance)?.call_list_tools(store).await
+}
+
+/// Bytes that a content block brings.
+fn size(content: &Content) -> usize {
+    let text = |part: &Option<String>| part.as_ref().map_or(0, String::len);
+    let data = match &content.data {
+        ContentData::Text(body) => body.len(),
+        ContentData::Image(media) | ContentData::Audio(media) => media.data.len() + media.mime_type.len(),
+        ContentData::Embedded(resource) => {
+            let body = match &resource.data {
+                ResourceData::Text(body) => body.len(),
+                ResourceData::Blob(body) => body.len(),
+            };
+            body + resource.uri.len() + text(&resource.mime_type) + text(&resource.extra)
+        }
+        ContentData::Link(link) => {
+            link.uri.len() + link.name.len() + text(&link.title) + text(&link.description) + text(&link.extra)
+        }
+    };
+    data + text(&content.extra)
+}

@@ -1,0 +1,167 @@
+//! What can go wrong in a call, and the one sentence that a client may hear of it.
+//!
+//! A guest that is refused memory or time dies of whatever it does next, so the trap alone misleads; the walls say
+//! first whether one of them was hit. Backtraces and host paths stay in the log: they help nobody at the other end and
+//! tell a stranger about the machine.
+
+use wasmtime::Trap;
+use wasmtime_wasi::I32Exit;
+
+use super::GuestError;
+use crate::config::Limits;
+use crate::host::State;
+use crate::sandbox::{OutOfHostFuel, Refusal};
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum CallFailure {
+    /// The guest answered with an error of its own.
+    #[error("the plugin answered with an error")]
+    Guest(GuestError),
+    /// A wall was hit.
+    #[error("{0}")]
+    Limit(Limit),
+    /// The guest crashed.
+    #[error("the tool crashed: {0}; it can be called again, and the server's log has the details")]
+    Crashed(&'static str),
+    /// The guest called `exit`.
+    #[error("the tool ended itself with exit code {0} instead of answering")]
+    Exited(i32),
+    /// The result is not what the interface promises.
+    #[error("the tool broke its contract: {0}")]
+    Contract(String),
+    /// All places are taken.
+    #[error(
+        "the plugin is busy: {running} calls run and {queued} wait (limits `concurrent_calls`, `queued_calls`); try again later"
+    )]
+    Busy {
+        /// The limit on running calls.
+        running: u64,
+        /// The limit on waiting ones.
+        queued: u64,
+    },
+    /// Our fault, or the machine's.
+    #[error("the server could not run the tool; its log has the details")]
+    Host(String),
+}
+
+/// A limit that ended a call, by the name it has in the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// For example `wall_ms`.
+    pub name: &'static str,
+    /// What it was set to.
+    pub value: u64,
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, value } = self;
+        match *name {
+            "fuel" => write!(f, "the tool was stopped: it used up its {value} units of fuel")?,
+            "cpu_ms" => write!(f, "the tool was stopped: it computed for longer than {value} ms")?,
+            "wall_ms" => write!(f, "the tool was stopped: it took longer than {value} ms")?,
+            "startup_ms" => write!(f, "the plugin was stopped: it took longer than {value} ms to start")?,
+            "memory_mib" => write!(f, "the tool was stopped: it asked for more than {value} MiB of memory")?,
+            "transfer_mib" => {
+                write!(f, "the tool was stopped: it handed over more than {value} MiB at once")?
+            }
+            "result_kib" => write!(f, "the tool's result is larger than {value} KiB")?,
+            "content_items" => write!(f, "the tool's result has more than {value} content items")?,
+            "handles" => write!(f, "the tool was stopped: it holds more than {value} handles")?,
+            "table_elements" => {
+                write!(f, "the tool was stopped: it asked for a table of more than {value} entries")?
+            }
+            _ => write!(f, "the tool was stopped: it went beyond {value}")?,
+        }
+        write!(f, " (limit `{name}`)")
+    }
+}
+
+/// Whether a call had to be interrupted from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interrupted {
+    Wall,
+    Cpu,
+    Panicked,
+}
+
+impl CallFailure {
+    pub(super) fn limit(limits: &Limits, name: &'static str) -> Self {
+        let value = match name {
+            "fuel" => limits.fuel,
+            "cpu_ms" => limits.cpu_ms,
+            "wall_ms" => limits.wall_ms,
+            "startup_ms" => limits.startup_ms,
+            "memory_mib" => limits.memory_mib,
+            "table_elements" => limits.table_elements,
+            "handles" => limits.handles,
+            "transfer_mib" => limits.transfer_mib,
+            "result_kib" => limits.result_kib,
+            "content_items" => limits.content_items,
+            _ => 0,
+        };
+        Self::Limit(Limit { name, value })
+    }
+
+    /// A call that was interrupted.
+    pub(super) fn interrupted(why: Interrupted, limits: &Limits) -> Self {
+        match why {
+            Interrupted::Wall => Self::limit(limits, "wall_ms"),
+            Interrupted::Cpu => Self::limit(limits, "cpu_ms"),
+            Interrupted::Panicked => Self::Host("a host function panicked".to_owned()),
+        }
+    }
+
+    /// A call that ended in an error, seen together with what its walls remember.
+    pub(super) fn classify(error: &wasmtime::Error, state: &State, limits: &Limits) -> Self {
+        if let Some(exit) = error.downcast_ref::<I32Exit>() {
+            return Self::Exited(exit.0);
+        }
+        if error.downcast_ref::<OutOfHostFuel>().is_some() {
+            return Self::limit(limits, "fuel");
+        }
+        match state.limiter.refused() {
+            Some(Refusal::Memory) => return Self::limit(limits, "memory_mib"),
+            Some(Refusal::Table) => return Self::limit(limits, "table_elements"),
+            None => {}
+        }
+        if let Some(trap) = error.downcast_ref::<Trap>() {
+            return Self::trapped(*trap, limits);
+        }
+        Self::described(&format!("{error:#}"), limits)
+    }
+
+    fn trapped(trap: Trap, limits: &Limits) -> Self {
+        match trap {
+            Trap::OutOfFuel => Self::limit(limits, "fuel"),
+            Trap::StackOverflow => {
+                Self::Crashed("its call stack is exhausted, probably by endless recursion")
+            }
+            Trap::UnreachableCodeReached => Self::Crashed("it panicked or aborted"),
+            Trap::MemoryOutOfBounds => Self::Crashed("it reached outside its memory"),
+            Trap::IntegerDivisionByZero => Self::Crashed("it divided by zero"),
+            Trap::IntegerOverflow | Trap::BadConversionToInteger => {
+                Self::Crashed("its arithmetic overflowed")
+            }
+            Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::InvalidChar => {
+                Self::Contract("its result points outside its memory".to_owned())
+            }
+            _ => Self::Crashed("it executed an invalid operation"),
+        }
+    }
+
+    /// Errors that wasmtime has only words for.
+    fn described(text: &str, limits: &Limits) -> Self {
+        if text.contains("fuel allocated for hostcalls") {
+            return Self::limit(limits, "transfer_mib");
+        }
+        if text.contains("resource table has no free keys") || text.contains("too many component handles") {
+            return Self::limit(limits, "handles");
+        }
+        if text.contains("utf-8") || text.contains("out-of-bounds") || text.contains("out of bounds") {
+            return Self::Contract("its result is not valid text or points outside its memory".to_owned());
+        }
+        Self::Host(text.to_owned())
+    }
+}

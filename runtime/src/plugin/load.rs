@@ -1,0 +1,169 @@
+//! From bytes to a plugin: compile, link, find the exports, run once to list.
+//!
+//! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
+//! that a published tool is one that has been seen to work. Compiling runs off the async threads.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::{Component, InstancePre, Linker};
+
+use super::{Artifact, CallFailure, Exports, GuestError, Permits, Plugin, Surface, Tool};
+use crate::config::PluginConfig;
+use crate::host::{self, State};
+use crate::sandbox::{self, EngineError};
+
+/// Makes plugins. One per process; it owns the engine and what all plugins share.
+pub struct Loader {
+    engine: Engine,
+    linker: Linker<State>,
+    places: Arc<Semaphore>,
+}
+
+/// A plugin and what it says of itself, not yet vetted.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Ready to be called.
+    pub plugin: Arc<Plugin>,
+    /// What it imports and exports.
+    pub surface: Surface,
+    /// Its tools, in its own order.
+    pub tools: Vec<Tool>,
+}
+
+/// Why a component is not a plugin. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The bytes do not make a component.
+    #[error(
+        "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
+    )]
+    Invalid(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It has none of our exports.
+    #[error(
+        "is a component of another world: it exports {found}; a plugin exports plugport:plugin/tools@{}, so build it \
+         against this server's WIT",
+        super::WIT_VERSION
+    )]
+    OtherWorld {
+        /// What it exports instead.
+        found: String,
+    },
+    /// It was built against another line of our WIT.
+    #[error(
+        "was built for plugport:plugin@{wanted}; this server speaks {}, so rebuild it with the matching SDK",
+        super::WIT_VERSION
+    )]
+    OtherVersion {
+        /// The version it exports.
+        wanted: String,
+    },
+    /// An import that nothing here provides, or a function of another type.
+    #[error(
+        "does not fit this server's interfaces; rebuild it against plugport:plugin@{} and WASI 0.2",
+        super::WIT_VERSION
+    )]
+    Unlinkable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It could not be started or did not list.
+    #[error("could not be started")]
+    Start(#[source] CallFailure),
+    /// It answered the listing with an error.
+    #[error("refused to list its tools: {}", describe(.0))]
+    Refused(GuestError),
+    /// The compiler panicked.
+    #[error("made the compiler fail; please report it with the file")]
+    Compiler,
+}
+
+impl Loader {
+    /// Sets up the engine and links every interface once.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn new(concurrent_calls: usize) -> Result<Self, EngineError> {
+        let engine = sandbox::engine()?;
+        let mut linker = Linker::new(&engine);
+        host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
+        Ok(Self { engine, linker, places: Arc::new(Semaphore::new(concurrent_calls)) })
+    }
+
+    /// Loads a component under `name` with what the operator says of it.
+    ///
+    /// # Errors
+    /// When it is not a component, not a plugin, or does not start.
+    pub async fn load(
+        &self,
+        name: &str,
+        artifact: Artifact,
+        config: PluginConfig,
+    ) -> Result<Loaded, LoadError> {
+        let Artifact { digest, bytes, .. } = artifact;
+        let component = self.compile(bytes).await?;
+        let surface = Surface::of(&component, &self.engine);
+        let (pre, exports) = self.link(&component, &surface)?;
+        let permits = Permits::new(&config.limits, Arc::clone(&self.places));
+        let plugin = Plugin { name: name.into(), digest, config, pre, exports, permits };
+        let tools = plugin.list_tools().await.map_err(|failure| match failure {
+            CallFailure::Guest(error) => LoadError::Refused(error),
+            failure => LoadError::Start(failure),
+        })?;
+        Ok(Loaded { plugin: Arc::new(plugin), surface, tools })
+    }
+
+    async fn compile(&self, bytes: Vec<u8>) -> Result<Component, LoadError> {
+        let engine = self.engine.clone();
+        let compiling = tokio::task::spawn_blocking(move || Component::new(&engine, &bytes));
+        let compiled = compiling.await.map_err(|_| LoadError::Compiler)?;
+        compiled.map_err(|error| LoadError::Invalid(error.into()))
+    }
+
+    fn link(
+        &self,
+        component: &Component,
+        surface: &Surface,
+    ) -> Result<(InstancePre<State>, Exports), LoadError> {
+        if let Some(wanted) = surface.foreign_versions().first() {
+            return Err(LoadError::OtherVersion { wanted: (*wanted).to_owned() });
+        }
+        if !surface.offers("tools") {
+            return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
+        }
+        let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
+        let pre = self.linker.instantiate_pre(component).map_err(unlinkable)?;
+        let exports = Exports::find(&pre, surface).map_err(unlinkable)?;
+        Ok((pre, exports))
+    }
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader").finish_non_exhaustive()
+    }
+}
+
+/// At most three names, since a stranger's component may export thousands.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        few if few.len() <= 3 => few.join(", "),
+        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
+/// A guest's error in words.
+fn describe(error: &GuestError) -> String {
+    match error {
+        GuestError::NotFound(text)
+        | GuestError::InvalidParams(text)
+        | GuestError::Internal(text)
+        | GuestError::Denied(text)
+        | GuestError::OverBudget(text)
+        | GuestError::Rejected(text) => text.clone(),
+        GuestError::MissingCapability(name) => format!("the client lacks the capability `{name}`"),
+        GuestError::TimedOut => "it timed out".to_owned(),
+        GuestError::Cancelled => "it was cancelled".to_owned(),
+        GuestError::Rpc(error) => error.message.clone(),
+    }
+}

@@ -1,0 +1,72 @@
+//! One component's life and one call's life.
+//!
+//! A component is compiled and linked once ([`Loader`]); what it exports is found out there, so that a call does nothing
+//! but take a place, make a fresh instance, run and be dropped ([`Plugin::call_tool`]). No instance outlives its call:
+//! whatever a guest did to its memory is gone before the next caller comes. Knows no JSON-RPC and no other plugin.
+
+mod artifact;
+mod call;
+mod exports;
+mod failure;
+mod load;
+mod permits;
+mod surface;
+
+use std::sync::Arc;
+
+use wasmtime::component::InstancePre;
+
+pub use crate::bindings::exports::plugport::plugin::tools::{Tool, ToolAnnotations, ToolResult};
+pub use crate::bindings::plugport::plugin::types::{
+    Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
+    ResourceDescriptor, Role, RpcError as GuestRpcError,
+};
+pub use artifact::{Artifact, ArtifactError};
+pub use call::{Called, Usage};
+pub use failure::{CallFailure, Limit};
+pub use load::{LoadError, Loaded, Loader};
+pub use surface::{Surface, WIT_VERSION};
+
+use crate::config::PluginConfig;
+use crate::host::State;
+use exports::Exports;
+use permits::Permits;
+
+/// A loaded component, ready to be called from many tasks at once.
+pub struct Plugin {
+    name: Arc<str>,
+    digest: String,
+    config: PluginConfig,
+    pre: InstancePre<State>,
+    exports: Exports,
+    permits: Permits,
+}
+
+impl Plugin {
+    /// The stem of its file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// SHA-256 of the file, as lower-case hex.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// What the operator says of it.
+    #[must_use]
+    pub fn config(&self) -> &PluginConfig {
+        &self.config
+    }
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin")
+            .field("name", &self.name)
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}

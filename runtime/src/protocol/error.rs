@@ -1,0 +1,91 @@
+//! JSON-RPC errors as the specification words them, with the HTTP status that each has on Streamable HTTP.
+
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::revision::Revision;
+
+/// An error answer. `data` is shown to clients.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<Box<Value>>,
+    /// In-band errors travel with 200; a request that was not accepted as one has a status of its own.
+    #[serde(skip)]
+    pub(crate) status: StatusCode,
+}
+
+impl RpcError {
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None, status: StatusCode::OK }
+    }
+
+    /// With an HTTP status of its own.
+    pub(crate) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    /// -32700: what came is not JSON.
+    pub(crate) fn parse(detail: &str) -> Self {
+        Self::new(-32700, format!("Parse error: {detail}")).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// -32600: it is JSON, but not a message.
+    pub(crate) fn invalid_request(detail: &str) -> Self {
+        Self::new(-32600, format!("Invalid Request: {detail}")).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// -32601. The stateless revision wants 404 with it, the others answer in band.
+    pub(crate) fn method_not_found(method: &str, revision: Revision) -> Self {
+        let status = if revision.is_stateless() { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        Self::new(-32601, format!("Method not found: {method}")).with_status(status)
+    }
+
+    /// -32602: the parameters do not fit the method.
+    pub(crate) fn invalid_params(detail: &str) -> Self {
+        Self::new(-32602, format!("Invalid params: {detail}"))
+    }
+
+    /// -32602 with 400: what every request must carry is missing or malformed.
+    pub(crate) fn invalid_meta(detail: &str) -> Self {
+        Self::invalid_params(detail).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// -32602 for a tool that is not offered.
+    pub(crate) fn unknown_tool(name: &str) -> Self {
+        Self::new(-32602, format!("Unknown tool: {name}"))
+    }
+
+    /// -32603: our fault.
+    pub(crate) fn internal(detail: &str) -> Self {
+        Self::new(-32603, format!("Internal error: {detail}"))
+    }
+
+    /// -32020: a header differs from the body or is missing.
+    pub(crate) fn header_mismatch(detail: &str) -> Self {
+        Self::new(-32020, format!("Header mismatch: {detail}")).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// -32021: the client did not declare what the request needs.
+    pub(crate) fn missing_capability(name: &str) -> Self {
+        let data = json!({ "requiredCapabilities": { name: {} } });
+        let message = format!("Missing required client capability: {name}");
+        Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_status(StatusCode::BAD_REQUEST) }
+    }
+
+    /// -32022: a revision that this server does not speak.
+    pub(crate) fn unsupported_version(requested: &str) -> Self {
+        let supported = Revision::ALL.map(Revision::as_str);
+        let data = json!({ "supported": supported, "requested": requested });
+        let message = format!("Unsupported protocol version: {requested}");
+        Self { data: Some(Box::new(data)), ..Self::new(-32022, message).with_status(StatusCode::BAD_REQUEST) }
+    }
+
+    /// An error that a guest wants sent as it is.
+    pub(crate) fn of_guest(code: i32, message: String, data: Option<Value>) -> Self {
+        Self { data: data.map(Box::new), ..Self::new(i64::from(code), message) }
+    }
+}

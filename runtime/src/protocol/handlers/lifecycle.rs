@@ -1,0 +1,65 @@
+//! `initialize` and `ping`: the handshake of the revisions with sessions.
+
+use std::borrow::Cow;
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::super::context::RequestContext;
+use super::super::era::Implementation;
+use super::super::error::RpcError;
+use super::super::reply::{Empty, Fields, Reply};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::read;
+use crate::host::ClientInfo;
+
+/// What this server can do, in both eras.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Capabilities {
+    tools: NoOptions,
+    logging: NoOptions,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct NoOptions {}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeParams<'a> {
+    #[serde(borrow)]
+    protocol_version: Cow<'a, str>,
+    #[serde(borrow, default)]
+    client_info: Implementation<'a>,
+}
+
+struct Initialized<'a> {
+    server: &'a RawValue,
+}
+
+impl Fields for Initialized<'_> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        map.serialize_entry("protocolVersion", revision.as_str())?;
+        map.serialize_entry("capabilities", &Capabilities::default())?;
+        map.serialize_entry("serverInfo", self.server)
+    }
+}
+
+/// Reads who begins a session and in which revision it will be.
+pub(in super::super) fn read_initialize(
+    params: Option<&RawValue>,
+) -> Result<(Revision, ClientInfo), RpcError> {
+    let params: InitializeParams<'_> = read(params)?;
+    let revision = Revision::negotiate(&params.protocol_version);
+    Ok((revision, params.client_info.into_client(revision)))
+}
+
+/// The answer to `initialize`.
+pub(in super::super) fn initialized(server: &Server, revision: Revision) -> Result<Reply, RpcError> {
+    Reply::new(&Initialized { server: &server.info }, revision, &server.info)
+}
+
+pub(in super::super) fn ping(server: &Server, context: &RequestContext) -> Result<Reply, RpcError> {
+    Reply::new(&Empty, context.revision, &server.info)
+}

@@ -1,0 +1,18 @@
+//! One short function per method: read the parameters, ask the catalog or a plugin, write the result.
+
+pub(super) mod discover;
+mod failures;
+pub(super) mod lifecycle;
+pub(super) mod logging;
+pub(super) mod tools;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::error::RpcError;
+
+/// Reads parameters of a known form. Absent parameters are an empty object.
+fn read<'p, P: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<P, RpcError> {
+    let text = params.map_or("{}", RawValue::get);
+    serde_json::from_str(text).map_err(|error| RpcError::invalid_params(&error.to_string()))
+}

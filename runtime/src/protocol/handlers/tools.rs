@@ -1,0 +1,170 @@
+//! `tools/list` and `tools/call`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::port::Port;
+use super::super::reply::{Fields, Reply};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::super::wire::{ResultView, ToolViews};
+use super::failures::{Answer, answer};
+use super::read;
+use crate::catalog::{Page, PublishedTool};
+use crate::plugin::{Called, ToolResult};
+
+/// How long clients may keep a list. Lists change only when the server restarts, which a client of a stateless
+/// revision cannot notice otherwise.
+const LIST_TTL_MS: u64 = 10_000;
+
+/// What a guest has left after its call was cancelled, to notice and to leave things tidy.
+const CANCEL_GRACE: Duration = Duration::from_millis(100);
+
+#[derive(Deserialize)]
+struct ListParams<'a> {
+    #[serde(borrow, default)]
+    cursor: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+struct Listed<'a> {
+    page: Page<'a, Arc<PublishedTool>>,
+}
+
+impl Fields for Listed<'_> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        map.serialize_entry("tools", &ToolViews { tools: self.page.items, revision })?;
+        if let Some(next) = &self.page.next {
+            map.serialize_entry("nextCursor", next)?;
+        }
+        if revision.is_stateless() {
+            map.serialize_entry("ttlMs", &LIST_TTL_MS)?;
+            map.serialize_entry("cacheScope", "public")?;
+        }
+        Ok(())
+    }
+}
+
+pub(in super::super) fn list(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<Reply, RpcError> {
+    let params: ListParams<'_> = read(params)?;
+    let snapshot = server.catalog.current();
+    let page = Page::at(params.cursor.as_deref(), snapshot.tools(), snapshot.id(), server.settings.page_size)
+        .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
+    Reply::new(&Listed { page }, context.revision, &server.info)
+}
+
+/// Calls a tool. `None` when the client withdrew the request.
+pub(in super::super) async fn call(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<Reply, RpcError>> {
+    let (tool, args) = match prepare(server, params) {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(Err(error)),
+    };
+    if let Err(mismatch) = tool.input.validate(&args.value) {
+        let told = format!("the arguments do not fit the tool's schema: {mismatch}");
+        return Some(tell(server, context, told));
+    }
+    let called = run(context, &tool, &args.text).await?;
+    tracing::debug!(
+        tool = tool.name,
+        ok = called.outcome.is_ok(),
+        fuel = called.usage.fuel,
+        elapsed_us = called.usage.elapsed.as_micros(),
+        "called"
+    );
+    Some(match called.outcome {
+        Ok(result) => finish(server, context, &tool, &result),
+        Err(failure) => match answer(failure, &tool.name) {
+            Answer::Told(text) => tell(server, context, text),
+            Answer::Refused(error) => Err(error),
+        },
+    })
+}
+
+struct Arguments {
+    text: String,
+    value: Value,
+}
+
+fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arguments), RpcError> {
+    let params: CallParams<'_> = read(params)?;
+    let snapshot = server.catalog.current();
+    let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
+    let text = params.arguments.map_or("{}", RawValue::get);
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| RpcError::invalid_params(&format!("`arguments`: {error}")))?;
+    if !value.is_object() {
+        return Err(RpcError::invalid_params("`arguments` must be an object"));
+    }
+    Ok((Arc::clone(tool), Arguments { text: text.to_owned(), value }))
+}
+
+/// Runs the guest until it is done, or until the client has withdrawn the request and the grace is over.
+async fn run(context: &Arc<RequestContext>, tool: &PublishedTool, args: &str) -> Option<Called<ToolResult>> {
+    let port = Arc::new(Port::new(context, tool.plugin.name()));
+    let withdrawn = async {
+        context.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        called = tool.plugin.call_tool(&tool.tool.name, args, port) => {
+            if context.cancel.is_cancelled() { None } else { Some(called) }
+        }
+        () = withdrawn => None,
+    }
+}
+
+fn finish(
+    server: &Server,
+    context: &RequestContext,
+    tool: &PublishedTool,
+    result: &ToolResult,
+) -> Result<Reply, RpcError> {
+    match ResultView::new(result).and_then(|view| keeps_promise(tool, &view).map(|()| view)) {
+        Ok(view) => Reply::new(&view, context.revision, &server.info),
+        Err(fault) => {
+            tracing::warn!(target: "plugin", plugin = tool.plugin.name(), tool = tool.name, "broke its contract: {fault}");
+            tell(server, context, format!("the tool broke its contract: {fault}"))
+        }
+    }
+}
+
+/// A tool with an output schema owes structured content that fits it, unless it failed.
+fn keeps_promise(tool: &PublishedTool, view: &ResultView<'_>) -> Result<(), String> {
+    let Some(schema) = tool.output.as_ref().filter(|_| !view.is_error()) else {
+        return Ok(());
+    };
+    let structured = view.structured().ok_or("it promises structured content and gave none")?;
+    let value: Value = serde_json::from_str(structured.get()).map_err(|error| error.to_string())?;
+    schema
+        .validate(&value)
+        .map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
+}
+
+/// A tool result that says what went wrong, for the model to read.
+fn tell(server: &Server, context: &RequestContext, text: String) -> Result<Reply, RpcError> {
+    Reply::new(&ResultView::error(text), context.revision, &server.info)
+}

@@ -1,0 +1,91 @@
+//! Requests of one client that are being served, by id, so that they can be cancelled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::error::RpcError;
+use super::message::Id;
+
+/// The requests of one session or connection.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    requests: Mutex<HashMap<Id, CancellationToken>>,
+    most: usize,
+}
+
+/// A request's place; leaving it ends the entry.
+#[derive(Debug)]
+pub(crate) struct Place {
+    owner: Arc<InFlight>,
+    id: Id,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl InFlight {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { requests: Mutex::default(), most })
+    }
+
+    /// Enters a request.
+    ///
+    /// # Errors
+    /// When its id is already in use, or too many requests are under way.
+    pub(crate) fn enter(self: &Arc<Self>, id: &Id) -> Result<Place, RpcError> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.contains_key(id) {
+            return Err(RpcError::invalid_request("a request with this id is still being served"));
+        }
+        if requests.len() >= self.most {
+            let detail =
+                format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
+            return Err(RpcError::internal(&detail));
+        }
+        let cancel = CancellationToken::new();
+        requests.insert(id.clone(), cancel.clone());
+        Ok(Place { owner: Arc::clone(self), id: id.clone(), cancel })
+    }
+
+    /// Cancels a request, if it is still being served.
+    pub(crate) fn cancel(&self, id: &Id) {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancel) = requests.get(id) {
+            cancel.cancel();
+        }
+    }
+
+    /// Cancels all of them.
+    pub(crate) fn cancel_all(&self) {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.values().for_each(CancellationToken::cancel);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_while_they_are_in_use_and_places_are_bounded() {
+        let requests = InFlight::new(2);
+        let first = requests.enter(&Id::Number(1)).unwrap();
+        assert_eq!(requests.enter(&Id::Number(1)).unwrap_err().code, -32600);
+        let _second = requests.enter(&Id::Text("1".into())).unwrap();
+        assert_eq!(requests.enter(&Id::Number(3)).unwrap_err().code, -32603);
+        requests.cancel(&Id::Number(1));
+        assert!(first.cancel.is_cancelled());
+        drop(first);
+        assert!(requests.enter(&Id::Number(1)).is_ok());
+    }
+}

@@ -1,0 +1,221 @@
+//! From bytes to a JSON-RPC message and back.
+//!
+//! Only the envelope is read here; parameters stay unread text until the handler that knows their form. Whatever the
+//! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use super::error::RpcError;
+use super::method::Method;
+
+/// A request's id: a string or an integer, never null.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Id {
+    Number(i64),
+    Text(String),
+}
+
+/// A message from the client.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Request(Request),
+    Notification(Notification),
+    /// An answer to a request of ours. None is ever sent yet, so it is accepted and forgotten.
+    Response,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) id: Id,
+    pub(crate) method: Method,
+    pub(crate) params: Option<Box<RawValue>>,
+}
+
+/// A notification.
+#[derive(Debug)]
+pub(crate) struct Notification {
+    pub(crate) method: String,
+    pub(crate) params: Option<Box<RawValue>>,
+}
+
+/// Bytes that are no message, and what to answer.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) id: Option<Id>,
+    pub(crate) error: RpcError,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default)]
+    params: Option<Box<RawValue>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Tells a null from an absent field.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl Message {
+    /// Reads one message.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let envelope: Envelope<'_> =
+            serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+        let id = envelope.id.map(read_id).transpose();
+        let refuse = |id: Option<Id>, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
+        let Ok(id) = id else {
+            return refuse(None, "`id` must be a string or an integer");
+        };
+        if envelope.jsonrpc.as_deref() != Some("2.0") {
+            return refuse(id, "`jsonrpc` must be \"2.0\"");
+        }
+        let params = envelope.params;
+        if params.as_ref().is_some_and(|params| !params.get().starts_with('{')) {
+            return refuse(id, "`params` must be an object");
+        }
+        match (envelope.method, id) {
+            (Some(method), Some(id)) => {
+                Ok(Self::Request(Request { id, method: Method::parse(&method), params }))
+            }
+            (Some(method), None) => {
+                Ok(Self::Notification(Notification { method: method.into_owned(), params }))
+            }
+            (None, Some(_)) if envelope.result.is_some() || envelope.error.is_some() => Ok(Self::Response),
+            (None, id) => refuse(id, "`method` is missing"),
+        }
+    }
+}
+
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
+    let error = match (error.classify(), bytes.trim_ascii_start().first()) {
+        (serde_json::error::Category::Data, Some(b'[')) => {
+            RpcError::invalid_request("batches are not supported; send one message at a time")
+        }
+        (serde_json::error::Category::Data, _) => RpcError::invalid_request(&error.to_string()),
+        _ => RpcError::parse(&error.to_string()),
+    };
+    Malformed { id: None, error }
+}
+
+fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(raw.get()).map(Id::Text),
+        _ => serde_json::from_str(raw.get()).map(Id::Number),
+    }
+}
+
+/// A response on one line. `result` is the JSON text of the result.
+pub(crate) fn response(id: &Id, result: &[u8]) -> Bytes {
+    let mut line = Vec::with_capacity(result.len() + 64);
+    line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    append(&mut line, id);
+    line.extend_from_slice(br#","result":"#);
+    line.extend_from_slice(result);
+    line.push(b'}');
+    line.into()
+}
+
+/// An error response on one line. Without an id it is null, as JSON-RPC wants it.
+pub(crate) fn error_response(id: Option<&Id>, error: &RpcError) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    append(&mut line, &id);
+    line.extend_from_slice(br#","error":"#);
+    append(&mut line, error);
+    line.push(b'}');
+    line.into()
+}
+
+/// A notification on one line.
+pub(crate) fn notification(method: &str, params: &impl Serialize) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","method":"#.to_vec();
+    append(&mut line, &method);
+    line.extend_from_slice(br#","params":"#);
+    append(&mut line, params);
+    line.push(b'}');
+    line.into()
+}
+
+/// Writing plain values into memory cannot fail; should it ever, null keeps the line well-formed.
+fn append(line: &mut Vec<u8>, value: &impl Serialize) {
+    let start = line.len();
+    if serde_json::to_writer(&mut *line, value).is_err() {
+        line.truncate(start);
+        line.extend_from_slice(b"null");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (i64, Option<Id>) {
+        let malformed = Message::parse(text.as_bytes()).unwrap_err();
+        (malformed.error.code, malformed.id)
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let request =
+            Message::parse(br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":[1]}}"#).unwrap();
+        let Message::Request(request) = request else { panic!("{request:?}") };
+        assert_eq!((request.id, request.method), (Id::Text("a".into()), Method::Ping));
+        assert_eq!(request.params.unwrap().get(), r#"{"x":[1]}"#);
+        let parsed = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(matches!(parsed, Ok(Message::Notification(_))));
+        let parsed = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert!(matches!(parsed, Ok(Message::Response)));
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error() {
+        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "\u{feff}{}"] {
+            assert_eq!(refused(text), (-32700, None), "{text:?}");
+        }
+        assert_eq!(Message::parse(b"{\"method\":\"\xff\"}").unwrap_err().error.code, -32700);
+    }
+
+    #[test]
+    fn json_that_is_no_message_is_an_invalid_request() {
+        for text in [
+            "1",
+            "[]",
+            "{}",
+            r#"{"id":null,"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"id":1.5,"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"id":[1],"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","method":"ping","method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","method":5}"#,
+        ] {
+            assert_eq!(refused(text), (-32600, None), "{text}");
+        }
+        assert_eq!(refused(r#"{"id":7,"method":"ping"}"#), (-32600, Some(Id::Number(7))));
+        assert_eq!(
+            refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
+            (-32600, Some(Id::Number(7)))
+        );
+    }
+
+    #[test]
+    fn answers_are_single_lines() {
+        let line = response(&Id::Text("a\"\n".into()), b"{}");
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
+        let line = error_response(None, &RpcError::parse("x"));
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: x"}}"#);
+    }
+}

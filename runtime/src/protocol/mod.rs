@@ -1,0 +1,36 @@
+//! MCP: revisions, sessions, requests in flight and errors.
+//!
+//! Two eras share every handler. A revision with sessions keeps what the client said in a [`session::Session`]; the
+//! stateless revision says it again with each request. Both end in one [`context::RequestContext`], so a handler never
+//! asks which era it serves, except through what the revision can express. Knows no sockets, no wasmtime and no files.
+//!
+//! [`endpoint::Endpoint`] applies the rules of Streamable HTTP, [`connection::Connection`] those of stdio; both turn a
+//! message into an [`exchange::Exchange`], which a transport drives.
+
+mod connection;
+mod context;
+mod dispatch;
+mod endpoint;
+mod era;
+mod error;
+mod exchange;
+mod handlers;
+mod in_flight;
+mod message;
+mod method;
+mod mirror;
+mod outbox;
+mod port;
+mod reply;
+mod revision;
+mod server;
+mod session;
+mod sessions;
+mod wire;
+
+pub use connection::{Connection, Received};
+pub use endpoint::{Answer, Endpoint};
+pub use exchange::{Exchange, Frame};
+pub use revision::Revision;
+pub use server::Server;
+pub use wire::tool_result_json;

@@ -1,0 +1,109 @@
+//! The five revisions of MCP and what each can express. The only file that compares revisions.
+
+use std::fmt;
+
+/// A published revision, in order of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    /// HTTP+SSE and stdio.
+    V2024_11_05,
+    /// Streamable HTTP, tool annotations, audio.
+    V2025_03_26,
+    /// Structured content, titles, links to resources, elicitation.
+    V2025_06_18,
+    /// Icons, URL elicitation, sampling with tools.
+    V2025_11_25,
+    /// Stateless: no sessions, no handshake, every request says who asks.
+    V2026_07_28,
+}
+
+impl Revision {
+    /// All revisions, newest first, as `server/discover` lists them.
+    pub const ALL: [Self; 5] =
+        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
+
+    /// The newest revision that has sessions.
+    const NEWEST_WITH_SESSIONS: Self = Self::V2025_11_25;
+
+    /// The name it has on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.as_str() == name)
+    }
+
+    /// What an `initialize` gets: the revision it asked for, or the newest one that has sessions.
+    #[must_use]
+    pub fn negotiate(requested: &str) -> Self {
+        Self::parse(requested)
+            .filter(|revision| !revision.is_stateless())
+            .unwrap_or(Self::NEWEST_WITH_SESSIONS)
+    }
+
+    /// Every request stands on its own.
+    #[must_use]
+    pub fn is_stateless(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+
+    pub(super) fn has_annotations(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    pub(super) fn has_audio(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    pub(super) fn has_progress_message(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    pub(super) fn has_titles(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    pub(super) fn has_structured_content(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Structured content may be any JSON value, not only an object.
+    pub(super) fn has_any_structured_content(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+
+    pub(super) fn has_resource_links(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_gets_what_it_asks_for_or_the_newest_with_sessions() {
+        for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+            assert_eq!(Revision::negotiate(revision).as_str(), revision);
+        }
+        for unknown in ["2026-07-28", "2030-01-01", "1.0", ""] {
+            assert_eq!(Revision::negotiate(unknown).as_str(), "2025-11-25");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Loads every candidate of a folder, one after the other: compiling already uses all cores for one file.
+
+use std::path::PathBuf;
+
+use super::scan::{Candidate, ScanError, scan};
+use crate::catalog::{Entry, Snapshot};
+use crate::config::Config;
+use crate::plugin::{Artifact, Loader};
+
+/// A file that is not served.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The file.
+    pub path: PathBuf,
+    /// One line: what is wrong and what to do.
+    pub why: String,
+}
+
+/// Builds a snapshot of everything in the configured folder that can be served.
+///
+/// # Errors
+/// When the folder itself cannot be read.
+pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, Vec<Skipped>), ScanError> {
+    let mut entries = Vec::new();
+    let mut skipped = Vec::new();
+    for candidate in scan(&config.folder)? {
+        let path = candidate.path.clone();
+        match load(loader, config, candidate).await {
+            Ok(entry) => entries.push(entry),
+            Err(why) => skipped.push(Skipped { path, why }),
+        }
+    }
+    Ok((Snapshot::new(entries), skipped))
+}
+
+async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<Entry, String> {
+    let name = candidate.name?;
+    let settings = config.plugin(&name);
+    let artifact =
+        Artifact::read(&candidate.path, settings.limits.wasm_mib).map_err(|error| chain(&error))?;
+    let loaded = loader.load(&name, artifact, settings).await.map_err(|error| chain(&error))?;
+    Ok(Entry::vet(loaded))
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
+        cause = error.source();
+    }
+    line
+}

@@ -1,0 +1,68 @@
+//! Which files of the folder are meant as plugins. Names decide here; what is in a file is looked at when it is loaded.
+
+use std::path::{Path, PathBuf};
+
+use crate::catalog::plugin_name;
+
+/// A file that is meant as a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The file.
+    pub path: PathBuf,
+    /// Its stem, or why its stem cannot name a plugin.
+    pub name: Result<String, String>,
+}
+
+/// The folder could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the plugin folder {}; create it or name another with --plugins", folder.display())]
+pub struct ScanError {
+    folder: PathBuf,
+    source: std::io::Error,
+}
+
+/// Lists the `.wasm` files directly in `folder`, in the order of their names. Files that begin with a dot are left
+/// alone: editors and copy programs use them while they write.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn scan(folder: &Path) -> Result<Vec<Candidate>, ScanError> {
+    let failed = |source| ScanError { folder: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !hidden && path.extension().is_some_and(|extension| extension == "wasm") {
+            found.push(Candidate { name: name_of(&path), path });
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// The plugin's name, from a file's stem.
+pub(crate) fn name_of(path: &Path) -> Result<String, String> {
+    let stem =
+        path.file_stem().and_then(|stem| stem.to_str()).ok_or("its name is not valid UTF-8; rename it")?;
+    match plugin_name(stem) {
+        Ok(name) => Ok(name.to_owned()),
+        Err(error) => Err(format!("{error}; rename the file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_wasm_files_are_candidates_and_bad_names_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["b.wasm", "a.wasm", ".hidden.wasm", "notes.txt", "c.wasm~", "bad name.wasm"] {
+            std::fs::write(dir.path().join(file), b"").unwrap();
+        }
+        let found = scan(dir.path()).unwrap();
+        let names: Vec<_> = found.iter().map(|candidate| candidate.name.as_deref().ok()).collect();
+        assert_eq!(names, [Some("a"), Some("b"), None]);
+        assert!(scan(&dir.path().join("none")).unwrap_err().to_string().contains("--plugins"));
+    }
+}

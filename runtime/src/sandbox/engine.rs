@@ -1,0 +1,90 @@
+//! The one place where wasmtime's flags are set.
+//!
+//! Measured choices (`docs/decisions/0003-engine.md`): Cranelift only, a pooling allocator that resets pages instead of
+//! unmapping them, fuel with a yield interval for both budget and preemption, and no support for concurrent component
+//! tasks, which makes every call and host call cheaper. Proposals that no guest of ours needs are off: each has had
+//! its advisory.
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, PoolingAllocationConfig};
+
+use crate::config::{Limits, kib, mib};
+
+/// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
+pub(crate) const YIELD_INTERVAL: u64 = 250_000;
+
+/// Instances that can exist at once. Each takes 4 mappings, and a Linux process has 65 530 by default.
+const INSTANCES: u32 = 1_000;
+
+/// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
+const KEEP_RESIDENT: usize = mib(1);
+
+/// Linear memory is reserved per slot, so this is address space, not memory.
+const WASM_STACK: usize = kib(512);
+
+/// The guest's stack and as much again for host functions that run on it.
+const FIBER_STACK: usize = mib(1);
+
+/// The engine could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot set up the WebAssembly engine on this machine; it needs about 4 TiB of free address space")]
+pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
+
+/// Makes the engine for guests. One per process: stores must never mix engines (RUSTSEC-2026-0222).
+///
+/// # Errors
+/// When the machine refuses the address space or lacks a feature.
+pub fn engine() -> Result<Engine, EngineError> {
+    let mut config = Config::new();
+    config
+        .consume_fuel(true)
+        .operator_cost(operator_cost())
+        .concurrency_support(false)
+        .wasm_memory64(false)
+        .wasm_relaxed_simd(false)
+        .cranelift_nan_canonicalization(true)
+        .max_wasm_stack(WASM_STACK)
+        .async_stack_size(FIBER_STACK)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    Engine::new(&config).map_err(|error| EngineError(error.into()))
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(INSTANCES)
+        .total_core_instances(4 * INSTANCES)
+        .total_memories(INSTANCES)
+        .total_tables(2 * INSTANCES)
+        .total_stacks(INSTANCES)
+        .max_memory_size(mib(largest("memory_mib")))
+        .max_memories_per_component(2)
+        .max_tables_per_component(20)
+        .max_core_instances_per_component(u32::try_from(largest("core_instances")).unwrap_or(64))
+        .max_component_instance_size(mib(1))
+        .max_core_instance_size(mib(1))
+        .table_elements(usize::try_from(largest("table_elements")).unwrap_or(20_000))
+        .linear_memory_keep_resident(KEEP_RESIDENT)
+        .table_keep_resident(kib(64))
+        .async_stack_keep_resident(kib(64))
+        .pagemap_scan(Enabled::Auto);
+    pool
+}
+
+/// Prices that bring fuel nearer to time: a division takes as long as many additions, a fresh page must be zeroed.
+fn operator_cost() -> OperatorCost {
+    let mut cost = OperatorCost::new();
+    for operator in [&mut cost.I64DivU, &mut cost.I64DivS, &mut cost.I64RemU, &mut cost.I64RemS] {
+        *operator = 20;
+    }
+    for operator in [&mut cost.I32DivU, &mut cost.I32DivS, &mut cost.I32RemU, &mut cost.I32RemS] {
+        *operator = 12;
+    }
+    for operator in [&mut cost.F64Sqrt, &mut cost.F32Sqrt] {
+        *operator = 12;
+    }
+    for operator in [&mut cost.F64Div, &mut cost.F32Div] {
+        *operator = 8;
+    }
+    cost.variable.memory_grow_per_page = 255;
+    cost
+}

@@ -1,0 +1,90 @@
+//! Bounds what a store may grow to, and remembers the refusal.
+//!
+//! A guest that is refused memory usually dies of something else a moment later (an allocation failure aborts), so the
+//! trap alone does not say why. The limiter keeps the reason; whoever classifies the failure asks it.
+
+use wasmtime::ResourceLimiter;
+
+use crate::config::{Limits, mib};
+
+/// What the guest asked for and did not get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// All memories together would exceed `memory_mib`.
+    Memory,
+    /// A table would exceed `table_elements`.
+    Table,
+}
+
+/// The limiter of one store.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    memory_max: usize,
+    memory_used: usize,
+    table_max: usize,
+    instances_max: usize,
+    refused: Option<Refusal>,
+}
+
+impl Limiter {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            memory_max: mib(limits.memory_mib),
+            memory_used: 0,
+            table_max: usize::try_from(limits.table_elements).unwrap_or(usize::MAX),
+            instances_max: usize::try_from(limits.core_instances).unwrap_or(usize::MAX),
+            refused: None,
+        }
+    }
+
+    pub(crate) fn refused(&self) -> Option<Refusal> {
+        self.refused
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let used = self.memory_used.saturating_add(desired.saturating_sub(current));
+        if used > self.memory_max {
+            self.refused = Some(Refusal::Memory);
+            return Ok(false);
+        }
+        self.memory_used = used;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > self.table_max {
+            self.refused = Some(Refusal::Table);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        self.instances_max
+    }
+
+    fn memories(&self) -> usize {
+        2
+    }
+
+    fn tables(&self) -> usize {
+        20
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_are_counted_together() {
+        let mut limiter = Limiter::new(&Limits { memory_mib: 2, ..Limits::default() });
+        assert!(limiter.memory_growing(0, mib(1), None).unwrap());
+        assert!(limiter.memory_growing(0, mib(1), None).unwrap());
+        assert_eq!(limiter.refused(), None);
+        assert!(!limiter.memory_growing(mib(1), mib(1) + 1, None).unwrap());
+        assert_eq!(limiter.refused(), Some(Refusal::Memory));
+    }
+}

@@ -1,0 +1,17 @@
+//! The walls: engine flags, resource limits and meters.
+//!
+//! Everything that makes a guest's reach finite is decided here and nowhere else, so that a reviewer of the sandbox
+//! reads one folder. Knows wasmtime and WASI; knows no MCP, no plugin names and no policy of which plugin gets what.
+
+mod cpu_time;
+mod engine;
+mod filesystem;
+mod limiter;
+mod meter;
+
+pub(crate) use cpu_time::CpuTime;
+pub(crate) use engine::YIELD_INTERVAL;
+pub use engine::{EngineError, engine};
+pub(crate) use filesystem::preopen;
+pub(crate) use limiter::{Limiter, Refusal};
+pub(crate) use meter::{Meter, OutOfHostFuel};

@@ -1,0 +1,143 @@
+//! Who may talk to this endpoint at all: `Host` and `Origin`, checked on every request.
+//!
+//! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
+//! answers. It cannot choose these two headers. An IP address as host is always good, since rebinding needs a name.
+
+use std::net::IpAddr;
+
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+
+use crate::config::Server;
+
+/// The names that are allowed besides loopback ones.
+#[derive(Debug)]
+pub(super) struct Guard {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+type Refusal = (StatusCode, &'static str);
+
+const BAD_HOST: Refusal = (
+    StatusCode::FORBIDDEN,
+    "this Host is not allowed; add it to `allowed_hosts` under [server] in plugport.toml\n",
+);
+const BAD_ORIGIN: Refusal = (
+    StatusCode::FORBIDDEN,
+    "this Origin is not allowed; add it to `allowed_origins` under [server] in plugport.toml\n",
+);
+
+impl Guard {
+    pub(super) fn new(settings: &Server) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { hosts: lower(&settings.allowed_hosts), origins: lower(&settings.allowed_origins) }
+    }
+
+    /// Checks both headers.
+    ///
+    /// # Errors
+    /// With 403 when one is given twice, is malformed or names a place that is not allowed.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
+        if !host.is_some_and(|host| self.host_allowed(host)) {
+            return Err(BAD_HOST);
+        }
+        match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
+            Some(origin) if !self.origin_allowed(origin) => Err(BAD_ORIGIN),
+            _ => Ok(()),
+        }
+    }
+
+    fn host_allowed(&self, host: &str) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
+        if authority.as_str().contains('@') {
+            return false;
+        }
+        let name = authority.host().to_ascii_lowercase();
+        is_address(&name)
+            || name == "localhost"
+            || self.hosts.contains(&name)
+            || self.hosts.contains(&host.to_ascii_lowercase())
+    }
+
+    fn origin_allowed(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        if self.origins.contains(&origin) {
+            return true;
+        }
+        let Ok(uri) = origin.parse::<Uri>() else {
+            return false;
+        };
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback)
+    }
+}
+
+/// The only value of a header.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().map(|value| value.to_str().map_err(|_| ())).transpose()?;
+    if values.next().is_some() { Err(()) } else { Ok(value) }
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    name.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn is_address(name: &str) -> bool {
+    address(name).is_some()
+}
+
+fn is_loopback(name: &str) -> bool {
+    name == "localhost" || address(name).is_some_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(guard: &Guard, pairs: &[(HeaderName, &str)]) -> u16 {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name, value.parse().unwrap());
+        }
+        guard.check(&headers).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn names_that_could_be_rebound_are_refused() {
+        let settings = Server { allowed_hosts: vec!["Tools.example".into()], ..Server::default() };
+        let guard = Guard::new(&settings);
+        for good in
+            ["localhost", "localhost:7584", "127.0.0.1:7584", "[::1]:7584", "10.0.0.5", "tools.example:80"]
+        {
+            assert_eq!(status(&guard, &[(header::HOST, good)]), 200, "{good}");
+        }
+        for bad in ["evil.example", "localhost.evil.example", "", "a@localhost", "localhost:x"] {
+            assert_eq!(status(&guard, &[(header::HOST, bad)]), 403, "{bad}");
+        }
+        assert_eq!(status(&guard, &[]), 403);
+        assert_eq!(status(&guard, &[(header::HOST, "localhost"), (header::HOST, "localhost")]), 403);
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_refused() {
+        let settings = Server { allowed_origins: vec!["https://app.example".into()], ..Server::default() };
+        let guard = Guard::new(&settings);
+        let origin = |value: &str| status(&guard, &[(header::HOST, "localhost"), (header::ORIGIN, value)]);
+        for good in ["http://localhost:3000", "http://127.0.0.1", "https://[::1]:9", "https://app.example"] {
+            assert_eq!(origin(good), 200, "{good}");
+        }
+        for bad in [
+            "http://evil.example",
+            "null",
+            "http://localhost.evil.example",
+            "file://localhost",
+            "http://10.0.0.5",
+        ] {
+            assert_eq!(origin(bad), 403, "{bad}");
+        }
+    }
+}

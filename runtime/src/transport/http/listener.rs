@@ -1,0 +1,105 @@
+//! Accepts connections and serves them until told to stop.
+//!
+//! Our own loop rather than `axum::serve`, because a connection here is bounded: in number, in the time it may take to
+//! send a header, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
+//! the peer's acknowledgement.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+const HEADER_TIME: Duration = Duration::from_secs(10);
+const BUFFER: usize = 64 << 10;
+
+/// What requests under way have left when the server stops.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// After running out of file descriptors, accepting again at once would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A bound socket.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    /// Where it listens, with the port that the system chose if none was asked for.
+    pub address: SocketAddr,
+}
+
+impl Listener {
+    /// Binds a socket.
+    ///
+    /// # Errors
+    /// When the address is taken or may not be used.
+    pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        let socket = TcpListener::bind(address).await?;
+        Ok(Self { address: socket.local_addr()?, socket })
+    }
+}
+
+/// Serves `router` on at most `connections` connections, until `stop`, then lets requests under way finish.
+pub async fn serve(listener: Listener, router: Router, connections: usize, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(connections));
+    let tasks = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = accept(&listener.socket, &places) => accepted,
+        };
+        let Some((stream, place)) = accepted else { continue };
+        let connection = connection(stream, router.clone(), stop.clone());
+        tasks.spawn(async move {
+            connection.await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    tasks.close();
+    if tokio::time::timeout(DRAIN, tasks.wait()).await.is_err() {
+        tracing::warn!("stopped requests that were still under way");
+    }
+}
+
+async fn accept(
+    socket: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
+    match socket.accept().await {
+        Ok((stream, _)) => Some((stream, place)),
+        Err(error) => {
+            tracing::warn!("cannot accept a connection: {error}");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("cannot set TCP_NODELAY: {error}");
+    }
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
+    let mut served = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!("connection: {error}");
+    }
+}

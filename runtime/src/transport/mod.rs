@@ -1,0 +1,5 @@
+//! Bytes in and out: sockets, stdio, framing and what one connection may cost. Knows no method and no plugin.
+
+pub mod http;
+mod lines;
+pub mod stdio;
