@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
-use super::{Failure, configuration, console};
+use super::{Failure, console};
 use crate::catalog::{Entry, PublishedTool};
 use crate::cli;
 use crate::config::{Config, DirGrant, PluginConfig};
@@ -16,7 +16,7 @@ use crate::plugin::{Artifact, CallFailure, ContentData, GuestError, Loader, Tool
 use crate::protocol::tool_result_json;
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
-    let config = configuration(&args.source)?;
+    let config = args.source.configuration()?;
     let value: Value = serde_json::from_str(&args.args).map_err(|error| {
         Failure::Usage(anyhow!("--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"))
     })?;

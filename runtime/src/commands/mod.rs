@@ -5,7 +5,7 @@ mod console;
 mod inspect;
 mod serve;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -71,12 +71,17 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     Ok(runtime.context("cannot start the async runtime")?)
 }
 
-/// The configuration of a command: the named file, or `plugport.toml` where there is one.
-fn configuration(source: &Source) -> Result<Config, ConfigError> {
-    let usual = Path::new("plugport.toml");
-    match &source.config {
-        Some(file) => Config::read(file, source.plugins.clone()),
-        None if usual.is_file() => Config::read(usual, source.plugins.clone()),
-        None => Ok(Config::new(source.plugins.clone())),
+impl Source {
+    /// The configuration file: the named one, or `plugport.toml` where there is one.
+    fn file(&self) -> Option<PathBuf> {
+        let usual = Path::new("plugport.toml");
+        self.config.clone().or_else(|| usual.is_file().then(|| usual.to_owned()))
+    }
+
+    fn configuration(&self) -> Result<Config, ConfigError> {
+        match self.file() {
+            Some(file) => Config::read(&file, self.plugins.clone()),
+            None => Ok(Config::new(self.plugins.clone())),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, configuration, console};
+use super::{Failure, console};
 use crate::catalog::{Catalog, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, parse_listen};
@@ -17,7 +18,7 @@ use crate::reload::load_folder;
 use crate::transport::{http, stdio};
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
-    let mut config = configuration(&args.source)?;
+    let mut config = args.source.configuration()?;
     if let Some(address) = &args.listen {
         config.server.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
@@ -32,17 +33,22 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             signalled = stopped() => signalled.context("cannot wait for signals")?,
         }
     } else {
-        serve_http(server, &config, stop).await?;
+        serve_http(server, &config, args.source.file().as_deref(), stop).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve_http(server: Arc<Server>, config: &Config, stop: CancellationToken) -> Result<(), Failure> {
+async fn serve_http(
+    server: Arc<Server>,
+    config: &Config,
+    file: Option<&Path>,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
     let wanted = config.server.listen;
     let listener = http::Listener::bind(wanted).await.with_context(|| {
         format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
     })?;
-    welcome(&listener, config);
+    welcome(&listener, config, file);
     let serving =
         http::serve(listener, http::router(Arc::clone(&server)), config.server.connections, stop.clone());
     let stopping = async {
@@ -111,15 +117,15 @@ fn announce(snapshot: &Snapshot, config: &Config) {
     }
 }
 
-fn welcome(listener: &http::Listener, config: &Config) {
+fn welcome(listener: &http::Listener, config: &Config, file: Option<&Path>) {
     let address = listener.address;
     let program =
         std::env::current_exe().map_or_else(|_| "plugport".into(), |path| path.display().to_string());
-    let folder = config.folder.canonicalize().unwrap_or_else(|_| config.folder.clone());
-    let snippet = serde_json::json!({ "mcpServers": { "plugport": {
-        "command": program,
-        "args": ["serve", "--stdio", "--plugins", folder],
-    } } });
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let mut args =
+        vec!["serve".to_owned(), "--stdio".to_owned(), "--plugins".to_owned(), whole(&config.folder)];
+    args.extend(file.into_iter().flat_map(|file| ["--config".to_owned(), whole(file)]));
+    let snippet = serde_json::json!({ "mcpServers": { "plugport": { "command": program, "args": args } } });
     console::remark(&format!("\nserving MCP at http://{address}{}", http::PATH));
     console::remark("  clients that speak HTTP: give them this URL");
     console::remark("  Claude Desktop and editors that start servers themselves: add to their configuration");

@@ -69,7 +69,9 @@ impl Lines {
     }
 
     fn end_line(&mut self) {
-        self.logs.line(self.source, &self.partial);
+        if !self.partial.is_empty() {
+            self.logs.line(self.source, &self.partial);
+        }
         if self.cut > 0 {
             self.logs.note(&format!("{} bytes of a long line were cut", self.cut));
         }

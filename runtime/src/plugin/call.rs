@@ -143,9 +143,11 @@ impl<'p> Run<'p> {
     }
 
     fn report(&self, function: &str, failure: &CallFailure, error: Option<&wasmtime::Error>) {
-        let detail = error.map(|error| format!("{error:?}")).unwrap_or_default();
         let plugin = self.plugin.name();
-        tracing::warn!(target: "plugin", plugin, function, "{failure} {}", Escaped(&detail));
+        let detail = error.map(|error| format!("{error:?}")).unwrap_or_default();
+        let detail: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let detail = detail.join("; ");
+        tracing::warn!(target: "plugin", plugin, function, detail = %Escaped(&detail), "{failure}");
     }
 }
 

@@ -139,7 +139,9 @@ impl CallFailure {
                 Self::Crashed("its call stack is exhausted, probably by endless recursion")
             }
             Trap::UnreachableCodeReached => Self::Crashed("it panicked or aborted"),
-            Trap::MemoryOutOfBounds => Self::Crashed("it reached outside its memory"),
+            Trap::MemoryOutOfBounds => {
+                Self::Crashed("it reached outside its memory, often by endless recursion")
+            }
             Trap::IntegerDivisionByZero => Self::Crashed("it divided by zero"),
             Trap::IntegerOverflow | Trap::BadConversionToInteger => {
                 Self::Crashed("its arithmetic overflowed")

@@ -53,7 +53,8 @@ impl Guard {
         let Ok(authority) = host.parse::<Authority>() else {
             return false;
         };
-        if authority.as_str().contains('@') {
+        let bare = authority.as_str() == authority.host();
+        if authority.as_str().contains('@') || !(bare || authority.port_u16().is_some()) {
             return false;
         }
         let name = authority.host().to_ascii_lowercase();

@@ -1,0 +1,52 @@
+//! What the sandbox costs, in one run: a raw wasmtime call, a plugin call without transport, an HTTP `tools/call`, and
+//! the same HTTP answer from a handler without a sandbox.
+//!
+//! `cargo measure call` builds the guest and runs this. Servers run on one thread of their own, whose CPU clock gives
+//! the cost per request without the load generator's share. Figures of a shared machine: compare rows of one run.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark stops at the first surprise"
+)]
+
+mod support;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use support::http::{Load, bare_router, measure_http};
+use support::native::measure_in_process;
+use support::raw::Raw;
+use support::{GUEST, Row, plugin_router, published};
+
+const SECONDS: u64 = 4;
+const CONNECTIONS: usize = 16;
+
+fn main() {
+    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
+    assert!(guest.is_file(), "{} is missing; run `cargo measure call`, which builds it", guest.display());
+    let time = Duration::from_secs(SECONDS);
+    println!(
+        "echo of 32 bytes, {SECONDS} s per row, one thread for the server, {CONNECTIONS} connections for HTTP\n"
+    );
+    println!("{}", Row::HEAD);
+    let raw = measure_in_process("raw wasmtime: fresh instance + call", time, || Raw::new(&guest));
+    println!("{raw}");
+    let plugin = measure_in_process("plugin call without transport", time, || published(&guest));
+    println!("{plugin}");
+    for connections in [1, CONNECTIONS] {
+        let load = Load { connections, time };
+        let ours = measure_http("HTTP tools/call, sandboxed", &load, plugin_router(&guest));
+        println!("{ours}");
+        let bare = measure_http("HTTP tools/call, bare axum handler", &load, bare_router());
+        println!("{bare}");
+        println!(
+            "  -> {:.0} % of the bare handler's throughput, {:+.1} µs CPU per request",
+            100.0 * ours.per_second / bare.per_second,
+            ours.cpu_us - bare.cpu_us,
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Measures a router over loopback HTTP: the server on one thread, keep-alive connections from another.
+
+use std::net::SocketAddr;
+use std::sync::mpsc as blocking;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use plugport::transport::http::{Listener, serve};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use super::native::{runtime, thread_cpu};
+use super::{ARGS, Row};
+
+const TOOL: &str = "polite-echo";
+const VERSION: &str = "2026-07-28";
+
+/// How hard to press.
+pub struct Load {
+    pub connections: usize,
+    pub time: Duration,
+}
+
+/// Presses on the routes that `make` gives, and takes the server thread's processor time.
+pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router + Send + 'static) -> Row {
+    let stop = CancellationToken::new();
+    let (send_address, address) = blocking::sync_channel(1);
+    let stopped = stop.clone();
+    let server = std::thread::spawn(move || {
+        runtime().block_on(async {
+            let router = make().await;
+            let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+            send_address.send(listener.address).unwrap();
+            let cpu = thread_cpu();
+            serve(listener, router, 1_024, stopped).await;
+            thread_cpu() - cpu
+        })
+    });
+    let address = address.recv().unwrap();
+    let begun = Instant::now();
+    let latencies = runtime().block_on(press(address, load));
+    let elapsed = begun.elapsed().as_secs_f64();
+    stop.cancel();
+    let cpu = server.join().unwrap();
+    Row::new(&format!("{name}, {} connections", load.connections), latencies, elapsed, cpu)
+}
+
+async fn press(address: SocketAddr, load: &Load) -> Vec<f64> {
+    let until = Instant::now() + load.time;
+    let clients: Vec<_> = (0..load.connections).map(|_| tokio::spawn(client(address, until))).collect();
+    let mut latencies = Vec::new();
+    for client in clients {
+        latencies.extend(client.await.unwrap());
+    }
+    latencies
+}
+
+async fn client(address: SocketAddr, until: Instant) -> Vec<f64> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let request = request(address);
+    let mut buffer = vec![0; 16 << 10];
+    let mut latencies = Vec::new();
+    while Instant::now() < until {
+        let start = Instant::now();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        read_response(&mut stream, &mut buffer).await;
+        latencies.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    latencies
+}
+
+fn request(address: SocketAddr) -> String {
+    let meta = format!(
+        r#"{{"io.modelcontextprotocol/protocolVersion":"{VERSION}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+    );
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{TOOL}","arguments":{ARGS},"_meta":{meta}}}}}"#
+    );
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {VERSION}\r\nMcp-Method: tools/call\r\n\
+         Mcp-Name: {TOOL}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Reads one response with a `content-length` and checks that it succeeded.
+async fn read_response(stream: &mut TcpStream, buffer: &mut [u8]) {
+    let mut filled = 0;
+    loop {
+        let read = stream.read(&mut buffer[filled..]).await.unwrap();
+        assert!(read > 0, "the server hung up");
+        filled += read;
+        let text = std::str::from_utf8(&buffer[..filled]).unwrap();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            assert!(head.starts_with("HTTP/1.1 200") && body.contains("0123456789abcdef"), "{text}");
+            return;
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct BareRequest<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    method: &'a str,
+    #[serde(borrow)]
+    params: BareParams<'a>,
+}
+
+#[derive(Deserialize)]
+struct BareParams<'a> {
+    name: &'a str,
+    #[serde(borrow)]
+    arguments: &'a RawValue,
+}
+
+/// The same answer from a handler that knows nothing but this call.
+pub fn bare_router() -> impl AsyncFnOnce() -> Router + Send + 'static {
+    async || Router::new().route("/mcp", post(bare))
+}
+
+async fn bare(headers: HeaderMap, body: Bytes) -> Response {
+    let request: BareRequest<'_> = serde_json::from_slice(&body).unwrap();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if header("mcp-method") != Some(request.method) || header("mcp-name") != Some(request.params.name) {
+        return StatusCode::BAD_REQUEST.into_response();
+    }
+    let arguments: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(request.params.arguments.get()).unwrap();
+    let text = serde_json::to_string(&arguments["message"]).unwrap();
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","content":[{{"type":"text","text":{text}}}],"_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"plugport","title":"Plugport","version":"0.1.0"}}}}}}}}"#,
+        request.id
+    );
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}

@@ -1,0 +1,85 @@
+//! Pieces of the benchmark: rows, the published guest, and one file per thing that is measured.
+
+pub mod http;
+pub mod native;
+pub mod raw;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use plugport::catalog::{Catalog, Entry, Snapshot};
+use plugport::config::{Config, Server as Settings};
+use plugport::host::NoClient;
+use plugport::plugin::{Artifact, Loader, Plugin};
+use plugport::protocol::Server;
+use plugport::transport::http::router;
+
+use native::Subject;
+
+pub const GUEST: &str = "polite.wasm";
+pub const ARGS: &str = r#"{"message":"0123456789abcdef"}"#;
+
+/// One line of the table.
+pub struct Row {
+    pub name: String,
+    pub per_second: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub cpu_us: f64,
+}
+
+impl Row {
+    pub const HEAD: &'static str =
+        "                                                  per second   p50 µs   p99 µs   CPU µs";
+
+    pub fn new(name: &str, mut latencies: Vec<f64>, elapsed: f64, cpu: f64) -> Self {
+        latencies.sort_by(f64::total_cmp);
+        let count = latencies.len();
+        let at = |part: f64| latencies[((count as f64 * part) as usize).min(count - 1)];
+        Self {
+            name: name.to_owned(),
+            per_second: count as f64 / elapsed,
+            p50_us: at(0.5),
+            p99_us: at(0.99),
+            cpu_us: cpu * 1e6 / count as f64,
+        }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, per_second, p50_us, p99_us, cpu_us } = self;
+        write!(f, "{name:<48}{per_second:>12.0}{p50_us:>9.1}{p99_us:>9.1}{cpu_us:>9.1}")
+    }
+}
+
+async fn entry(guest: &Path) -> Entry {
+    let config = Config::new(guest.parent().unwrap().to_owned());
+    let settings = config.plugin("polite");
+    let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
+    Entry::vet(Loader::new(256).unwrap().load("polite", artifact, settings).await.unwrap())
+}
+
+/// A plugin, called without a transport.
+pub struct Published(Arc<Plugin>);
+
+pub async fn published(guest: &Path) -> Published {
+    Published(entry(guest).await.plugin)
+}
+
+impl Subject for Published {
+    async fn once(&mut self) {
+        self.0.call_tool("echo", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+    }
+}
+
+/// The real routes over the guest. Made on the server's own thread.
+pub fn plugin_router(guest: &Path) -> impl AsyncFnOnce() -> Router + Send + 'static + use<> {
+    let guest = guest.to_owned();
+    async move || {
+        let catalog = Catalog::new(Snapshot::new(vec![entry(&guest).await]));
+        router(Arc::new(Server::new(Arc::new(catalog), Settings::default())))
+    }
+}
