@@ -6,9 +6,11 @@
 
 #![allow(
     missing_docs,
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
+    clippy::indexing_slicing,
     reason = "a benchmark stops at the first surprise"
 )]
 
@@ -17,7 +19,7 @@ mod support;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use support::http::{Load, bare_router, measure_http};
+use support::http::{InProcess, Load, bare_router, measure_http, press_if_asked};
 use support::native::measure_in_process;
 use support::raw::Raw;
 use support::{GUEST, Row, plugin_router, published};
@@ -26,6 +28,9 @@ const SECONDS: u64 = 4;
 const CONNECTIONS: usize = 16;
 
 fn main() {
+    if press_if_asked() {
+        return;
+    }
     let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
     assert!(guest.is_file(), "{} is missing; run `cargo measure call`, which builds it", guest.display());
     let time = Duration::from_secs(SECONDS);
@@ -37,6 +42,16 @@ fn main() {
     println!("{raw}");
     let plugin = measure_in_process("plugin call without transport", time, || published(&guest));
     println!("{plugin}");
+    let routes = plugin_router(&guest);
+    println!(
+        "{}",
+        measure_in_process("POST /mcp without a socket, sandboxed", time, || InProcess::new(routes))
+    );
+    let routes = bare_router();
+    println!(
+        "{}",
+        measure_in_process("POST /mcp without a socket, bare axum handler", time, || InProcess::new(routes))
+    );
     for connections in [1, CONNECTIONS] {
         let load = Load { connections, time };
         let ours = measure_http("HTTP tools/call, sandboxed", &load, plugin_router(&guest));

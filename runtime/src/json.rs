@@ -3,6 +3,7 @@
 //! A plugin's schemas, `_meta` and future fields must reach the client as they were written, and parsing them into a
 //! tree only to write them out again would reorder, reformat and cost. Leaf module; any layer may use it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -80,8 +81,8 @@ impl<'de> Deserialize<'de> for RawObject {
 
 /// JSON text on one line. A raw line break can only stand between tokens, where a space means the same.
 #[must_use]
-pub fn one_line(text: &str) -> String {
-    if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text.to_owned() }
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ").into() } else { text.into() }
 }
 
 /// Parses one JSON value into text on one line, unread.
@@ -89,7 +90,7 @@ pub fn one_line(text: &str) -> String {
 /// # Errors
 /// When the text is not one JSON value.
 pub fn raw(text: &str) -> serde_json::Result<Box<RawValue>> {
-    RawValue::from_string(one_line(text.trim()))
+    RawValue::from_string(one_line(text.trim()).into_owned())
 }
 
 #[cfg(test)]

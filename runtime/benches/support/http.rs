@@ -1,25 +1,30 @@
 //! Measures a router over loopback HTTP: the server on one thread, keep-alive connections from another.
 
 use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 use std::sync::mpsc as blocking;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use plugport::transport::http::{Listener, serve};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
 
-use super::native::{runtime, thread_cpu};
+use super::native::{Subject, runtime, thread_cpu};
 use super::{ARGS, Row};
 
 const TOOL: &str = "polite-echo";
+const PRESS: &str = "press";
 const VERSION: &str = "2026-07-28";
 
 /// How hard to press.
@@ -45,11 +50,36 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
     });
     let address = address.recv().unwrap();
     let begun = Instant::now();
-    let latencies = runtime().block_on(press(address, load));
+    let latencies = press_from_outside(address, load);
     let elapsed = begun.elapsed().as_secs_f64();
     stop.cancel();
     let cpu = server.join().unwrap();
     Row::new(&format!("{name}, {} connections", load.connections), latencies, elapsed, cpu)
+}
+
+/// Runs the load generator as a process of its own, as a client is: in this one, each page that the server gives back
+/// would interrupt it.
+fn press_from_outside(address: SocketAddr, load: &Load) -> Vec<f64> {
+    let arguments = [address.to_string(), load.connections.to_string(), load.time.as_millis().to_string()];
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(program).arg(PRESS).args(arguments).stderr(Stdio::inherit()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// The other end of [`press_from_outside`]: prints one latency in µs per line.
+pub fn press_if_asked() -> bool {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, asked, address, connections, millis] = arguments.as_slice() else { return false };
+    if asked != PRESS {
+        return false;
+    }
+    let time = Duration::from_millis(millis.parse().unwrap());
+    let load = Load { connections: connections.parse().unwrap(), time };
+    let latencies = runtime().block_on(press(address.parse().unwrap(), &load));
+    let lines: Vec<String> = latencies.iter().map(|latency| format!("{latency:.1}")).collect();
+    println!("{}", lines.join("\n"));
+    true
 }
 
 async fn press(address: SocketAddr, load: &Load) -> Vec<f64> {
@@ -77,19 +107,50 @@ async fn client(address: SocketAddr, until: Instant) -> Vec<f64> {
     latencies
 }
 
+/// A router that is called without a socket.
+pub struct InProcess(Router);
+
+impl InProcess {
+    pub async fn new(make: impl AsyncFnOnce() -> Router) -> Self {
+        Self(make().await)
+    }
+}
+
+impl Subject for InProcess {
+    async fn once(&mut self) {
+        let (headers, body) = head_and_body("localhost");
+        let mut request = Request::post("/mcp").body(Body::from(body)).unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        let response = self.0.call(request).await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert!(std::str::from_utf8(&body).unwrap().contains("0123456789abcdef"));
+    }
+}
+
 fn request(address: SocketAddr) -> String {
+    let (headers, body) = head_and_body(&address.to_string());
+    let head: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("POST /mcp HTTP/1.1\r\n{head}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn head_and_body(host: &str) -> ([(&'static str, String); 6], String) {
     let meta = format!(
         r#"{{"io.modelcontextprotocol/protocolVersion":"{VERSION}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
     );
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{TOOL}","arguments":{ARGS},"_meta":{meta}}}}}"#
     );
-    format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {VERSION}\r\nMcp-Method: tools/call\r\n\
-         Mcp-Name: {TOOL}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    let headers = [
+        ("host", host.to_owned()),
+        ("content-type", "application/json".to_owned()),
+        ("accept", "application/json, text/event-stream".to_owned()),
+        ("mcp-protocol-version", VERSION.to_owned()),
+        ("mcp-method", "tools/call".to_owned()),
+        ("mcp-name", TOOL.to_owned()),
+    ];
+    (headers, body)
 }
 
 /// Reads one response with a `content-length` and checks that it succeeded.

@@ -70,9 +70,11 @@ impl Connection {
     }
 
     fn request(&mut self, request: Request) -> Result<Received, RpcError> {
-        match Era::of(&request)? {
+        let (era, carried) = Era::of(&request)?;
+        match era {
             Era::Stateless(claims) => {
-                dispatch::stateless(&self.server, request, claims, Some(&self.stateless))
+                let said = (claims, carried);
+                dispatch::stateless(&self.server, request, said, Some(&self.stateless))
                     .map(Received::Exchange)
             }
             Era::Initialize if self.session.is_none() => {
@@ -86,7 +88,7 @@ impl Connection {
                         "send `initialize` first, or say the protocol version in `_meta`",
                     )
                 })?;
-                dispatch::in_session(&self.server, session, request).map(Received::Exchange)
+                dispatch::in_session(&self.server, session, request, carried).map(Received::Exchange)
             }
         }
     }

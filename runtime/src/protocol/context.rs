@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::era::{meta_of, progress_token};
+use super::era::Carried;
 use super::error::RpcError;
 use super::outbox::Outbox;
 use super::revision::Revision;
@@ -19,9 +18,7 @@ pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
     pub(crate) threshold: Threshold,
-    /// As the client wrote it.
-    pub(crate) meta: Option<Box<RawValue>>,
-    pub(crate) progress_token: Option<Box<RawValue>>,
+    pub(crate) carried: Carried,
     pub(crate) outbox: Outbox,
     pub(crate) cancel: CancellationToken,
     /// The session it belongs to, in the eras that have them.
@@ -51,25 +48,15 @@ impl RequestContext {
         revision: Revision,
         client: ClientInfo,
         threshold: Threshold,
-        params: Option<&RawValue>,
+        carried: Carried,
         outbox: Outbox,
         cancel: CancellationToken,
     ) -> Self {
-        let meta = meta_of(params);
         let session = match &threshold {
             Threshold::Session(session) => Some(Arc::clone(session)),
             Threshold::Request(_) => None,
         };
-        Self {
-            revision,
-            client,
-            threshold,
-            meta: meta.map(ToOwned::to_owned),
-            progress_token: progress_token(meta),
-            outbox,
-            cancel,
-            session,
-        }
+        Self { revision, client, threshold, carried, outbox, cancel, session }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{RequestContext, Threshold};
+use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::Exchange;
 use super::handlers::{discover, lifecycle, logging, tools};
@@ -16,13 +17,12 @@ use super::reply::Reply;
 use super::server::Server;
 use super::session::Session;
 use crate::host::ClientInfo;
-use crate::protocol::era::Claims;
 
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
 pub(super) fn stateless(
     server: &Arc<Server>,
     request: Request,
-    claims: Claims,
+    (claims, carried): (Claims, Carried),
     in_flight: Option<&Arc<InFlight>>,
 ) -> Result<Exchange, RpcError> {
     let place = in_flight.map(|in_flight| in_flight.enter(&request.id)).transpose()?;
@@ -32,8 +32,7 @@ pub(super) fn stateless(
     Ok(begin(request, cancel, move |outbox, cancel, request| async move {
         let _place = place;
         let threshold = Threshold::Request(log_level);
-        let params = request.params.as_deref();
-        let context = RequestContext::new(revision, client, threshold, params, outbox, cancel);
+        let context = RequestContext::new(revision, client, threshold, carried, outbox, cancel);
         handle(&server, &Arc::new(context), &request).await
     }))
 }
@@ -43,6 +42,7 @@ pub(super) fn in_session(
     server: &Arc<Server>,
     session: &Arc<Session>,
     request: Request,
+    carried: Carried,
 ) -> Result<Exchange, RpcError> {
     session.touch();
     let place = session.in_flight.enter(&request.id)?;
@@ -52,8 +52,7 @@ pub(super) fn in_session(
         let _place = place;
         let (revision, client) = (session.revision, session.client.clone());
         let threshold = Threshold::Session(Arc::clone(&session));
-        let params = request.params.as_deref();
-        let context = RequestContext::new(revision, client, threshold, params, outbox, cancel);
+        let context = RequestContext::new(revision, client, threshold, carried, outbox, cancel);
         let outcome = handle(&server, &Arc::new(context), &request).await;
         session.touch();
         outcome

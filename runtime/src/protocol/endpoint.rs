@@ -80,15 +80,16 @@ impl Endpoint {
     }
 
     fn request(&self, headers: &HeaderMap, request: Request) -> Result<Answer, RpcError> {
-        match Era::of(&request)? {
+        let (era, carried) = Era::of(&request)?;
+        match era {
             Era::Stateless(claims) => {
                 mirror::check(headers, &request, claims.revision)?;
-                dispatch::stateless(&self.server, request, claims, None).map(Answer::Exchange)
+                dispatch::stateless(&self.server, request, (claims, carried), None).map(Answer::Exchange)
             }
             Era::Initialize => self.initialize(&request),
             Era::Session => {
                 let session = self.session(headers)?;
-                let exchange = dispatch::in_session(&self.server, &session, request)?;
+                let exchange = dispatch::in_session(&self.server, &session, request, carried)?;
                 Ok(Answer::Exchange(exchange.detach(&session.tasks)))
             }
         }

@@ -37,7 +37,14 @@ pub(crate) struct Claims {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-/// `_meta` of any request: what both eras read from it.
+/// What a request of either era carries in `_meta`.
+#[derive(Debug, Default)]
+pub(crate) struct Carried {
+    /// As the client wrote it.
+    pub(crate) meta: Option<Box<RawValue>>,
+    pub(crate) progress_token: Option<Box<RawValue>>,
+}
+
 #[derive(Deserialize, Default)]
 struct Meta<'a> {
     #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
@@ -77,42 +84,37 @@ struct Params<'a> {
     meta: Option<&'a RawValue>,
 }
 
-/// The text of `_meta`, if there is one.
-pub(crate) fn meta_of(params: Option<&RawValue>) -> Option<&RawValue> {
-    serde_json::from_str::<Params<'_>>(params?.get()).ok()?.meta
-}
-
-/// Reads `progressToken` from `_meta`: a string or an integer.
-pub(crate) fn progress_token(meta: Option<&RawValue>) -> Option<Box<RawValue>> {
-    let token = serde_json::from_str::<Meta<'_>>(meta?.get()).ok()?.progress_token?;
-    let usable = token.get().starts_with('"') || token.get().parse::<i64>().is_ok();
-    usable.then(|| token.to_owned())
-}
-
 /// Whether a key of `_meta` belongs to the protocol and not to whoever reads the request.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
 }
 
 impl Era {
-    /// Decides the era of a request.
+    /// Decides the era of a request, and reads what it carries.
     ///
     /// # Errors
-    /// When it is stateless and does not say all that it must.
-    pub(crate) fn of(request: &Request) -> Result<Self, RpcError> {
+    /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.
+    pub(crate) fn of(request: &Request) -> Result<(Self, Carried), RpcError> {
         let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
-        let Some(meta) = meta_of(request.params.as_deref()) else {
-            return Ok(unstated);
+        let Some(params) = request.params.as_deref() else { return Ok((unstated, Carried::default())) };
+        let malformed =
+            |error: serde_json::Error| RpcError::invalid_meta(&format!("`_meta` is malformed: {error}"));
+        let Some(raw) = serde_json::from_str::<Params<'_>>(params.get()).map_err(malformed)?.meta else {
+            return Ok((unstated, Carried::default()));
         };
-        let meta: Meta<'_> = match serde_json::from_str(meta.get()) {
-            Ok(meta) => meta,
-            Err(error) => return Err(RpcError::invalid_meta(&format!("`_meta` is malformed: {error}"))),
+        let meta: Meta<'_> = serde_json::from_str(raw.get()).map_err(malformed)?;
+        let progress_token = meta.progress_token.filter(|token| is_token(token)).map(ToOwned::to_owned);
+        let era = match meta.version {
+            None => unstated,
+            Some(version) => Self::Stateless(Claims::read(version, meta)?),
         };
-        match meta.version {
-            None => Ok(unstated),
-            Some(version) => Claims::read(version, meta).map(Self::Stateless),
-        }
+        Ok((era, Carried { meta: Some(raw.to_owned()), progress_token }))
     }
+}
+
+/// A progress token is a string or an integer.
+fn is_token(token: &RawValue) -> bool {
+    token.get().starts_with('"') || token.get().parse::<i64>().is_ok()
 }
 
 impl Claims {
@@ -136,9 +138,13 @@ mod tests {
     use super::*;
     use crate::protocol::message::Id;
 
-    fn era(method: &str, params: &str) -> Result<Era, RpcError> {
+    fn read(method: &str, params: &str) -> Result<(Era, Carried), RpcError> {
         let params = Some(RawValue::from_string(params.to_owned()).unwrap());
         Era::of(&Request { id: Id::Number(1), method: Method::parse(method), params })
+    }
+
+    fn era(method: &str, params: &str) -> Result<Era, RpcError> {
+        read(method, params).map(|(era, _)| era)
     }
 
     #[test]
@@ -171,7 +177,7 @@ mod tests {
 
     #[test]
     fn progress_tokens_are_strings_or_integers() {
-        let token = |text: &str| progress_token(Some(&RawValue::from_string(text.to_owned()).unwrap()));
+        let token = |meta: &str| read("ping", &format!(r#"{{"_meta":{meta}}}"#)).unwrap().1.progress_token;
         assert_eq!(token(r#"{"progressToken":"p"}"#).unwrap().get(), "\"p\"");
         assert_eq!(token(r#"{"progressToken":7}"#).unwrap().get(), "7");
         assert!(token(r#"{"progressToken":null}"#).is_none());

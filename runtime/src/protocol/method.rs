@@ -38,11 +38,8 @@ impl Method {
         }
     }
 
-    /// The parameter that the `Mcp-Name` header repeats.
-    pub(crate) fn named_by(&self) -> Option<&'static str> {
-        match self {
-            Self::CallTool => Some("name"),
-            _ => None,
-        }
+    /// Whether the `Mcp-Name` header repeats a parameter of it.
+    pub(crate) fn has_name(&self) -> bool {
+        matches!(self, Self::CallTool)
     }
 }

@@ -2,12 +2,12 @@
 
 use data_encoding::BASE64;
 use http::HeaderMap;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::message::Request;
 use super::revision::Revision;
-use crate::json::RawObject;
 
 pub(crate) const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
@@ -20,11 +20,11 @@ const NAME: &str = "mcp-name";
 pub(crate) fn check(headers: &HeaderMap, request: &Request, revision: Revision) -> Result<(), RpcError> {
     same(VERSION, &required(headers, VERSION)?, revision.as_str())?;
     same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
-    let Some(parameter) = request.method.named_by() else {
+    if !request.method.has_name() {
         return Ok(());
-    };
+    }
     // A body without the parameter is the handler's to refuse, as invalid parameters.
-    let Some(name) = parameter_of(request.params.as_deref(), parameter) else {
+    let Some(name) = name_of(request.params.as_deref()) else {
         return Ok(());
     };
     same(NAME, &decoded(&required(headers, NAME)?)?, &name)
@@ -67,9 +67,16 @@ fn decoded(value: &str) -> Result<String, RpcError> {
     bytes.ok_or_else(|| RpcError::header_mismatch(&format!("`{NAME}` is not valid base64 of UTF-8")))
 }
 
-fn parameter_of(params: Option<&RawValue>, name: &str) -> Option<String> {
-    let params = RawObject::parse(params?.get()).ok()?;
-    serde_json::from_str(params.get(name)?.get()).ok()
+/// The parameters that a header can repeat.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+}
+
+fn name_of(params: Option<&RawValue>) -> Option<String> {
+    let named: Named<'_> = serde_json::from_str(params?.get()).ok()?;
+    serde_json::from_str(named.name?.get()).ok()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl ClientPort for Port {
     }
 
     fn meta(&self) -> Option<String> {
-        let meta = RawObject::parse(self.context.meta.as_deref()?.get()).ok()?.without(is_reserved);
+        let meta = RawObject::parse(self.context.carried.meta.as_deref()?.get()).ok()?.without(is_reserved);
         if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
     }
 
@@ -66,7 +66,7 @@ impl ClientPort for Port {
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(progress_token) = self.context.progress_token.as_deref() else {
+        let Some(progress_token) = self.context.carried.progress_token.as_deref() else {
             return;
         };
         let message = message.filter(|_| self.context.revision.has_progress_message());
