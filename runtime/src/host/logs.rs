@@ -8,6 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::config::{Limits, kib};
 use crate::observe::Escaped;
 
+/// What a line costs beside its text: written out it carries a time, a level and a name, and a guest that prints a
+/// million short lines must not fill a disk either.
+const LINE_COST: usize = 64;
+
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -80,7 +84,7 @@ impl Logs {
 
     /// Writes one line if the budget allows it, cut to the longest line that is kept.
     pub(crate) fn line(&self, source: Source, text: &[u8]) {
-        if !self.admit(text.len().max(1)) {
+        if !self.admit(text.len() + LINE_COST) {
             return;
         }
         let kept = text.get(..self.inner.line_max).unwrap_or(text);

@@ -1,0 +1,197 @@
+//! The code that makes a tool of a function.
+//!
+//! Paths are absolute and names begin with underscores, since the author's items are in scope. What may fail because of
+//! a type is written with that type's position, so that the compiler points at it.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprLit, Lit, Type};
+
+use super::options::Options;
+use super::parameter::{Argument, Parameter};
+use super::parse::ToolFunction;
+
+/// The type of the function's name, and what it implements.
+pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
+    let ToolFunction { ident, visibility, name, .. } = tool;
+    let doc = format!("The tool `{}`, for `export!`.", name.value());
+    let constants = tool.parameters.iter().zip(&names(tool)).map(constant).collect::<TokenStream>();
+    let describe = describe(tool);
+    let call = call(tool);
+    quote! {
+        #[doc = #doc]
+        #[allow(non_camel_case_types)]
+        #visibility struct #ident {}
+
+        const _: () = {
+            #constants
+
+            #[automatically_derived]
+            impl ::plugport_sdk::Tool for #ident {
+                const NAME: &'static str = #name;
+                #describe
+                #call
+            }
+        };
+    }
+}
+
+fn describe(tool: &ToolFunction) -> TokenStream {
+    let ToolFunction { description, options, returns, .. } = tool;
+    let hints = hints(options);
+    let input = input_schema(tool);
+    let output = quote_spanned! {returns.span()=>
+        (&&::plugport_sdk::__private::Fallibility::<#returns>::new().kind()).output_schema()
+    };
+    quote! {
+        fn describe() -> ::core::result::Result<::plugport_sdk::tools::ToolDescription, ::plugport_sdk::Error> {
+            #[allow(unused_imports)]
+            use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
+            let __input = #input;
+            let __output = #output;
+            let __hints = #hints;
+            ::core::result::Result::Ok(::plugport_sdk::__private::describe(
+                <Self as ::plugport_sdk::Tool>::NAME,
+                #description,
+                __hints,
+                __input,
+                __output,
+            ))
+        }
+    }
+}
+
+fn hints(options: &Options) -> TokenStream {
+    let title = option(options.title.as_ref());
+    let read_only = option(options.read_only.as_ref());
+    let destructive = option(options.destructive.as_ref());
+    let idempotent = option(options.idempotent.as_ref());
+    let open_world = option(options.open_world.as_ref());
+    quote! {
+        ::plugport_sdk::__private::Hints {
+            title: #title,
+            read_only: #read_only,
+            destructive: #destructive,
+            idempotent: #idempotent,
+            open_world: #open_world,
+        }
+    }
+}
+
+/// The constant that holds all that is known of a parameter. The call has none.
+fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
+    match parameter {
+        Parameter::Call(_) => TokenStream::new(),
+        Parameter::Whole(ty) => quote_spanned! {ty.span()=>
+            const #name: ::plugport_sdk::__private::Whole<#ty> = ::plugport_sdk::__private::Whole::<#ty>::new();
+        },
+        Parameter::Argument(argument) => {
+            let Argument { name: key, ty, .. } = &**argument;
+            let description = option(argument.description.as_ref());
+            let default = argument.default.as_ref().map(|default| or(default, ty));
+            quote_spanned! {ty.span()=>
+                const #name: ::plugport_sdk::__private::Parameter<#ty> =
+                    ::plugport_sdk::__private::Parameter::<#ty>::new(#key, #description) #default;
+            }
+        }
+    }
+}
+
+/// A default as the author means it: a literal text also for a `String` or a path.
+fn or(default: &Expr, ty: &Type) -> TokenStream {
+    let value = match default {
+        Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
+            quote_spanned! {ty.span()=> ::plugport_sdk::__private::text::<#ty>(#default) }
+        }
+        _ => default.to_token_stream(),
+    };
+    quote_spanned! {ty.span()=>
+        .or(
+            || ::core::option::Option::Some(#value),
+            || ::plugport_sdk::__private::shown::<#ty>(#value),
+        )
+    }
+}
+
+fn input_schema(tool: &ToolFunction) -> TokenStream {
+    let names = names(tool);
+    let mut parameters = tool.parameters.iter().zip(&names);
+    if let Some((_, name)) = parameters.find(|(parameter, _)| matches!(parameter, Parameter::Whole(_))) {
+        return quote! { #name.schema()? };
+    }
+    let arguments = tool.parameters.iter().zip(&names);
+    let arguments = arguments.filter(|(parameter, _)| matches!(parameter, Parameter::Argument(_)));
+    let adds = arguments.map(|(_, name)| quote! { __properties.add(&#name); });
+    quote! {{
+        #[allow(unused_mut)]
+        let mut __properties = ::plugport_sdk::__private::Properties::new();
+        #(#adds)*
+        __properties.finish()
+    }}
+}
+
+fn call(tool: &ToolFunction) -> TokenStream {
+    let ToolFunction { ident, returns, .. } = tool;
+    let split = split(&tool.parameters);
+    let values = tool.parameters.iter().zip(&names(tool)).map(value).collect::<Vec<_>>();
+    let result = quote_spanned! {returns.span()=>
+        (&&__fallibility.kind()).convert(__value)
+    };
+    let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
+    quote! {
+        // A tool may never return.
+        #[allow(unreachable_code, clippy::diverging_sub_expression, clippy::let_unit_value)]
+        fn call(
+            __call: &::plugport_sdk::Call,
+            __text: &str,
+        ) -> ::core::result::Result<::plugport_sdk::ToolResult, ::plugport_sdk::Error> {
+            #[allow(unused_imports)]
+            use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
+            #split
+            let __returned: #returns = #ident(#(#values),*);
+            let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
+            match #outcome {
+                ::core::result::Result::Ok(__value) => #result,
+                ::core::result::Result::Err(__failure) => ::core::result::Result::Ok(__failure),
+            }
+        }
+    }
+}
+
+/// Takes the arguments apart, unless one parameter takes them whole.
+fn split(parameters: &[Parameter]) -> Option<TokenStream> {
+    let mut names = Vec::new();
+    for parameter in parameters {
+        match parameter {
+            Parameter::Call(_) => {}
+            Parameter::Whole(_) => return None,
+            Parameter::Argument(argument) => names.push(&argument.name),
+        }
+    }
+    Some(quote! {
+        let __arguments = ::plugport_sdk::__private::Arguments::parse(__text, &[#(#names),*])?;
+    })
+}
+
+/// What is passed to the function for a parameter.
+fn value((parameter, name): (&Parameter, &Ident)) -> TokenStream {
+    match parameter {
+        Parameter::Call(_) => quote! { __call },
+        Parameter::Whole(_) => quote! { #name.take(__text)? },
+        Parameter::Argument(_) => quote! { #name.take(&__arguments)? },
+    }
+}
+
+/// The names of the parameters' constants.
+fn names(tool: &ToolFunction) -> Vec<Ident> {
+    let count = tool.parameters.len();
+    (0..count).map(|n| format_ident!("__PARAMETER_{n}")).collect()
+}
+
+fn option<T: ToTokens>(value: Option<&T>) -> TokenStream {
+    match value {
+        Some(value) => quote! { ::core::option::Option::Some(#value) },
+        None => quote! { ::core::option::Option::None },
+    }
+}

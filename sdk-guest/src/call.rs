@@ -1,0 +1,147 @@
+//! The request that a tool serves, as the tool sees it.
+//!
+//! A tool should run on its author's machine as it runs in the host, so a [`Call`] knows neither: it speaks to a
+//! [`Port`], which is the host's handle inside a plugin and a recorder in a test. The port is shared and not lent,
+//! because the log bridges need it for as long as the tool runs and cannot hold a borrow.
+
+use std::cell::OnceCell;
+use std::fmt::{self, Display};
+use std::rc::Rc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::bindings::request;
+
+pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
+
+/// What stands behind a call. Data and meta are JSON.
+pub(crate) trait Port {
+    fn client(&self) -> ClientInfo;
+    fn principal(&self) -> Option<String>;
+    fn meta(&self) -> Option<String>;
+    fn cancelled(&self) -> bool;
+    fn log(&self, level: Level, logger: Option<&str>, data: &str);
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>);
+}
+
+impl Port for request::Call {
+    fn client(&self) -> ClientInfo {
+        self.client()
+    }
+    fn principal(&self) -> Option<String> {
+        self.principal()
+    }
+    fn meta(&self) -> Option<String> {
+        self.meta()
+    }
+    fn cancelled(&self) -> bool {
+        self.cancelled()
+    }
+    fn log(&self, level: Level, logger: Option<&str>, data: &str) {
+        self.log(level, logger, data);
+    }
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        self.progress(done, total, message);
+    }
+}
+
+/// The request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
+///
+/// A tool gets it by having a parameter of type `&Call`.
+pub struct Call {
+    port: Rc<dyn Port>,
+    client: OnceCell<ClientInfo>,
+}
+
+impl Call {
+    pub(crate) fn new(port: impl Port + 'static) -> Self {
+        Self { port: Rc::new(port), client: OnceCell::new() }
+    }
+
+    pub(crate) fn port(&self) -> Rc<dyn Port> {
+        Rc::clone(&self.port)
+    }
+
+    /// The client: its name and version, the MCP revision spoken with it, and what it can be asked.
+    pub fn client(&self) -> &ClientInfo {
+        self.client.get_or_init(|| self.port.client())
+    }
+
+    /// Who makes the request, when the server authenticates its callers.
+    pub fn principal(&self) -> Option<String> {
+        self.port.principal()
+    }
+
+    /// The request's `_meta` without the keys that MCP reserves; empty when there is none.
+    pub fn meta(&self) -> Map<String, Value> {
+        let meta = self.port.meta();
+        meta.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Whether the client no longer waits. A long-running tool asks now and then and returns early.
+    pub fn cancelled(&self) -> bool {
+        self.port.cancelled()
+    }
+
+    /// Sends any JSON to the client's log. Data that cannot be JSON, such as a map with numbers for keys, is logged as
+    /// the reason why not.
+    pub fn log(&self, level: Level, data: impl Serialize) {
+        let data = serde_json::to_string(&data).unwrap_or_else(|error| text(&error));
+        self.port.log(level, None, &data);
+    }
+
+    /// Logs a line at level debug.
+    pub fn debug(&self, message: impl Display) {
+        self.port.log(Level::Debug, None, &text(&message));
+    }
+
+    /// Logs a line at level info.
+    pub fn info(&self, message: impl Display) {
+        self.port.log(Level::Info, None, &text(&message));
+    }
+
+    /// Logs a line at level notice.
+    pub fn notice(&self, message: impl Display) {
+        self.port.log(Level::Notice, None, &text(&message));
+    }
+
+    /// Logs a line at level warning.
+    pub fn warning(&self, message: impl Display) {
+        self.port.log(Level::Warning, None, &text(&message));
+    }
+
+    /// Logs a line at level error. The call goes on; to fail it, return `Err`.
+    pub fn error(&self, message: impl Display) {
+        self.port.log(Level::Error, None, &text(&message));
+    }
+
+    /// Tells the client how far the tool is: `done` of `total`, when the total is known, and what it is doing.
+    ///
+    /// `done` must grow from one report to the next.
+    ///
+    /// ```
+    /// # let call = plugport_sdk::testing::call();
+    /// call.progress(1.0, 4.0, "reading");
+    /// call.progress(2.0, None, None);
+    /// ```
+    pub fn progress<'m>(
+        &self,
+        done: f64,
+        total: impl Into<Option<f64>>,
+        message: impl Into<Option<&'m str>>,
+    ) {
+        self.port.progress(done, total.into(), message.into());
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
+}
+
+/// A message as a JSON string.
+pub(crate) fn text(message: &dyn Display) -> String {
+    Value::String(message.to_string()).to_string()
+}

@@ -1,0 +1,62 @@
+//! Write MCP tools as plain Rust functions and build them into a Plugport plugin.
+//!
+//! ```
+//! use plugport_sdk::prelude::*;
+//!
+//! /// Greet someone by name.
+//! #[tool]
+//! fn hello(
+//!     /// Who to greet.
+//!     name: String,
+//! ) -> String {
+//!     format!("Hello, {name}!")
+//! }
+//!
+//! plugport_sdk::export! { tools: [hello] }
+//! ```
+//!
+//! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
+//! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
+//! a [`testing::Recorder`]. One module stands for each WIT interface that a plugin may export, under the interface's
+//! name; an interface is linked only when [`export!`] names it.
+//!
+//! The README describes the whole of the API for authors.
+
+// The macros name this crate by its own name, in its own tests as well.
+#[cfg(test)]
+extern crate self as plugport_sdk;
+
+mod arguments;
+#[doc(hidden)]
+pub mod bindings;
+mod call;
+mod content;
+mod logging;
+mod parameter;
+mod returns;
+mod schema;
+pub mod testing;
+pub mod tools;
+
+pub use plugport_sdk_macros::{export, tool};
+pub use {schemars, serde, serde_json};
+
+pub use bindings::types::{Annotations, Error, Role};
+pub use call::{Call, ClientInfo, Level};
+pub use content::Content;
+pub use tools::{Tool, ToolResult};
+
+/// What most tools need: `use plugport_sdk::prelude::*;`.
+pub mod prelude {
+    pub use crate::{Call, Content, Level, tool};
+}
+
+/// What the macros' output refers to. Not for authors: it changes without notice.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::arguments::Arguments;
+    pub use crate::parameter::{Parameter, Whole, shown, text};
+    pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready};
+    pub use crate::schema::Properties;
+    pub use crate::tools::{Hints, describe};
+}

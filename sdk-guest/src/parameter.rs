@@ -1,0 +1,132 @@
+//! One parameter of a tool, as the macro declares it.
+//!
+//! The schema and the call both need the parameter's type. They get it from one constant, whose constructor alone says
+//! what the type must be able to do and keeps the functions that do it; so a type that lacks something is reported once,
+//! and name, description and default cannot differ between what is promised and what is done.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::arguments::{self, Arguments};
+use crate::{Error, schema};
+
+/// What can be a parameter of a tool.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a tool; derive `serde::Deserialize` and `schemars::JsonSchema` for it",
+    label = "this type cannot be read from JSON or has no schema",
+    note = "the types that it contains need both as well"
+)]
+pub trait Argument: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Argument for T {}
+
+/// What can be a default, which the schema shows.
+#[diagnostic::on_unimplemented(
+    message = "a default of type `{Self}` cannot be shown in the schema; derive `serde::Serialize` for it",
+    label = "this type cannot be written as JSON"
+)]
+pub trait DefaultValue: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> DefaultValue for T {}
+
+/// What a literal text can be a default of.
+#[diagnostic::on_unimplemented(
+    message = "a text cannot be the default of `{Self}`; write a value of that type",
+    label = "this type is not made from a text"
+)]
+pub trait TextDefault: From<&'static str> {}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<&'static str>> TextDefault for T {}
+
+/// A default that is written as a text, of the parameter's own type.
+pub fn text<T: TextDefault>(text: &'static str) -> T {
+    T::from(text)
+}
+
+/// A parameter with a name.
+pub struct Parameter<T> {
+    pub(crate) name: &'static str,
+    pub(crate) description: Option<&'static str>,
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
+    /// The default for the schema to show, if there is one that JSON can express.
+    pub(crate) default: fn() -> Option<Value>,
+    read: fn(&str) -> serde_json::Result<T>,
+    /// The value of a parameter that is left out, if it may be.
+    pub(crate) absent: fn() -> Option<T>,
+}
+
+impl<T: Argument> Parameter<T> {
+    /// A parameter that is required, unless its type can do without a value.
+    pub const fn new(name: &'static str, description: Option<&'static str>) -> Self {
+        Self {
+            name,
+            description,
+            schema: SchemaGenerator::subschema_for::<T>,
+            default: || None,
+            read: |text| serde_json::from_str(text),
+            absent: arguments::absent,
+        }
+    }
+
+    /// The same with a default. `absent` makes it, and `default` makes JSON of it, as [`shown`] does.
+    pub const fn or(self, absent: fn() -> Option<T>, default: fn() -> Option<Value>) -> Self {
+        Self { default, absent, ..self }
+    }
+}
+
+/// A default as the schema shows it.
+pub fn shown<T: DefaultValue>(default: T) -> Option<Value> {
+    serde_json::to_value(default).ok()
+}
+
+impl<T> Parameter<T> {
+    /// The value in this call.
+    ///
+    /// # Errors
+    /// `invalid-params` when it is missing and must not be, or is of another type.
+    pub fn take(&self, arguments: &Arguments<'_>) -> Result<T, Error> {
+        let name = self.name;
+        match arguments.get(name) {
+            Some(text) => (self.read)(text).map_err(|error| arguments::unusable(Some(name), &error)),
+            None => (self.absent)()
+                .ok_or_else(|| Error::InvalidParams(format!("the argument `{name}` is missing"))),
+        }
+    }
+}
+
+/// A parameter that takes all arguments.
+pub struct Whole<T> {
+    schema: fn() -> Result<String, Error>,
+    read: fn(&str) -> Result<T, Error>,
+}
+
+impl<T: Argument> Whole<T> {
+    /// For a type that is an object in JSON.
+    #[expect(clippy::new_without_default, reason = "only the macro makes one")]
+    pub const fn new() -> Self {
+        Self { schema: schema::whole::<T>, read: arguments::whole }
+    }
+}
+
+impl<T> Whole<T> {
+    /// The input schema.
+    ///
+    /// # Errors
+    /// When the type is not an object in JSON.
+    pub fn schema(&self) -> Result<String, Error> {
+        (self.schema)()
+    }
+
+    /// The value in this call.
+    ///
+    /// # Errors
+    /// `invalid-params` when the arguments are not of this type.
+    pub fn take(&self, text: &str) -> Result<T, Error> {
+        (self.read)(text)
+    }
+}

@@ -1,0 +1,246 @@
+//! From what a function returns to a tool's result.
+//!
+//! `String` is text, but it is `Serialize` too, and so is nearly all else that a tool may return; a trait with one
+//! implementation for each could not have one for all. So the choice is made where the type is known, in the macro's
+//! output, by method resolution: `(&&kind).convert(value)` finds [`Ready`] on `&&Kind<T>` first, then [`Described`] on
+//! `&Kind<T>`, then [`Bare`] on `Kind<T>`. Errors are split off before, in the same way: an inherent method for
+//! `Result` hides [`Infallible`]'s of the same name.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Content, Error, ToolResult, schema};
+
+/// The type that a function returns.
+pub struct Fallibility<R>(PhantomData<R>);
+
+/// The type of a function's value: what it returns, or what is in the `Ok` of it.
+pub struct Kind<T>(PhantomData<T>);
+
+impl<T> Clone for Kind<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Kind<T> {}
+
+impl<R> Fallibility<R> {
+    /// For the type.
+    #[expect(clippy::new_without_default, reason = "only the macro makes one")]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T, E> Fallibility<Result<T, E>> {
+    /// The type in the `Ok`.
+    pub fn kind(&self) -> Kind<T> {
+        Kind(PhantomData)
+    }
+
+    /// The value, or the tool error.
+    ///
+    /// # Errors
+    /// The function's own.
+    pub fn split(&self, returned: Result<T, E>) -> Result<T, ToolResult>
+    where
+        E: ToolError,
+    {
+        returned.map_err(|error| failure(error.into_boxed().as_ref()))
+    }
+}
+
+/// A return type that is not a `Result`.
+pub trait Infallible<R> {
+    /// The type itself.
+    fn kind(&self) -> Kind<R> {
+        Kind(PhantomData)
+    }
+
+    /// The value itself.
+    ///
+    /// # Errors
+    /// Never.
+    fn split(&self, returned: R) -> Result<R, ToolResult> {
+        Ok(returned)
+    }
+}
+
+impl<R> Infallible<R> for Fallibility<R> {}
+
+/// What can be the `Err` of a tool.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool; use a type that implements `std::error::Error`, `anyhow::Error` or `String`",
+    label = "this type does not convert into `Box<dyn Error + Send + Sync>`"
+)]
+pub trait ToolError {
+    /// The error with its chain of causes.
+    fn into_boxed(self) -> Box<dyn StdError + Send + Sync>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Box<dyn StdError + Send + Sync>>> ToolError for E {
+    fn into_boxed(self) -> Box<dyn StdError + Send + Sync> {
+        self.into()
+    }
+}
+
+/// Values that are content already.
+pub trait IntoToolResult {
+    /// The result that a client gets.
+    fn into_tool_result(self) -> ToolResult;
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> ToolResult {
+        self
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult { content: self, structured: None, is_error: false, extra: None }
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> ToolResult {
+        vec![self].into_tool_result()
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> ToolResult {
+        Vec::new().into_tool_result()
+    }
+}
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> ToolResult {
+        Content::text(self).into_tool_result()
+    }
+}
+
+impl IntoToolResult for &str {
+    fn into_tool_result(self) -> ToolResult {
+        self.to_owned().into_tool_result()
+    }
+}
+
+impl IntoToolResult for Cow<'_, str> {
+    fn into_tool_result(self) -> ToolResult {
+        self.into_owned().into_tool_result()
+    }
+}
+
+/// Content, which has no schema.
+pub trait Ready<T> {
+    /// The result that a client gets.
+    ///
+    /// # Errors
+    /// Never.
+    fn convert(self, value: T) -> Result<ToolResult, Error>;
+
+    /// The schema of the structured content.
+    fn output_schema(self) -> Option<String>;
+}
+
+impl<T: IntoToolResult> Ready<T> for &&Kind<T> {
+    fn convert(self, value: T) -> Result<ToolResult, Error> {
+        Ok(value.into_tool_result())
+    }
+
+    fn output_schema(self) -> Option<String> {
+        None
+    }
+}
+
+/// Structured content with a schema.
+pub trait Described<T> {
+    /// The result that a client gets.
+    ///
+    /// # Errors
+    /// `internal` when the value cannot be JSON.
+    fn convert(self, value: T) -> Result<ToolResult, Error>;
+
+    /// The schema of the structured content.
+    fn output_schema(self) -> Option<String>;
+}
+
+impl<T: Serialize + JsonSchema> Described<T> for &Kind<T> {
+    fn convert(self, value: T) -> Result<ToolResult, Error> {
+        structured(&value)
+    }
+
+    fn output_schema(self) -> Option<String> {
+        schema::output::<T>()
+    }
+}
+
+/// Structured content without a schema.
+///
+/// The bound is the methods' and not the implementation's: so a type that is none of all this is told what it lacks.
+pub trait Bare<T> {
+    /// The result that a client gets.
+    ///
+    /// # Errors
+    /// `internal` when the value cannot be JSON.
+    fn convert(self, value: T) -> Result<ToolResult, Error>
+    where
+        T: Returned;
+
+    /// The schema of the structured content.
+    fn output_schema(self) -> Option<String>;
+}
+
+impl<T> Bare<T> for Kind<T> {
+    fn convert(self, value: T) -> Result<ToolResult, Error>
+    where
+        T: Returned,
+    {
+        structured(&value)
+    }
+
+    fn output_schema(self) -> Option<String> {
+        None
+    }
+}
+
+/// What a tool can return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a tool; return text, `Content`, or derive `serde::Serialize` for it",
+    label = "this type cannot be written as JSON"
+)]
+pub trait Returned: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> Returned for T {}
+
+/// JSON, as structured content for programs and as text for clients that know no structured content.
+fn structured(value: &impl Serialize) -> Result<ToolResult, Error> {
+    let json = serde_json::to_string(value)
+        .map_err(|error| Error::Internal(format!("the tool's result cannot be written as JSON: {error}")))?;
+    Ok(ToolResult {
+        content: vec![Content::text(json.clone())],
+        structured: Some(json),
+        is_error: false,
+        extra: None,
+    })
+}
+
+/// A tool error: the message, and one line for each cause.
+fn failure(error: &(dyn StdError + Send + Sync + 'static)) -> ToolResult {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str("\ncaused by: ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    ToolResult { is_error: true, ..text.into_tool_result() }
+}

@@ -1,0 +1,227 @@
+//! JSON Schemas (2020-12) of what a tool takes and gives.
+//!
+//! schemars describes the types; here they become one document: an object whose properties stand in the order in which
+//! the function declares them. `$schema` and the root's `title` are left out, since they tell a model nothing and every
+//! listed tool would pay for them in tokens.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+use crate::Error;
+use crate::parameter::Parameter;
+
+/// The input schema of a tool in the making.
+pub struct Properties {
+    generator: SchemaGenerator,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl Properties {
+    /// An object without properties.
+    #[expect(clippy::new_without_default, reason = "only the macro makes one")]
+    pub fn new() -> Self {
+        Self {
+            generator: settings().for_deserialize().into_generator(),
+            properties: Map::new(),
+            required: Vec::new(),
+        }
+    }
+
+    /// Adds a parameter, which is required when a call cannot do without it.
+    pub fn add<T>(&mut self, parameter: &Parameter<T>) {
+        let name = parameter.name;
+        let mut schema = (parameter.schema)(&mut self.generator);
+        if let Some(description) = parameter.description {
+            schema.insert("description".to_owned(), description.into());
+        }
+        if let Some(default) = (parameter.default)() {
+            schema.insert("default".to_owned(), default);
+        }
+        if (parameter.absent)().is_none() {
+            self.required.push(name.into());
+        }
+        self.properties.insert(name.to_owned(), schema.to_value());
+    }
+
+    /// The finished document.
+    pub fn finish(mut self) -> String {
+        let mut root = Map::new();
+        root.insert("type".to_owned(), "object".into());
+        root.insert("properties".to_owned(), self.properties.into());
+        if !self.required.is_empty() {
+            root.insert("required".to_owned(), self.required.into());
+        }
+        root.insert("additionalProperties".to_owned(), false.into());
+        let definitions = self.generator.take_definitions(true);
+        if !definitions.is_empty() {
+            root.insert("$defs".to_owned(), definitions.into());
+        }
+        Value::Object(root).to_string()
+    }
+}
+
+/// The input schema of a tool that takes all arguments as one value.
+///
+/// # Errors
+/// When the type is not an object in JSON.
+pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
+    let mut schema = root::<T>(settings().for_deserialize());
+    let object = schema.ensure_object();
+    match object.get("type") {
+        Some(kind) if kind == "object" => {}
+        // A choice between objects has no type of its own, but MCP wants to see one.
+        None if ["oneOf", "anyOf", "$ref"].iter().any(|key| object.contains_key(*key)) => {
+            object.shift_insert(0, "type".to_owned(), "object".into());
+        }
+        _ => {
+            return Err(Error::Internal(format!(
+                "`{}` is not an object in JSON; a parameter with `#[args]` must be a struct with named fields",
+                T::schema_name()
+            )));
+        }
+    }
+    Ok(schema.to_value().to_string())
+}
+
+/// The output schema for a type, unless it allows anything.
+pub(crate) fn output<T: JsonSchema>() -> Option<String> {
+    let schema = root::<T>(settings().for_serialize());
+    let constrains = schema.as_object().is_some_and(|object| !object.is_empty());
+    constrains.then(|| schema.to_value().to_string())
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
+}
+
+fn root<T: JsonSchema>(settings: SchemaSettings) -> Schema {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.remove("title");
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::shown;
+    use serde::{Deserialize, Serialize};
+    use serde_json::json;
+
+    #[derive(Deserialize, Serialize, JsonSchema)]
+    struct Place {
+        /// Degrees north.
+        latitude: f64,
+        name: Option<String>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        Metric,
+        Imperial,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "by")]
+    #[expect(dead_code, reason = "only described")]
+    enum Choice {
+        Name { name: String },
+        Number { number: u32 },
+    }
+
+    type Perhaps<T> = Option<T>;
+
+    fn properties(add: impl FnOnce(&mut Properties)) -> Value {
+        let mut properties = Properties::new();
+        add(&mut properties);
+        serde_json::from_str(&properties.finish()).unwrap()
+    }
+
+    #[test]
+    fn no_parameters_are_an_empty_object() {
+        assert_eq!(
+            properties(|_| ()).to_string(),
+            r#"{"type":"object","properties":{},"additionalProperties":false}"#
+        );
+    }
+
+    #[test]
+    fn properties_stand_as_declared_and_options_are_not_required() {
+        let schema = properties(|it| {
+            it.add(&Parameter::<String>::new("zebra", Some("A striped horse.")));
+            it.add(&Parameter::<Perhaps<u8>>::new("ape", None));
+            it.add(&Parameter::<Vec<bool>>::new("mole", None));
+        });
+        let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["zebra", "ape", "mole"]);
+        assert_eq!(schema["required"], json!(["zebra", "mole"]));
+        assert_eq!(
+            schema["properties"]["zebra"],
+            json!({"type": "string", "description": "A striped horse."})
+        );
+        assert_eq!(schema["properties"]["ape"]["type"], json!(["integer", "null"]));
+        assert_eq!(schema["additionalProperties"], false);
+    }
+
+    #[test]
+    fn a_default_is_shown_and_makes_a_parameter_optional() {
+        let times = Parameter::<u32>::new("times", Some("How often."));
+        let times = times.or(|| Some(3), || shown(3));
+        let schema = properties(|it| it.add(&times));
+        assert_eq!(schema["properties"]["times"]["default"], 3);
+        assert_eq!(schema["properties"]["times"]["description"], "How often.");
+        assert_eq!(schema.get("required"), None);
+    }
+
+    #[test]
+    fn named_types_are_defined_once_and_may_be_described_where_they_are_used() {
+        let schema = properties(|it| {
+            it.add(&Parameter::<Place>::new("from", Some("Where from.")));
+            it.add(&Parameter::<Option<Place>>::new("to", None));
+            it.add(&Parameter::<Unit>::new("unit", None));
+        });
+        assert_eq!(
+            schema["properties"]["from"],
+            json!({"$ref": "#/$defs/Place", "description": "Where from."})
+        );
+        let place = &schema["$defs"]["Place"];
+        assert_eq!(place["properties"]["latitude"]["description"], "Degrees north.");
+        assert_eq!(place["required"], json!(["latitude"]));
+        assert_eq!(schema["$defs"]["Unit"]["enum"], json!(["metric", "imperial"]));
+        assert_eq!(schema["required"], json!(["from", "unit"]));
+    }
+
+    #[test]
+    fn any_json_may_be_described_too() {
+        let anything = Parameter::<Value>::new("anything", Some("Whatever."));
+        let schema = properties(|it| it.add(&anything));
+        assert_eq!(schema["properties"]["anything"], json!({"description": "Whatever."}));
+        assert_eq!(schema["required"], json!(["anything"]));
+    }
+
+    #[test]
+    fn all_arguments_as_one_struct_have_its_schema_without_name_and_dialect() {
+        let schema: Value = serde_json::from_str(&whole::<Place>().unwrap()).unwrap();
+        assert_eq!(schema["type"], "object");
+        assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
+    }
+
+    #[test]
+    fn all_arguments_as_one_value_are_an_object() {
+        assert!(whole::<Choice>().unwrap().starts_with(r#"{"type":"object""#));
+        let refused = whole::<Vec<String>>().unwrap_err().to_string();
+        assert!(refused.contains("#[args]"), "{refused}");
+    }
+
+    #[test]
+    fn an_output_that_may_be_anything_has_no_schema() {
+        assert_eq!(output::<Value>(), None);
+        assert!(output::<Place>().unwrap().contains("latitude"));
+        assert_eq!(
+            output::<Vec<u8>>().unwrap(),
+            r#"{"type":"array","items":{"type":"integer","format":"uint8","minimum":0,"maximum":255}}"#
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Run tools in ordinary unit tests, without a host and without WebAssembly.
+//!
+//! ```
+//! use plugport_sdk::prelude::*;
+//! use plugport_sdk::{serde_json::json, testing};
+//!
+//! /// Greet someone by name.
+//! #[tool]
+//! fn hello(call: &Call, name: String) -> String {
+//!     call.info("greeting");
+//!     format!("Hello, {name}!")
+//! }
+//!
+//! // As a function:
+//! assert_eq!(hello(&testing::call(), "Bob".to_owned()), "Hello, Bob!");
+//! // As the host calls it:
+//! let outcome = testing::invoke::<hello>(json!({"name": "Bob"}));
+//! assert_eq!(outcome.text(), "Hello, Bob!");
+//! assert_eq!(outcome.logs()[0].data, "greeting");
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use crate::call::Port;
+use crate::tools::{self, ToolDescription};
+use crate::{Call, ClientInfo, Content, Error, Level, Tool, ToolResult};
+
+/// A call for tests that do not look at what it was told.
+pub fn call() -> Call {
+    Recorder::new().call()
+}
+
+/// Calls a tool through JSON, as the host does.
+///
+/// The host checks the arguments against the tool's schema before; here they only have to fit the parameters' types.
+pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
+    Recorder::new().invoke::<T>(arguments)
+}
+
+/// What clients are told of a tool.
+///
+/// # Errors
+/// When the tool cannot be described, which the host would report at load.
+pub fn describe<T: Tool>() -> Result<ToolDescription, Error> {
+    T::describe()
+}
+
+/// A log message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogRecord {
+    /// How much it matters.
+    pub level: Level,
+    /// Who logged it: the target of a record of the crates `log` and `tracing`.
+    pub logger: Option<String>,
+    /// A string, or any JSON.
+    pub data: Value,
+}
+
+/// A report of progress.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgressRecord {
+    /// How far.
+    pub done: f64,
+    /// Of how much.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: Option<String>,
+}
+
+/// A client that writes down what it is told. Clones share what was written.
+#[derive(Debug, Clone)]
+pub struct Recorder(Rc<Recorded>);
+
+#[derive(Debug)]
+struct Recorded {
+    client: RefCell<ClientInfo>,
+    principal: RefCell<Option<String>>,
+    meta: RefCell<Option<Map<String, Value>>>,
+    cancelled: Cell<bool>,
+    logs: RefCell<Vec<LogRecord>>,
+    progress: RefCell<Vec<ProgressRecord>>,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Recorder {
+    /// A client called `test` that can be asked nothing.
+    pub fn new() -> Self {
+        Self(Rc::new(Recorded {
+            client: RefCell::new(ClientInfo {
+                name: "test".to_owned(),
+                version: "0".to_owned(),
+                protocol: "2026-07-28".to_owned(),
+                sampling: false,
+                elicitation: false,
+                roots: false,
+            }),
+            principal: RefCell::default(),
+            meta: RefCell::default(),
+            cancelled: Cell::new(false),
+            logs: RefCell::default(),
+            progress: RefCell::default(),
+        }))
+    }
+
+    /// Lets the client be another.
+    #[must_use]
+    pub fn with_client(self, client: ClientInfo) -> Self {
+        self.0.client.replace(client);
+        self
+    }
+
+    /// Lets the caller be authenticated.
+    #[must_use]
+    pub fn with_principal(self, principal: impl Into<String>) -> Self {
+        self.0.principal.replace(Some(principal.into()));
+        self
+    }
+
+    /// Lets the request have a `_meta`.
+    #[must_use]
+    pub fn with_meta(self, meta: Map<String, Value>) -> Self {
+        self.0.meta.replace(Some(meta));
+        self
+    }
+
+    /// Lets the client lose interest, from now on.
+    pub fn cancel(&self) {
+        self.0.cancelled.set(true);
+    }
+
+    /// A call by this client.
+    pub fn call(&self) -> Call {
+        Call::new(self.clone())
+    }
+
+    /// Calls a tool through JSON, as the host does.
+    pub fn invoke<T: Tool>(&self, arguments: Value) -> Outcome {
+        Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), recorder: self.clone() }
+    }
+
+    /// What was logged so far.
+    pub fn logs(&self) -> Vec<LogRecord> {
+        self.0.logs.borrow().clone()
+    }
+
+    /// The progress that was reported so far.
+    pub fn progress(&self) -> Vec<ProgressRecord> {
+        self.0.progress.borrow().clone()
+    }
+}
+
+impl Port for Recorder {
+    fn client(&self) -> ClientInfo {
+        self.0.client.borrow().clone()
+    }
+
+    fn principal(&self) -> Option<String> {
+        self.0.principal.borrow().clone()
+    }
+
+    fn meta(&self) -> Option<String> {
+        let meta = self.0.meta.borrow().clone();
+        meta.map(|meta| Value::Object(meta).to_string())
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.cancelled.get()
+    }
+
+    fn log(&self, level: Level, logger: Option<&str>, data: &str) {
+        self.0.logs.borrow_mut().push(LogRecord {
+            level,
+            logger: logger.map(str::to_owned),
+            data: serde_json::from_str(data).unwrap_or_else(|_| data.into()),
+        });
+    }
+
+    fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        self.0.progress.borrow_mut().push(ProgressRecord {
+            done,
+            total,
+            message: message.map(str::to_owned),
+        });
+    }
+}
+
+/// What came of calling a tool.
+#[derive(Debug)]
+pub struct Outcome {
+    result: Result<ToolResult, Error>,
+    recorder: Recorder,
+}
+
+impl Outcome {
+    /// The result, or the error by which the call was refused before the tool ran.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn result(&self) -> Result<&ToolResult, &Error> {
+        self.result.as_ref()
+    }
+
+    /// Whether the tool failed or the call was refused.
+    pub fn is_error(&self) -> bool {
+        self.result.as_ref().map_or(true, |result| result.is_error)
+    }
+
+    /// The text of the result, its pieces on lines of their own; what the refusal says when there is no result.
+    pub fn text(&self) -> String {
+        match &self.result {
+            Ok(result) => {
+                let pieces: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
+                pieces.join("\n")
+            }
+            Err(Error::InvalidParams(message) | Error::Internal(message) | Error::NotFound(message)) => {
+                message.clone()
+            }
+            Err(other) => other.to_string(),
+        }
+    }
+
+    /// The content of the result; nothing when there is none.
+    pub fn content(&self) -> &[Content] {
+        self.result.as_ref().map_or(&[], |result| &result.content)
+    }
+
+    /// The structured content.
+    pub fn structured(&self) -> Option<Value> {
+        let text = self.result.as_ref().ok()?.structured.as_deref()?;
+        serde_json::from_str(text).ok()
+    }
+
+    /// What was logged.
+    pub fn logs(&self) -> Vec<LogRecord> {
+        self.recorder.logs()
+    }
+
+    /// The progress that was reported.
+    pub fn progress(&self) -> Vec<ProgressRecord> {
+        self.recorder.progress()
+    }
+}

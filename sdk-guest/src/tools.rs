@@ -1,0 +1,198 @@
+//! The interface `tools`: what `#[tool]` implements and `export!` lists.
+//!
+//! A tool is a type and not a value, so that describing or calling it needs no registry built at start: a fresh instance
+//! serves each call, and whatever it set up would be paid for every time. `export!` lists the tools in a constant.
+
+use crate::bindings::request;
+use crate::bindings::tools as wit;
+use crate::{Call, Error, logging};
+
+pub use crate::bindings::tools::{Tool as ToolDescription, ToolAnnotations, ToolResult};
+
+/// A tool. `#[tool]` implements it for a type that has the function's name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool; put `#[tool]` above the function of that name",
+    label = "not a tool"
+)]
+pub trait Tool {
+    /// The name that the plugin gives it; the host may put a prefix before it.
+    const NAME: &'static str;
+
+    /// What clients are told of it.
+    ///
+    /// # Errors
+    /// `internal` when its schema cannot be that of a tool.
+    fn describe() -> Result<ToolDescription, Error>;
+
+    /// Runs it. `arguments` is a JSON object.
+    ///
+    /// # Errors
+    /// `invalid-params` when the arguments do not fit; what the tool itself cannot do is a result, not an error.
+    fn call(call: &Call, arguments: &str) -> Result<ToolResult, Error>;
+}
+
+/// One line of the list that `export!` makes.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolEntry {
+    name: &'static str,
+    describe: fn() -> Result<ToolDescription, Error>,
+    call: fn(&Call, &str) -> Result<ToolResult, Error>,
+}
+
+impl ToolEntry {
+    /// The entry of a tool, which the value names.
+    pub const fn of<T: Tool>(_: &T) -> Self {
+        Self { name: T::NAME, describe: T::describe, call: T::call }
+    }
+}
+
+/// Whether every tool has a name of its own.
+pub const fn names_differ(tools: &[ToolEntry]) -> bool {
+    let mut rest = tools;
+    while let [first, others @ ..] = rest {
+        if contains(others, first.name) {
+            return false;
+        }
+        rest = others;
+    }
+    true
+}
+
+const fn contains(tools: &[ToolEntry], name: &str) -> bool {
+    match tools {
+        [] => false,
+        [first, others @ ..] => same(first.name.as_bytes(), name.as_bytes()) || contains(others, name),
+    }
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    match (a, b) {
+        ([], []) => true,
+        ([x, a @ ..], [y, b @ ..]) => *x == *y && same(a, b),
+        _ => false,
+    }
+}
+
+/// A plugin that has tools. `export!` implements it.
+pub trait Tools {
+    /// In the order in which clients see them.
+    fn tools() -> &'static [ToolEntry];
+}
+
+impl<P: Tools> wit::Guest for P {
+    fn list_tools() -> Result<Vec<ToolDescription>, Error> {
+        P::tools().iter().map(|tool| (tool.describe)()).collect()
+    }
+
+    fn call_tool(call: request::Call, name: String, args: String) -> Result<ToolResult, Error> {
+        dispatch(P::tools(), &Call::new(call), &name, &args)
+    }
+}
+
+/// Runs the tool of this name.
+fn dispatch(tools: &[ToolEntry], call: &Call, name: &str, arguments: &str) -> Result<ToolResult, Error> {
+    match tools.iter().find(|tool| tool.name == name) {
+        Some(tool) => run(tool.call, call, arguments),
+        None => Err(Error::NotFound(format!("there is no tool `{name}`"))),
+    }
+}
+
+/// Runs a tool with the log bridges on.
+pub(crate) fn run(
+    tool: fn(&Call, &str) -> Result<ToolResult, Error>,
+    call: &Call,
+    arguments: &str,
+) -> Result<ToolResult, Error> {
+    let _attached = logging::attach(call);
+    tool(call, arguments)
+}
+
+/// What the attribute's keys say. Only for the macro.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Hints {
+    pub title: Option<&'static str>,
+    pub read_only: Option<bool>,
+    pub destructive: Option<bool>,
+    pub idempotent: Option<bool>,
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    fn annotations(self) -> Option<ToolAnnotations> {
+        let Self { title: _, read_only, destructive, idempotent, open_world } = self;
+        let any = [read_only, destructive, idempotent, open_world].iter().any(Option::is_some);
+        any.then_some(ToolAnnotations { read_only, destructive, idempotent, open_world })
+    }
+}
+
+/// Puts a description together. Only for the macro.
+#[doc(hidden)]
+pub fn describe(
+    name: &str,
+    description: &str,
+    hints: Hints,
+    input_schema: String,
+    output_schema: Option<String>,
+) -> ToolDescription {
+    ToolDescription {
+        name: name.to_owned(),
+        title: hints.title.map(str::to_owned),
+        description: Some(description.to_owned()),
+        input_schema,
+        output_schema,
+        annotations: hints.annotations(),
+        extra: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+    use crate::testing;
+
+    /// Say one.
+    #[tool]
+    fn one() -> &'static str {
+        "1"
+    }
+
+    /// Say two.
+    #[tool(name = "zwei")]
+    fn two() -> &'static str {
+        "2"
+    }
+
+    struct Plugin;
+
+    impl Tools for Plugin {
+        fn tools() -> &'static [ToolEntry] {
+            const { &[ToolEntry::of(&one {}), ToolEntry::of(&two {})] }
+        }
+    }
+
+    #[test]
+    fn tools_are_listed_in_order() {
+        let names: Vec<_> =
+            <Plugin as wit::Guest>::list_tools().unwrap().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, ["one", "zwei"]);
+    }
+
+    #[test]
+    fn a_tool_is_found_by_its_public_name() {
+        let call = testing::call();
+        let result = dispatch(Plugin::tools(), &call, "zwei", "{}").unwrap();
+        assert_eq!(result.content, [Content::text("2")]);
+        assert_eq!(
+            dispatch(Plugin::tools(), &call, "two", "{}"),
+            Err(Error::NotFound("there is no tool `two`".to_owned()))
+        );
+    }
+
+    #[test]
+    fn names_are_compared_at_compile_time() {
+        assert!(names_differ(Plugin::tools()));
+        assert!(!names_differ(&[ToolEntry::of(&one {}), ToolEntry::of(&two {}), ToolEntry::of(&one {})]));
+    }
+}

@@ -1,0 +1,114 @@
+//! The command line, as a person types it.
+
+use std::process::{Command, Output};
+
+use plugport_tests::guests::{folder, guest, plugin};
+use plugport_tests::server::binary;
+use serde_json::Value;
+
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = Command::new(binary()).args(args).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+fn path(component: &std::path::Path) -> String {
+    component.display().to_string()
+}
+
+#[test]
+fn call_runs_one_tool_without_a_server() {
+    let clock = path(&plugin("clock"));
+    let (code, out, err) = run(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("Asia/Tokyo"), "{out}");
+    let (code, out, _) = run(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#, "--json"]);
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, Some(0));
+    assert!(result["structuredContent"].is_object() && result["content"].is_array(), "{result}");
+}
+
+#[test]
+fn call_finds_a_plugin_by_name_in_the_folder() {
+    let folder = folder(&["polite"]);
+    let (code, out, err) = run(&[
+        "call",
+        "polite",
+        "echo",
+        "--args",
+        r#"{"message":"hi"}"#,
+        "--plugins",
+        folder.path().to_str().unwrap(),
+    ]);
+    assert_eq!((code, out.as_str()), (Some(0), "hi\n"), "{err}");
+}
+
+#[test]
+fn call_says_what_is_wrong_and_how_it_ends() {
+    let polite = path(&guest("polite"));
+    for (args, code, said) in [
+        (&["call", &polite, "echo", "--args", "{"][..], 2, "--args is not JSON"),
+        (&["call", &polite, "echo", "--args", "[]"], 2, "--args must be a JSON object"),
+        (&["call", &polite, "echo"], 2, "/message: is required and missing"),
+        (&["call", &polite, "nothing"], 2, "there is no tool `nothing`; the plugin has: add, content, echo"),
+        (&["call", &polite, "fail", "--args", r#"{"reason":"no luck"}"#], 1, "no luck"),
+        (&["call", "/no/such.wasm", "x"], 2, "cannot be read"),
+        (&["call", &polite, "echo", "--grant", "net=all"], 2, "write dir=HOST"),
+        (&["serve", "--plugins", "/no/such/folder"], 2, "cannot read the plugin folder"),
+        (&["serve", "--listen", "nowhere"], 2, "is not an address"),
+        (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
+    ] {
+        let (found, out, err) = run(args);
+        assert_eq!(found, Some(code), "{args:?}: {out}{err}");
+        assert!(err.contains(said), "{args:?}: expected {said:?} in {err}");
+        assert!(!err.contains("panicked"), "{err}");
+    }
+}
+
+#[test]
+fn a_directory_can_be_granted_for_one_call() {
+    let files = path(&plugin("files"));
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("note.txt"), "remember").unwrap();
+    let grant = format!("dir={}:/data", dir.path().display());
+    let (code, out, err) =
+        run(&["call", &files, "read", "--args", r#"{"path":"/data/note.txt"}"#, "--grant", &grant]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("remember"), "{out}");
+    let (code, _, err) = run(&["call", &files, "list", "--grant", "dir=/proc"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("/proc is never granted"), "{err}");
+}
+
+#[test]
+fn inspect_shows_what_a_component_is() {
+    let polite = path(&guest("polite"));
+    let (code, out, _) = run(&["inspect", &polite]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.contains("sha256:") && out.contains("echo") && out.contains("plugport:plugin/tools@0.1.0"),
+        "{out}"
+    );
+    let (_, out, _) = run(&["inspect", &polite, "--json"]);
+    let described: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(described["digest"].as_str().unwrap().len(), "sha256:".len() + 64);
+    assert!(described["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"));
+    assert!(
+        described["imports"].is_array() && described["exports"].is_array() && described["needs"].is_array()
+    );
+}
+
+#[test]
+fn a_configuration_with_mistakes_lists_them_all() {
+    let folder = folder(&[]);
+    let file = folder.path().join("plugport.toml");
+    std::fs::write(&file, "[limits]\nwal_ms = 5\nfuel = 0\n").unwrap();
+    let (code, _, err) =
+        run(&["serve", "--config", file.to_str().unwrap(), "--plugins", folder.path().to_str().unwrap()]);
+    assert_eq!(code, Some(2));
+    assert!(
+        err.contains("2 mistakes in")
+            && err.contains(":2: limits.wal_ms: unknown key; did you mean `wall_ms`?"),
+        "{err}"
+    );
+    assert!(err.contains(":3: limits.fuel: must be at least 1"), "{err}");
+}

@@ -1,0 +1,56 @@
+//! The official Python and TypeScript clients hold a whole conversation with the server, in both eras and over both
+//! transports. What they check is in `tests/clients`; they share no code with this project or with each other, so a
+//! mistake that the server and its own tests agree on ends here.
+
+use anyhow::{Context as _, Result, ensure};
+use plugport_tests::clients::Outside::{self, Python, TypeScript};
+use plugport_tests::server::{self, Server};
+use serde_json::Value;
+
+async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+    let server = Server::builder().guest("polite").start().await;
+    let report = client.drive("http", mode, vec![server.url()]).await;
+    let said = || format!("the server said:\n{}", server.said());
+    agrees(&report.with_context(said)?, revision)
+}
+
+async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+    let plugins = server::folder(&["polite"]);
+    let program = server::binary();
+    let words = [program.as_os_str(), "serve".as_ref(), "--stdio".as_ref(), "--plugins".as_ref()];
+    let command = words.into_iter().chain([plugins.path().as_os_str()]);
+    let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
+    agrees(&client.drive("stdio", mode, command).await?, revision)
+}
+
+fn agrees(report: &Value, revision: &str) -> Result<()> {
+    ensure!(report["ok"] == true && report["revision"] == revision, "unexpected report {report}");
+    Ok(())
+}
+
+// Not here: the Python client that finds the newest revision over stdio. It falls back to sessions when the server has
+// not answered after ten seconds, which a busy machine may need to start it.
+macro_rules! conversations {
+    ($( $name:ident: $client:ident $transport:ident $mode:literal is $revision:literal; )*) => {
+        $(
+            #[tokio::test]
+            async fn $name() -> Result<()> {
+                $transport($client, $mode, $revision).await
+            }
+        )*
+    };
+}
+
+conversations! {
+    python_with_sessions_over_http: Python over_http "legacy" is "2025-11-25";
+    python_with_sessions_over_stdio: Python over_stdio "legacy" is "2025-11-25";
+    python_stateless_over_http: Python over_http "modern" is "2026-07-28";
+    python_stateless_over_stdio: Python over_stdio "modern" is "2026-07-28";
+    python_finds_the_newest_over_http: Python over_http "auto" is "2026-07-28";
+    typescript_with_sessions_over_http: TypeScript over_http "legacy" is "2025-11-25";
+    typescript_with_sessions_over_stdio: TypeScript over_stdio "legacy" is "2025-11-25";
+    typescript_stateless_over_http: TypeScript over_http "modern" is "2026-07-28";
+    typescript_stateless_over_stdio: TypeScript over_stdio "modern" is "2026-07-28";
+    typescript_finds_the_newest_over_http: TypeScript over_http "auto" is "2026-07-28";
+    typescript_finds_the_newest_over_stdio: TypeScript over_stdio "auto" is "2026-07-28";
+}

@@ -1,0 +1,72 @@
+//! Busy plugins do not slow their neighbours.
+
+use std::time::{Duration, Instant};
+
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+/// What a neighbour may wait while two tools loop on two cores.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_answer_while_two_tools_loop() {
+    let limits = "[plugins.hostile_loop_in_call]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
+    let server = Server::builder().guest("polite").guest("hostile_loop_in_call").config(limits).start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    client.call("polite-echo", json!({ "message": "warm" })).await;
+    let loops: Vec<_> = (0..2)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.call("hostile_loop_in_call-spin", json!({})).await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut waits = Vec::new();
+    for _ in 0..40 {
+        let begun = Instant::now();
+        assert_eq!(session.request("ping", json!({})).await.result(), &json!({}));
+        waits.push(begun.elapsed());
+        let begun = Instant::now();
+        assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+        waits.push(begun.elapsed());
+    }
+    assert!(loops.iter().all(|task| !task.is_finished()), "the loops ended too soon to show anything");
+    for task in loops {
+        assert!(task.await.unwrap().tool_error().contains("(limit `cpu_ms`)"));
+    }
+    waits.sort();
+    // The client shares the two cores with the loops, so one straggler in twenty is the machine's and not ours.
+    let typical = waits[waits.len() * 95 / 100 - 1];
+    assert!(typical < PATIENCE, "{waits:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_at_one_plugin_is_queued_and_then_refused() {
+    let limits = "[plugins.polite]\nlimits = { concurrent_calls = 2, queued_calls = 2 }\n";
+    let server = Server::builder().guest("polite").guest("version_a").config(limits).start().await;
+    let client = Client::new(server.url());
+    let naps: Vec<_> = (0..8)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.call("polite-nap", json!({ "ms": 700 })).await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(
+        client.call("version_a-version", json!({})).await.tool_text(),
+        "a",
+        "a neighbour is not in the queue"
+    );
+    let mut rested = 0;
+    for nap in naps {
+        let reply = nap.await.unwrap();
+        if reply.result().get("isError").is_some() {
+            assert!(reply.tool_error().contains("the plugin is busy"), "{reply:?}");
+        } else {
+            rested += 1;
+        }
+    }
+    assert_eq!(rested, 4);
+}

@@ -1,0 +1,83 @@
+//! What lies in the folder: good files are served, bad ones cost one line that says what to do.
+
+use plugport_tests::guests::guest;
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+#[tokio::test]
+async fn bad_files_are_skipped_with_one_line_each() {
+    let good = std::fs::read(guest("polite")).unwrap();
+    let module = wat::parse_str("(module (func (export \"f\")))").unwrap();
+    let other = wat::parse_str(
+        r#"(component (instance $i) (export "wasi:http/incoming-handler@0.2.0" (instance $i)))"#,
+    )
+    .unwrap();
+    let future =
+        wat::parse_str(r#"(component (instance $i) (export "plugport:plugin/tools@0.9.0" (instance $i)))"#)
+            .unwrap();
+    let hollow =
+        wat::parse_str(r#"(component (instance $i) (export "plugport:plugin/tools@0.1.0" (instance $i)))"#)
+            .unwrap();
+    let foreign = wat::parse_str(
+        r#"(component (import "acme:radio/tune@1.0.0" (instance (export "on" (func))))
+             (instance $i) (export "plugport:plugin/tools@0.1.0" (instance $i)))"#,
+    )
+    .unwrap();
+    let server = Server::builder()
+        .guest("polite")
+        .file("empty.wasm", b"")
+        .file("stub.wasm", &good[..6])
+        .file("half.wasm", &good[..good.len() / 2])
+        .file("text.wasm", b"#!/bin/sh\n")
+        .file("module.wasm", &module)
+        .file("other.wasm", &other)
+        .file("future.wasm", &future)
+        .file("hollow.wasm", &hollow)
+        .file("foreign.wasm", &foreign)
+        .file("bad name.wasm", &good)
+        .file(".hidden.wasm", b"")
+        .file("notes.txt", b"")
+        .start()
+        .await;
+    let said = server.said();
+    for (file, what) in [
+        ("empty.wasm", "is empty; build or copy it again"),
+        ("stub.wasm", "is truncated"),
+        ("half.wasm", "is damaged or truncated"),
+        ("text.wasm", "is not WebAssembly"),
+        (
+            "module.wasm",
+            "is a core WebAssembly module, not a component; build it for the target wasm32-wasip2",
+        ),
+        ("other.wasm", "is a component of another world: it exports wasi:http/incoming-handler@0.2.0"),
+        ("future.wasm", "was built for plugport:plugin@0.9.0"),
+        ("hollow.wasm", "does not fit this server's interfaces"),
+        ("foreign.wasm", "does not fit this server's interfaces"),
+        ("bad name.wasm", "rename the file"),
+    ] {
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains(&format!("{file}:"))).collect();
+        assert!(lines.len() == 1 && lines[0].contains(what), "{file}: {lines:?}\n{said}");
+    }
+    assert!(!said.contains("hidden") && !said.contains("notes.txt"), "{said}");
+    assert_eq!(
+        Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
+        "x"
+    );
+}
+
+#[tokio::test]
+async fn a_later_plugin_never_takes_an_earlier_ones_name() {
+    let config = "[plugins.version_a]\nprefix = \"\"\n[plugins.version_b]\nprefix = \"\"\n";
+    let server = Server::builder().guest("version_a").guest("version_b").config(config).start().await;
+    assert_eq!(Client::new(server.url()).call("version", json!({})).await.tool_text(), "a");
+    server.says("the name `version` already belongs to the plugin `version_a`").await;
+}
+
+#[tokio::test]
+async fn a_server_without_plugins_says_so_and_serves() {
+    let server = Server::builder().start().await;
+    server.says("no tools are published").await;
+    let reply = Client::new(server.url()).request("tools/list", json!({})).await;
+    assert_eq!(reply.result()["tools"], json!([]));
+}

@@ -1,0 +1,24 @@
+//! The suite: the real binary, driven over the wire. One binary, so that everything links once.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod cancellation;
+mod cli;
+mod clients;
+mod errors;
+mod fairness;
+mod files;
+mod guard;
+mod hostile;
+mod lifecycle;
+mod loading;
+mod plugins;
+mod repository;
+mod rmcp_client;
+mod stdio;
+mod tools;

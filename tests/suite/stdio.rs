@@ -1,0 +1,79 @@
+//! stdio: one message per line, stdout for MCP and nothing else.
+
+use plugport_tests::guests::folder;
+use plugport_tests::http::stateless_meta;
+use plugport_tests::stdio::Pipe;
+use serde_json::json;
+
+#[tokio::test]
+async fn both_eras_share_one_pipe() {
+    let folder = folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.request(json!("d"), "server/discover", json!({ "_meta": stateless_meta() })).await;
+    assert_eq!(pipe.next().await["result"]["resultType"], "complete");
+    pipe.request(json!(0), "tools/list", json!({})).await;
+    assert_eq!(pipe.next().await["error"]["code"], -32602, "neither a session nor `_meta`");
+    assert_eq!(pipe.initialize("2025-06-18").await["result"]["protocolVersion"], "2025-06-18");
+    let call = json!({ "name": "polite-echo", "arguments": { "message": "héllo ✓" } });
+    pipe.request(json!(1), "tools/call", call.clone()).await;
+    assert_eq!(pipe.next().await["result"], json!({ "content": [{ "type": "text", "text": "héllo ✓" }] }));
+    let mut modern = call;
+    modern["_meta"] = stateless_meta();
+    pipe.request(json!("m"), "tools/call", modern).await;
+    let answer = pipe.next().await;
+    assert_eq!((&answer["id"], &answer["result"]["resultType"]), (&json!("m"), &json!("complete")));
+    let (lines, _, code) = pipe.end().await;
+    assert_eq!((lines.len(), code), (0, Some(0)));
+}
+
+#[tokio::test]
+async fn what_a_guest_prints_never_reaches_the_client() {
+    let folder = folder(&["hostile_stdout"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!(2), "tools/call", json!({ "name": "hostile_stdout-forge", "arguments": {} })).await;
+    let answer = pipe.next().await;
+    assert_eq!(answer["id"], 2, "a forged line came first: {answer}");
+    let (lines, said, _) = pipe.end().await;
+    assert!(lines.is_empty(), "{lines:?}");
+    assert!(said.contains("forged") && said.contains("stream=\"stdout\""), "{said}");
+}
+
+#[tokio::test]
+async fn bad_lines_are_answered_and_good_ones_still_work() {
+    let folder = folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.send("not json").await;
+    assert_eq!(pipe.next().await["error"]["code"], -32700);
+    pipe.send(&"x".repeat(5 << 20)).await;
+    assert_eq!(pipe.next().await["error"]["code"], -32600);
+    pipe.send("").await;
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!(1), "ping", json!({})).await;
+    assert_eq!(pipe.next().await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
+    let folder = folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!("slow"), "tools/call", json!({ "name": "polite-nap", "arguments": { "ms": 800 } }))
+        .await;
+    pipe.request(json!("quick"), "ping", json!({})).await;
+    assert_eq!(pipe.next().await["id"], "quick");
+    let (lines, _, code) = pipe.end().await;
+    assert!(lines.len() == 1 && lines[0].contains("rested"), "{lines:?}");
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn an_id_in_use_is_refused() {
+    let folder = folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!(1), "tools/call", json!({ "name": "polite-nap", "arguments": { "ms": 500 } })).await;
+    pipe.request(json!(1), "ping", json!({})).await;
+    assert_eq!(pipe.next().await["error"]["code"], -32600);
+    assert_eq!(pipe.next().await["result"]["content"][0]["text"], "rested");
+}

@@ -1,0 +1,49 @@
+//! Runs the repository's own commands, once per test process.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is inside the repository")
+}
+
+/// Runs cargo in the repository and panics with what it printed if it fails.
+fn cargo(args: &[&str]) {
+    let output = Command::new(env!("CARGO")).args(args).current_dir(root()).output().expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`cargo {}` failed:\n{said}", args.join(" "));
+}
+
+/// The server's binary.
+pub fn binary() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT
+        .get_or_init(|| {
+            cargo(&["build", "--quiet", "--package", "plugport", "--bin", "plugport"]);
+            root().join("target/debug/plugport")
+        })
+        .clone()
+}
+
+/// A guest of `tests/guests`, compiled.
+pub fn guest(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "guests"]));
+    found(root().join("target/guests").join(format!("{name}.wasm")))
+}
+
+/// A plugin of `plugins`, compiled.
+pub fn plugin(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        cargo(&["run", "--quiet", "--package", "plugport-tasks", "--", "demo", "--build-only"])
+    });
+    found(root().join("target/plugins").join(format!("{name}.wasm")))
+}
+
+fn found(file: PathBuf) -> PathBuf {
+    assert!(file.is_file(), "{} was not built", file.display());
+    file
+}

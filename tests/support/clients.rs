@@ -1,0 +1,143 @@
+//! Clients that others wrote: the official Python and TypeScript packages, at the exact versions in `tests/clients`.
+//!
+//! They are installed into `target/clients` by the first test that needs them, so that neither a person nor CI has a
+//! step to remember. A stamp beside an installation holds the requirements it was made from; when these change, or the
+//! interpreter has gone, it is made anew. A lock keeps test processes that start together from installing twice.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::build::root;
+
+/// A client that drives a whole conversation by itself.
+#[derive(Debug, Clone, Copy)]
+pub enum Outside {
+    Python,
+    TypeScript,
+}
+
+impl Outside {
+    /// Runs the client to its end against a URL, or against a command that serves stdio. Gives back its report.
+    pub async fn drive(
+        self,
+        transport: &'static str,
+        mode: &'static str,
+        target: Vec<String>,
+    ) -> Result<Value> {
+        tokio::task::spawn_blocking(move || {
+            let mut command = self.command()?;
+            command.args(["--transport", transport, "--mode", mode, "--"]).args(target);
+            let output = command.output().context("the client does not start")?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "{}", said.trim_end());
+            let line = String::from_utf8(output.stdout)?;
+            serde_json::from_str(&line).with_context(|| format!("the client's report is not JSON: {line}"))
+        })
+        .await?
+    }
+
+    /// The installed client, ready for its arguments.
+    fn command(self) -> Result<Command> {
+        let home = root().join("target/clients");
+        std::fs::create_dir_all(&home)?;
+        let lock = File::create(home.join("lock"))?;
+        lock.lock()?;
+        let (program, script) = match self {
+            Self::Python => (python(&home)?, root().join("tests/clients/python/client.py")),
+            Self::TypeScript => (PathBuf::from("node"), typescript(&home)?),
+        };
+        let mut command = Command::new(program);
+        command.arg(script);
+        Ok(command)
+    }
+}
+
+/// The interpreter of a virtual environment with the Python client.
+fn python(home: &Path) -> Result<PathBuf> {
+    let wanted = root().join("tests/clients/python/requirements.txt");
+    let place = home.join("python");
+    let program = place.join("bin/python");
+    if is_current(&place, &wanted)? && program.is_file() {
+        return Ok(program);
+    }
+    require(
+        "python3",
+        "import sys; sys.exit(sys.version_info < (3, 11))",
+        "Python 3.11 or newer, as `python3`",
+    )?;
+    start_anew(&place)?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
+    run(Command::new(&program).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))?;
+    stamp(&place, &wanted)?;
+    Ok(program)
+}
+
+/// The TypeScript client's script, copied to where its packages are: that is where node looks for them.
+fn typescript(home: &Path) -> Result<PathBuf> {
+    let source = root().join("tests/clients/typescript");
+    let wanted = source.join("package-lock.json");
+    let place = home.join("typescript");
+    require(
+        "node",
+        "process.exit(Number(parseInt(process.versions.node) < 20))",
+        "Node.js 20 or newer, as `node`",
+    )?;
+    if !is_current(&place, &wanted)? {
+        start_anew(&place)?;
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(source.join(file), place.join(file))?;
+        }
+        run(Command::new("npm")
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&place))?;
+        stamp(&place, &wanted)?;
+    }
+    let script = place.join("client.mjs");
+    let text = std::fs::read(source.join("client.mjs"))?;
+    // Another test's node may be reading it: an unchanged script is left alone.
+    if !std::fs::read(&script).is_ok_and(|present| present == text) {
+        std::fs::write(&script, text)?;
+    }
+    Ok(script)
+}
+
+/// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
+fn require(program: &str, check: &str, what: &str) -> Result<()> {
+    let flag = if program == "node" { "-e" } else { "-c" };
+    let fits = Command::new(program).args([flag, check]).output().is_ok_and(|output| output.status.success());
+    ensure!(fits, "the tests with outside clients need {what}; install it and run them again");
+    Ok(())
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "cannot install an outside client (the first time needs a network): {command:?} failed:\n{said}"
+        );
+    }
+    Ok(())
+}
+
+fn start_anew(place: &Path) -> Result<()> {
+    if place.exists() {
+        std::fs::remove_dir_all(place)?;
+    }
+    Ok(std::fs::create_dir_all(place)?)
+}
+
+/// Whether `place` was installed, completely, from these very requirements.
+fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
+    let wanted = std::fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
+}
+
+fn stamp(place: &Path, wanted: &Path) -> Result<()> {
+    std::fs::copy(wanted, place.join("installed"))?;
+    Ok(())
+}

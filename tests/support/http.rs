@@ -1,0 +1,170 @@
+//! A client of Streamable HTTP that hides nothing: headers in, status and messages out.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+/// Both eras, by the revision that speaks for them.
+pub const LEGACY: &str = "2025-11-25";
+pub const STATELESS: &str = "2026-07-28";
+
+/// What came back for one POST.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+    /// Every message, whether the answer was JSON or a stream.
+    pub messages: Vec<Value>,
+}
+
+impl Reply {
+    /// The last message, which is the answer.
+    pub fn answer(&self) -> &Value {
+        self.messages.last().unwrap_or_else(|| panic!("no message in {self:?}"))
+    }
+
+    pub fn result(&self) -> &Value {
+        self.answer().get("result").unwrap_or_else(|| panic!("no result in {self:?}"))
+    }
+
+    pub fn error_code(&self) -> i64 {
+        self.answer()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {self:?}"))
+    }
+
+    /// The text of a tool's result.
+    pub fn tool_text(&self) -> &str {
+        self.result()["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {self:?}"))
+    }
+
+    /// The text of a tool's result, which must be a failure.
+    pub fn tool_error(&self) -> &str {
+        assert_eq!(self.result()["isError"], true, "{self:?}");
+        self.tool_text()
+    }
+
+    /// Notifications of this method, in order.
+    pub fn notifications(&self, method: &str) -> Vec<&Value> {
+        self.messages.iter().filter(|message| message["method"] == method).collect()
+    }
+}
+
+/// A client of one server.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+}
+
+impl Client {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { http: reqwest::Client::new(), url: url.into() }
+    }
+
+    /// Sends a body as it is, with what every client sends and `headers` beside or instead.
+    pub async fn post(&self, headers: &[(&str, &str)], body: impl Into<String>) -> Reply {
+        let mut all = HeaderMap::new();
+        all.insert("content-type", HeaderValue::from_static("application/json"));
+        all.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
+        for (name, value) in headers {
+            all.insert(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+        }
+        let sent = self.http.post(&self.url).headers(all).body(body.into()).send().await.unwrap();
+        let (status, headers) = (sent.status().as_u16(), sent.headers().clone());
+        let text = sent.text().await.unwrap();
+        Reply { messages: messages(&text), status, headers, text }
+    }
+
+    /// A request of the stateless revision, with the headers that repeat it.
+    pub async fn request(&self, method: &str, params: Value) -> Reply {
+        self.request_with_meta(method, params, json!({})).await
+    }
+
+    /// The same with more in `_meta`.
+    pub async fn request_with_meta(&self, method: &str, mut params: Value, more: Value) -> Reply {
+        let mut meta = stateless_meta();
+        meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let name = params["name"].as_str().map(str::to_owned);
+        params["_meta"] = meta;
+        let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
+        if let (Some(name), "tools/call") = (&name, method) {
+            headers.push(("mcp-name", name));
+        }
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.post(&headers, body.to_string()).await
+    }
+
+    /// Calls a tool in the stateless revision.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Reply {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// Begins a session.
+    pub async fn session(&self, revision: &str) -> Session {
+        let params = json!({ "protocolVersion": revision, "capabilities": {},
+                             "clientInfo": { "name": "suite", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let reply = self.post(&[], body.to_string()).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let id = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
+        let revision = reply.result()["protocolVersion"].as_str().unwrap().to_owned();
+        let session = Session { client: self.clone(), id, revision };
+        session.notify("notifications/initialized", json!({})).await;
+        session
+    }
+
+    pub async fn delete(&self, session: &str) -> u16 {
+        let sent = self.http.delete(&self.url).header("mcp-session-id", session).send().await.unwrap();
+        sent.status().as_u16()
+    }
+
+    pub async fn get(&self) -> u16 {
+        self.http.get(&self.url).header("accept", "text/event-stream").send().await.unwrap().status().as_u16()
+    }
+}
+
+/// A session of one client.
+#[derive(Clone)]
+pub struct Session {
+    client: Client,
+    pub id: String,
+    pub revision: String,
+}
+
+impl Session {
+    pub async fn request_as(&self, id: Value, method: &str, params: Value) -> Reply {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post(body).await
+    }
+
+    pub async fn request(&self, method: &str, params: Value) -> Reply {
+        self.request_as(json!(1), method, params).await
+    }
+
+    pub async fn call(&self, tool: &str, arguments: Value) -> Reply {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    pub async fn notify(&self, method: &str, params: Value) {
+        let reply = self.post(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+        assert_eq!((reply.status, reply.text.as_str()), (202, ""), "{reply:?}");
+    }
+
+    async fn post(&self, body: Value) -> Reply {
+        let headers =
+            [("mcp-session-id", self.id.as_str()), ("mcp-protocol-version", self.revision.as_str())];
+        self.client.post(&headers, body.to_string()).await
+    }
+}
+
+/// What every stateless request says of itself.
+pub fn stateless_meta() -> Value {
+    json!({ "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {} })
+}
+
+fn messages(text: &str) -> Vec<Value> {
+    if let Ok(message) = serde_json::from_str(text) {
+        return vec![message];
+    }
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|line| serde_json::from_str(line).unwrap()).collect()
+}

@@ -1,0 +1,153 @@
+//! The real binary, serving on a port that the system chose. Killed when dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+
+pub use crate::build::binary;
+pub use crate::guests::folder;
+use crate::guests::{copy, guest, plugin};
+
+/// How long a server may take to start: an unoptimised build compiles every component anew.
+const START: Duration = Duration::from_secs(120);
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    url: String,
+    said: Arc<Mutex<String>>,
+    folder: TempDir,
+}
+
+/// How to start one.
+pub struct Builder {
+    folder: TempDir,
+    config: Option<String>,
+}
+
+impl Server {
+    pub fn builder() -> Builder {
+        Builder { folder: tempfile::tempdir().unwrap(), config: None }
+    }
+
+    /// Where it serves MCP.
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// What it printed so far.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Its plugins folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("the server is running")
+    }
+
+    /// Resident memory, bytes.
+    pub fn rss(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    /// Open file descriptors.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap().count()
+    }
+
+    /// Waits until `text` was printed.
+    pub async fn says(&self, text: &str) {
+        let waiting = async {
+            while !self.said().contains(text) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await;
+        assert!(waited.is_ok(), "the server never said {text:?}; it said:\n{}", self.said());
+    }
+
+    /// Asks it to stop and waits; its exit code.
+    pub async fn terminate(mut self) -> Option<i32> {
+        let pid = self.pid().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().await.unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
+        ended.expect("the server stops").unwrap().code()
+    }
+}
+
+impl Builder {
+    /// Puts a guest of `tests/guests` into the folder.
+    pub fn guest(self, name: &str) -> Self {
+        copy(&guest(name), self.folder.path());
+        self
+    }
+
+    /// Puts a plugin of `plugins` into the folder.
+    pub fn plugin(self, name: &str) -> Self {
+        copy(&plugin(name), self.folder.path());
+        self
+    }
+
+    /// Puts a file of these bytes into the folder.
+    pub fn file(self, name: &str, bytes: &[u8]) -> Self {
+        std::fs::write(self.folder.path().join(name), bytes).unwrap();
+        self
+    }
+
+    /// With this `plugport.toml`.
+    pub fn config(mut self, text: &str) -> Self {
+        self.config = Some(text.to_owned());
+        self
+    }
+
+    pub async fn start(self) -> Server {
+        let mut command = Command::new(binary());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(self.folder.path());
+        if let Some(text) = &self.config {
+            let file: PathBuf = self.folder.path().join("plugport.toml");
+            std::fs::write(&file, text).unwrap();
+            command.arg("--config").arg(file);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let (send_url, url) = oneshot::channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        tokio::spawn(listen(stderr, Arc::clone(&said), send_url));
+        let url = tokio::time::timeout(START, url).await.expect("the server starts in time");
+        let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
+        Server { child, url, said, folder: self.folder }
+    }
+}
+
+async fn listen(
+    stderr: BufReader<tokio::process::ChildStderr>,
+    said: Arc<Mutex<String>>,
+    url: oneshot::Sender<String>,
+) {
+    let mut url = Some(url);
+    let mut lines = stderr.lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Some(found) = line.strip_prefix("serving MCP at ")
+            && let Some(url) = url.take()
+        {
+            let _ = url.send(found.to_owned());
+        }
+        let mut said = said.lock().unwrap();
+        said.push_str(&line);
+        said.push('\n');
+    }
+}

@@ -1,0 +1,74 @@
+//! A client on a pipe that sees every line.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::build::binary;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server that serves this client alone.
+pub struct Pipe {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Lines<BufReader<ChildStdout>>,
+    stderr: ChildStderr,
+}
+
+impl Pipe {
+    pub fn start(plugins: &Path) -> Self {
+        let mut command = Command::new(binary());
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        let stderr = child.stderr.take().unwrap();
+        Self { stdin: child.stdin.take(), stdout, stderr, child }
+    }
+
+    pub async fn send(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("the input is open");
+        stdin.write_all(line.as_bytes()).await.unwrap();
+        stdin.write_all(b"\n").await.unwrap();
+        stdin.flush().await.unwrap();
+    }
+
+    /// The next line, which must be a message.
+    pub async fn next(&mut self) -> Value {
+        let line = tokio::time::timeout(PATIENCE, self.stdout.next_line()).await.expect("a line in time");
+        let line = line.unwrap().expect("a line");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in a line on stdout: {line}"))
+    }
+
+    pub async fn request(&mut self, id: Value, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string())
+            .await;
+    }
+
+    pub async fn initialize(&mut self, revision: &str) -> Value {
+        let params = json!({ "protocolVersion": revision, "capabilities": {},
+                             "clientInfo": { "name": "suite", "version": "1" } });
+        self.request(json!("init"), "initialize", params).await;
+        let answer = self.next().await;
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        answer
+    }
+
+    /// Ends the input; gives the remaining lines of stdout, all of stderr, and the exit code.
+    pub async fn end(mut self) -> (Vec<String>, String, Option<i32>) {
+        drop(self.stdin.take());
+        let mut lines = Vec::new();
+        while let Some(line) = self.stdout.next_line().await.unwrap() {
+            lines.push(line);
+        }
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).await.unwrap();
+        let status = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
+        (lines, said, status.expect("the server ends with its input").unwrap().code())
+    }
+}

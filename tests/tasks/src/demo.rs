@@ -1,0 +1,123 @@
+//! `cargo demo`: from a fresh clone to a running server with the example plugins.
+//!
+//! The last step becomes the server, so that Ctrl-C, signals and the exit status reach it and nothing stands between
+//! a client and `--stdio`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::repository::Repository;
+use crate::steps::{self, Failure, Outcome};
+use crate::wasm;
+
+const BUILD: &str = "plugins-build";
+
+pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcome {
+    let build_only = take(&mut arguments, "--build-only");
+    if build_only && let Some(unused) = arguments.first() {
+        return Err(Failure::usage(format!(
+            "`{unused}` is for the server, which --build-only does not start"
+        )));
+    }
+    wasm::require_target(repository)?;
+    build_plugins(repository)?;
+    let server = build_server(repository)?;
+    if build_only {
+        return Ok(());
+    }
+    steps::become_command(serve(repository, server, arguments))
+}
+
+fn build_plugins(repository: &Repository) -> Outcome {
+    let names = repository.plugin_names()?;
+    let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let built = wasm::built(repository, BUILD);
+    let note = first_time(&built, "(this takes about a minute the first time)");
+    steps::step(&format!("Building the plugins {listed} to target/plugins"), note, || {
+        steps::run(wasm::build(repository, &repository.plugins(), BUILD))?;
+        wasm::publish(&names, &built, &repository.target("plugins"))
+    })
+}
+
+/// Builds the server and says where it is.
+fn build_server(repository: &Repository) -> Outcome<PathBuf> {
+    let server = beside_this_program("plugport")?;
+    let note = first_time(&server, "(this takes about 6 minutes the first time)");
+    steps::step("Building plugport", note, || {
+        let mut cargo = steps::cargo(repository.root());
+        cargo.args(["build", "--locked", "--package", "plugport", "--bin", "plugport"]);
+        steps::run(cargo)
+    })?;
+    Ok(server)
+}
+
+fn first_time<'n>(result: &Path, note: &'n str) -> &'n str {
+    if result.exists() { "" } else { note }
+}
+
+/// One cargo builds this program and the server with one profile, so they lie in one folder, wherever the person's
+/// settings put it.
+fn beside_this_program(name: &str) -> Outcome<PathBuf> {
+    let this = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
+    Ok(this.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION))
+}
+
+fn serve(repository: &Repository, server: PathBuf, arguments: Vec<String>) -> Command {
+    let mut command = Command::new(server);
+    command.arg("serve");
+    if !gives(&arguments, "--plugins") {
+        command.arg("--plugins").arg(repository.target("plugins"));
+    }
+    if !gives(&arguments, "--config") {
+        command.arg("--config").arg(repository.plugins().join("demo.toml"));
+    }
+    command.args(arguments);
+    command
+}
+
+fn take(arguments: &mut Vec<String>, flag: &str) -> bool {
+    let before = arguments.len();
+    arguments.retain(|argument| argument != flag);
+    arguments.len() < before
+}
+
+/// Whether the person has set an option, as `--option VALUE` or `--option=VALUE`.
+fn gives(arguments: &[String], option: &str) -> bool {
+    arguments
+        .iter()
+        .filter_map(|argument| argument.strip_prefix(option))
+        .any(|rest| rest.is_empty() || rest.starts_with('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn served(text: &str) -> String {
+        let repository = Repository::here();
+        let line = steps::line(&serve(&repository, "plugport".into(), words(text)));
+        line.replace(&format!("{}/", repository.root().display()), "")
+    }
+
+    #[test]
+    fn the_demo_serves_the_example_plugins_with_their_configuration() {
+        let expected = "plugport serve --plugins target/plugins --config plugins/demo.toml --stdio";
+        assert_eq!(served("--stdio"), expected);
+    }
+
+    #[test]
+    fn what_the_person_gives_replaces_the_demo_s_own() {
+        assert_eq!(served("--config mine.toml --plugins=p"), "plugport serve --config mine.toml --plugins=p");
+    }
+
+    #[test]
+    fn build_only_takes_no_arguments_for_the_server() {
+        let refusal = run(&Repository::here(), words("--build-only --stdio")).unwrap_err().to_string();
+        assert!(refusal.contains("`--stdio`"), "{refusal}");
+    }
+}

@@ -1,0 +1,52 @@
+//! The repository's own commands, behind the aliases in `.cargo/config.toml`.
+//!
+//! They are a program and not scripts, so that a fresh machine needs cargo and nothing else, and the program depends on
+//! the standard library alone, so that it compiles in a second or two. Each command is a module; what they share is how a
+//! step is run and reported ([`steps`]), how a component is built ([`wasm`]) and where things are ([`repository`]).
+//!
+//! Everything is reported on stderr. stdout belongs to what is being run: `cargo demo --stdio` speaks MCP there.
+#![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
+
+mod demo;
+mod guests;
+mod measure;
+mod repository;
+mod steps;
+mod verify;
+mod wasm;
+
+use std::process::ExitCode;
+
+use repository::Repository;
+use steps::{Failure, Outcome};
+
+const USAGE: &str = "\
+The repository's own commands:
+
+  cargo demo [--build-only] [SERVE ARGS...]   build the example plugins and serve them
+  cargo verify [FILTER]                       all that CI runs, or the steps or tests named by FILTER
+  cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
+  cargo measure [NAME...]                     run the benchmarks
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    let outcome = run(&command, arguments.collect());
+    let Err(failure) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("{failure}");
+    failure.exit_code()
+}
+
+fn run(command: &str, arguments: Vec<String>) -> Outcome {
+    let repository = Repository::here();
+    match command {
+        "demo" => demo::run(&repository, arguments),
+        "verify" => verify::run(&repository, &arguments),
+        "guests" => guests::run(&repository, &arguments),
+        "measure" => measure::run(&repository, &arguments),
+        _ => Err(Failure::usage(USAGE)),
+    }
+}

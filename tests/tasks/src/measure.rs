@@ -1,0 +1,20 @@
+//! `cargo measure`: the benchmarks in `runtime/benches`, with the release profile.
+
+use crate::guests;
+use crate::repository::Repository;
+use crate::steps::{self, Failure, Outcome};
+
+pub(crate) fn run(repository: &Repository, names: &[String]) -> Outcome {
+    if !repository.root().join("runtime/benches").is_dir() {
+        return Err(Failure::new("there are no benchmarks yet; they belong in runtime/benches"));
+    }
+    steps::step("Building the test guests", "", || guests::run(repository, &[]))?;
+    let mut cargo = steps::cargo(repository.root());
+    cargo.args(["bench", "--locked", "--package", "plugport"]);
+    let all = ["*".to_owned()];
+    for name in if names.is_empty() { &all } else { names } {
+        cargo.args(["--bench", name]);
+    }
+    let note = "(the release build takes about 15 minutes the first time)";
+    steps::step("Measuring", note, || steps::run(cargo))
+}

@@ -1,0 +1,93 @@
+//! Where things are in this repository. The commands take no paths, so this is the only place that knows them, and
+//! names of plugins and guests are read from their folders instead of being listed twice.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
+
+use crate::steps::{Failure, Outcome};
+
+/// The folder that holds the root `Cargo.toml`.
+pub(crate) struct Repository {
+    root: PathBuf,
+}
+
+impl Repository {
+    /// The repository that this program was compiled in.
+    pub(crate) fn here() -> Self {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self { root: package.ancestors().nth(2).unwrap_or(package).to_owned() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The cargo workspace of the example plugins.
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.root.join("plugins")
+    }
+
+    /// The cargo package of the test guests.
+    pub(crate) fn guests(&self) -> PathBuf {
+        self.root.join("tests/guests")
+    }
+
+    /// A folder in `target/`. Components go there even when `CARGO_TARGET_DIR` points elsewhere: documents and tests
+    /// name these paths.
+    pub(crate) fn target(&self, name: &str) -> PathBuf {
+        self.root.join("target").join(name)
+    }
+
+    /// `path` as a person at the root would write it.
+    pub(crate) fn relative<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+
+    /// Every plugin: a folder in `plugins/` with a manifest.
+    pub(crate) fn plugin_names(&self) -> Outcome<BTreeSet<String>> {
+        names(&self.plugins(), |entry| {
+            let path = entry.path();
+            path.join("Cargo.toml").is_file().then(|| text(path.file_name())).flatten()
+        })
+    }
+
+    /// Every test guest: a file in `tests/guests/examples/`.
+    pub(crate) fn guest_names(&self) -> Outcome<BTreeSet<String>> {
+        names(&self.guests().join("examples"), |entry| {
+            let path = entry.path();
+            (path.extension() == Some(OsStr::new("rs"))).then(|| text(path.file_stem())).flatten()
+        })
+    }
+}
+
+fn names(folder: &Path, name: impl Fn(&DirEntry) -> Option<String>) -> Outcome<BTreeSet<String>> {
+    let unreadable = |error| Failure::new(format!("cannot read {}: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
+    entries
+        .filter_map(|entry| entry.map(|entry| name(&entry)).transpose())
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)
+}
+
+fn text(name: Option<&OsStr>) -> Option<String> {
+    name.and_then(OsStr::to_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_the_folder_with_the_aliases() {
+        assert!(Repository::here().root().join(".cargo/config.toml").is_file());
+    }
+
+    #[test]
+    fn plugins_are_the_folders_with_a_manifest() {
+        let names = Repository::here().plugin_names().unwrap();
+        assert!(names.contains("hello"), "{names:?}");
+        assert!(!names.contains("target"), "{names:?}");
+    }
+}

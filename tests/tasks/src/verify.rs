@@ -1,0 +1,148 @@
+//! `cargo verify`: all that CI runs, in one order, here as there.
+//!
+//! Cheap steps come first, so that a forgotten `cargo fmt` is told in seconds. The first failure ends the run: the steps
+//! after it would mostly repeat it.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::guests;
+use crate::repository::Repository;
+use crate::steps::{self, Failure, Outcome};
+use crate::wasm;
+
+/// One thing that CI checks.
+struct Step {
+    name: &'static str,
+    check: fn(&Repository) -> Outcome,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "format", check: format },
+    Step { name: "lint", check: lint },
+    Step { name: "plugins", check: plugins },
+    Step { name: "guests", check: guests },
+    Step { name: "tests", check: |repository| tests(repository, None) },
+    Step { name: "docs", check: docs },
+    Step { name: "dependencies", check: dependencies },
+];
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
+    let filter = match arguments {
+        [] => "",
+        [filter] if !filter.starts_with('-') => filter,
+        _ => return Err(Failure::usage(usage())),
+    };
+    let start = Instant::now();
+    wasm::require_target(repository)?;
+    let chosen = choose(filter);
+    if chosen.is_empty() {
+        eprintln!("no step is called `{filter}`; running the tests that are");
+        tests(repository, Some(filter))?;
+    }
+    for (index, step) in chosen.iter().enumerate() {
+        let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
+        steps::step(&title, "", || (step.check)(repository)).map_err(|failure| stopped(step, &failure))?;
+    }
+    eprintln!("verified in {}", steps::time(start.elapsed()));
+    Ok(())
+}
+
+/// The steps whose name begins with `filter`; none when it is meant for the tests.
+fn choose(filter: &str) -> Vec<&'static Step> {
+    STEPS.iter().filter(|step| step.name.starts_with(filter)).collect()
+}
+
+fn usage() -> String {
+    let names = STEPS.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
+    format!("cargo verify [FILTER], where FILTER is a step ({names}) or part of a test's name")
+}
+
+fn stopped(step: &Step, failure: &Failure) -> Failure {
+    Failure::new(format!("{name}: {failure}\nwhen it is mended: cargo verify {name}", name = step.name))
+}
+
+fn cargo(repository: &Repository, words: &str) -> Command {
+    let mut command = steps::cargo(repository.root());
+    command.args(words.split_whitespace());
+    command
+}
+
+fn format(repository: &Repository) -> Outcome {
+    for manifest in ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml"] {
+        steps::run(cargo(repository, &format!("fmt --all --check --manifest-path {manifest}")))?;
+    }
+    Ok(())
+}
+
+fn lint(repository: &Repository) -> Outcome {
+    steps::run(cargo(repository, "clippy --locked --workspace --all-targets -- -D warnings"))
+}
+
+/// The plugins' logic is plain Rust, tested without a sandbox.
+fn plugins(repository: &Repository) -> Outcome {
+    let place = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
+    steps::run(cargo(repository, &format!("clippy {place} --workspace --all-targets -- -D warnings")))?;
+    steps::run(cargo(repository, &format!("test {place} --workspace --quiet")))
+}
+
+fn guests(repository: &Repository) -> Outcome {
+    guests::run(repository, &[])
+}
+
+fn tests(repository: &Repository, filter: Option<&str>) -> Outcome {
+    let mut command = cargo(repository, "test --locked --workspace");
+    command.args(filter);
+    steps::run(command)
+}
+
+fn docs(repository: &Repository) -> Outcome {
+    let mut command = cargo(repository, "doc --locked --workspace --no-deps");
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    steps::run(command)
+}
+
+/// Licences, advisories and sources of everything that is compiled. CI installs cargo-deny; a contributor need not.
+fn dependencies(repository: &Repository) -> Outcome {
+    if !steps::succeeds(cargo(repository, "deny --version")) {
+        eprintln!("skipped: cargo-deny is not installed; `cargo install --locked cargo-deny` adds it");
+        return Ok(());
+    }
+    for manifest in ["Cargo.toml", "plugins/Cargo.toml"] {
+        steps::run(cargo(
+            repository,
+            &format!("deny --locked --config deny.toml --manifest-path {manifest} check"),
+        ))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(filter: &str) -> Vec<&'static str> {
+        choose(filter).iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn a_filter_names_steps_or_is_meant_for_the_tests() {
+        assert_eq!(names("").len(), STEPS.len());
+        assert_eq!(names("lint"), ["lint"]);
+        assert_eq!(names("doc"), ["docs"]);
+        assert!(names("a_guest_that_loops").is_empty());
+    }
+
+    #[test]
+    fn an_option_is_not_a_filter() {
+        let refusal = run(&Repository::here(), &["--help".to_owned()]).unwrap_err().to_string();
+        assert!(refusal.contains("format, lint, plugins"), "{refusal}");
+    }
+
+    #[test]
+    fn the_first_failure_says_what_to_run_again() {
+        let step = Step { name: "lint", check: |_| Ok(()) };
+        let message = stopped(&step, &Failure::new("failed")).to_string();
+        assert_eq!(message, "lint: failed\nwhen it is mended: cargo verify lint");
+    }
+}

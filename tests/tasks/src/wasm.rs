@@ -1,0 +1,152 @@
+//! From Rust sources to components in `target/`.
+//!
+//! The components have a build folder of their own: sharing the main one would make two cargos wait for each other's
+//! lock, and a test that builds its guests runs below a cargo already. What is published is written beside its place and
+//! renamed into it, and only when it differs, so that a server that watches the folder sees whole files and no change
+//! where there is none.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::repository::Repository;
+use crate::steps::{self, Failure, Outcome};
+
+pub(crate) const TARGET: &str = "wasm32-wasip2";
+
+/// Settings for the host's compiler that would break or needlessly rebuild a component: sanitizers, coverage wrappers,
+/// a default target.
+const HOST_SETTINGS: &[&str] = &[
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+];
+
+/// Makes sure that Rust can compile for WebAssembly.
+pub(crate) fn require_target(repository: &Repository) -> Outcome {
+    if has_target(repository) {
+        return Ok(());
+    }
+    steps::step(&format!("Installing the Rust target {TARGET}"), "", || add_target(repository))
+}
+
+fn has_target(repository: &Repository) -> bool {
+    let mut rustc = Command::new("rustc");
+    rustc.current_dir(repository.root()).args(["--print", "target-libdir", "--target", TARGET]);
+    let Ok(output) = rustc.output() else { return false };
+    Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+}
+
+fn add_target(repository: &Repository) -> Outcome {
+    let mut rustup = Command::new("rustup");
+    rustup.current_dir(repository.root()).args(["target", "add", TARGET]);
+    match rustup.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Failure::new(format!(
+            "rustup could not install {TARGET}; run `rustup target add {TARGET}` with a network connection and start again"
+        ))),
+        Err(_) => Err(Failure::new(format!(
+            "Rust's target {TARGET} is missing and there is no rustup to install it; install rustup from \
+             https://rustup.rs, run `rustup target add {TARGET}` and start again"
+        ))),
+    }
+}
+
+/// A `cargo build` of components in `folder`, with a build folder called `into` in `target/`.
+pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Command {
+    let mut command = steps::cargo(repository.root());
+    command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
+    command.arg(repository.relative(&folder.join("Cargo.toml")));
+    command.arg("--target-dir").arg(repository.relative(&repository.target(into)));
+    for setting in HOST_SETTINGS {
+        command.env_remove(setting);
+    }
+    command
+}
+
+/// Copies `NAME.wasm` for every name from a build folder to where it is used.
+pub(crate) fn publish(names: &BTreeSet<String>, built: &Path, to: &Path) -> Outcome {
+    std::fs::create_dir_all(to).map_err(|error| cannot("create", to, error))?;
+    for name in names {
+        let source = built.join(format!("{}.wasm", name.replace('-', "_")));
+        let bytes = std::fs::read(&source).map_err(|error| {
+            Failure::new(format!(
+                "cannot read {}: {error}; the package or example must be called `{name}` and be a cdylib",
+                source.display()
+            ))
+        })?;
+        if place(&bytes, &to.join(format!("{name}.wasm")))? {
+            eprintln!("  {name}.wasm, {} KiB", bytes.len().div_ceil(1024));
+        }
+    }
+    Ok(())
+}
+
+/// The folder in which cargo leaves components of a build by [`build`].
+pub(crate) fn built(repository: &Repository, into: &str) -> PathBuf {
+    repository.target(into).join(TARGET).join("release")
+}
+
+/// Writes a file by renaming, unless it has these bytes already. Says whether it was written.
+fn place(bytes: &[u8], path: &Path) -> Outcome<bool> {
+    if std::fs::read(path).is_ok_and(|present| present == bytes) {
+        return Ok(false);
+    }
+    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::write(&beside, bytes).map_err(|error| cannot("write", &beside, error))?;
+    std::fs::rename(&beside, path).map_err(|error| cannot("replace", path, error))?;
+    Ok(true)
+}
+
+fn cannot(verb: &str, path: &Path, error: std::io::Error) -> Failure {
+    Failure::new(format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_it_differs() {
+        let folder = scratch("place");
+        let path = folder.join("a.wasm");
+        let written = [b"one", b"one", b"two"].map(|bytes| place(bytes, &path).unwrap());
+        assert_eq!(written, [true, false, true]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "no temporary file is left");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_component_that_was_not_built_is_named() {
+        let folder = scratch("publish");
+        let names = BTreeSet::from(["no-such".to_owned()]);
+        let failure = publish(&names, &folder, &folder).unwrap_err().to_string();
+        assert!(failure.contains("no_such.wasm") && failure.contains("`no-such`"), "{failure}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn settings_for_the_host_do_not_reach_a_component() {
+        let repository = Repository::here();
+        let command = build(&repository, &repository.plugins(), "plugins-build");
+        let removed: Vec<_> =
+            command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        assert!(removed.iter().any(|name| *name == "RUSTFLAGS"), "{removed:?}");
+        let line = steps::line(&command);
+        assert!(
+            line.contains("--manifest-path plugins/Cargo.toml --target-dir target/plugins-build"),
+            "{line}"
+        );
+    }
+}
