@@ -41,6 +41,7 @@ async fn forms_that_the_endpoint_does_not_speak_have_their_own_status() {
     let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
     let client = Client::new(server.url());
     assert_eq!(status(&client, &[("content-type", "text/plain")]).await, 415);
+    assert_eq!(status(&client, &[("content-encoding", "gzip")]).await, 415);
     assert_eq!(status(&client, &[("accept", "text/html")]).await, 406);
     assert_eq!(status(&client, &[("accept", "*/*")]).await, 200);
     assert_eq!(client.get().await, 405);

@@ -22,7 +22,9 @@ pub fn binary() -> PathBuf {
     BUILT
         .get_or_init(|| {
             cargo(&["build", "--quiet", "--package", "plugport", "--bin", "plugport"]);
-            root().join("target/debug/plugport")
+            // Beside this test's own program, wherever cargo was told to build.
+            let program = std::env::current_exe().expect("this test has a program");
+            program.ancestors().nth(2).expect("target/debug").join("plugport")
         })
         .clone()
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,6 +17,9 @@ use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::load_folder;
 use crate::transport::{http, stdio};
+
+/// What calls that outlive their connections have left when the server stops.
+const DRAIN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut config = args.source.configuration()?;
@@ -62,7 +66,9 @@ async fn serve_http(
         signalled.map(|()| again)
     };
     let ((), again) = tokio::join!(serving, stopping);
-    server.finish().await;
+    if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
+        tracing::warn!("stopped calls that were still under way");
+    }
     again.context("cannot wait for signals")?.abort();
     Ok(())
 }

@@ -89,6 +89,10 @@ fn negotiate(headers: &HeaderMap) -> Result<Accepts, StatusCode> {
     if !content_type.eq_ignore_ascii_case("application/json") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
+    // A small compressed body can unfold into a large one, so none is taken.
+    if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
+        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
     let accept = text(header::ACCEPT).to_ascii_lowercase();
     let named = |kind: &str| {
         accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
