@@ -60,3 +60,8 @@ pub mod __private {
     pub use crate::schema::Properties;
     pub use crate::tools::{Hints, describe};
 }
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

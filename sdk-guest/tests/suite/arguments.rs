@@ -26,7 +26,7 @@ fn repeat(
     #[arg(default = TWICE)] times: u32,
     call: &Call,
     case: Option<Case>,
-    #[arg(default = "/tmp")] mut folder: PathBuf,
+    #[arg(default = "/notes")] mut folder: PathBuf,
 ) -> String {
     folder.push(word.repeat(times as usize));
     let text = folder.display().to_string();
@@ -66,7 +66,7 @@ fn the_function_is_still_a_function() {
 
 #[test]
 fn what_is_left_out_has_its_default() {
-    assert_eq!(invoke::<repeat>(json!({"word": "ab"})).text(), "/tmp/abab for test");
+    assert_eq!(invoke::<repeat>(json!({"word": "ab"})).text(), "/notes/abab for test");
 }
 
 #[test]

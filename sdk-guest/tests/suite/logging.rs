@@ -2,7 +2,7 @@
 
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::json;
-use plugport_sdk::testing::{self, LogRecord};
+use plugport_sdk::testing;
 
 /// Log at every level.
 #[cfg(feature = "log")]
@@ -44,8 +44,11 @@ fn records_go_to_the_call_that_runs() {
     log::info!("nobody listens");
     let levels: Vec<_> = logs.iter().map(|record| record.level).collect();
     assert_eq!(levels, [Level::Error, Level::Warning, Level::Info, Level::Debug]);
-    let second =
-        LogRecord { level: Level::Warning, logger: Some("elsewhere".to_owned()), data: json!("two 2") };
+    let second = testing::LogRecord {
+        level: Level::Warning,
+        logger: Some("elsewhere".to_owned()),
+        data: json!("two 2"),
+    };
     assert_eq!(logs[1], second);
     assert_eq!(logs[0].logger.as_deref(), Some(module_path!()));
 }

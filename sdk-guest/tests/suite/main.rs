@@ -7,5 +7,6 @@ mod arguments;
 mod call;
 mod compile_errors;
 mod description;
+#[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
 mod returns;

@@ -21,7 +21,7 @@ struct Surroundings {
 /// Report arguments, variables and files.
 #[tool(read_only)]
 fn environment() -> Surroundings {
-    let folders = ["/", ".", "..", "/tmp", "/data", "/home", "/proc/self"];
+    let folders = ["/", ".", "..", "/var", "/data", "/home", "/proc/self"];
     let files = ["/etc/passwd", "/proc/self/environ", "plugport.toml", "../Cargo.toml"];
     let listed = folders.iter().filter(|path| fs::read_dir(path).is_ok());
     let opened = files.iter().filter(|path| fs::read(path).is_ok());
@@ -35,7 +35,7 @@ fn environment() -> Surroundings {
 }
 
 fn writable() -> Vec<String> {
-    let folders = ["/", ".", "/tmp", "/data"];
+    let folders = ["/", ".", "/var", "/data"];
     let written = folders.iter().filter(|folder| {
         let path = format!("{folder}/plugport-probe");
         let written = fs::write(&path, "probe").is_ok();
