@@ -4,6 +4,7 @@
 //! tree only to write them out again would reorder, reformat and cost. Leaf module; any layer may use it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -18,8 +19,9 @@ impl RawObject {
     /// result can be framed by lines.
     ///
     /// # Errors
-    /// When the text is not one JSON object.
+    /// When the text is not one JSON object that every client can read.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
+        check(text)?;
         serde_json::from_str(&one_line(text))
     }
 
@@ -67,9 +69,14 @@ impl<'de> Deserialize<'de> for RawObject {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
+                let mut places: HashMap<String, usize> = HashMap::new();
                 while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
-                    fields.retain(|(other, _)| *other != name);
-                    fields.push((name, value));
+                    let place = *places.entry(name.clone()).or_insert(fields.len());
+                    match fields.get_mut(place) {
+                        // As everywhere in JSON, the last of several fields of one name counts.
+                        Some(field) => field.1 = value,
+                        None => fields.push((name, value)),
+                    }
                 }
                 Ok(RawObject(fields))
             }
@@ -85,11 +92,58 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ").into() } else { text.into() }
 }
 
+/// Deepest nesting that is passed on. Common parsers give up between 64 and 128, and with them goes the whole answer.
+const DEEPEST: usize = 64;
+
+/// Looks for what is legal JSON and still breaks common parsers: deep nesting, and halves of surrogate pairs.
+fn check(text: &str) -> serde_json::Result<()> {
+    use serde::de::Error as _;
+    let mut depth = 0_usize;
+    let mut quoted = false;
+    let mut rest = text.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match (quoted, byte) {
+            (_, b'"') => quoted = !quoted,
+            (true, b'\\') => {
+                rest = after_escape(tail).ok_or_else(|| serde_json::Error::custom("lone surrogate"))?
+            }
+            (false, b'[' | b'{') => depth += 1,
+            (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(serde_json::Error::custom("nested too deeply"));
+        }
+    }
+    Ok(())
+}
+
+/// What follows an escape, a pair of surrogates counting as one.
+fn after_escape(text: &[u8]) -> Option<&[u8]> {
+    match (unit(text), text) {
+        (Some(0xdc00..=0xdfff), _) => None,
+        (Some(0xd800..=0xdbff), [_, _, _, _, _, b'\\', low @ ..]) => {
+            matches!(unit(low), Some(0xdc00..=0xdfff)).then(|| low.get(5..)).flatten()
+        }
+        (Some(0xd800..=0xdbff), _) => None,
+        (_, [_, rest @ ..]) => Some(rest),
+        (_, []) => Some(text),
+    }
+}
+
+/// The code unit of `uXXXX`.
+fn unit(text: &[u8]) -> Option<u16> {
+    let digits = text.strip_prefix(b"u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// Parses one JSON value into text on one line, unread.
 ///
 /// # Errors
-/// When the text is not one JSON value.
+/// When the text is not one JSON value that every client can read.
 pub fn raw(text: &str) -> serde_json::Result<Box<RawValue>> {
+    check(text)?;
     RawValue::from_string(one_line(text.trim()).into_owned())
 }
 
@@ -106,6 +160,30 @@ mod tests {
         );
         assert_eq!(object.get("b").map(RawValue::get), Some("1.50"));
         assert!(object.without(|name| name != "c").is_empty());
+    }
+
+    #[test]
+    fn what_breaks_common_parsers_is_refused() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(raw(&nested(64)).is_ok() && raw(&nested(65)).is_err());
+        assert!(raw(&format!("\"{}\"", "[".repeat(99))).is_ok());
+        for good in [r#""\ud83d\ude00""#, r#""\u00e9\\""#, r#""\"[""#] {
+            assert!(raw(good).is_ok(), "{good}");
+        }
+        for bad in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\ud83dx""#] {
+            assert!(raw(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_large_object_is_read_in_time() {
+        let fields: Vec<String> = (0..200_000).map(|n| format!("\"k{n}\":{n}")).collect();
+        let started = std::time::Instant::now();
+        let object = RawObject::parse(&format!("{{{}}}", fields.join(","))).unwrap();
+        assert_eq!(object.iter().count(), 200_000);
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+        let twice = RawObject::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        assert_eq!(serde_json::to_string(&twice).unwrap(), r#"{"a":3,"b":2}"#);
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
 //! a foreign type turns up in the wrong layer, or when a file has outgrown a reader.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,6 +46,8 @@ const LONGEST: usize = 400;
 struct Source {
     path: PathBuf,
     module: String,
+    /// How often `super` stays within the layer. Tests inside a file are one module deeper.
+    depth: usize,
     text: String,
 }
 
@@ -57,19 +64,56 @@ fn sources() -> Vec<Source> {
                 let first = path.strip_prefix(&root).unwrap().components().next().unwrap();
                 let module = first.as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
                 let text = std::fs::read_to_string(&path).unwrap();
-                found.push(Source { path, module, text });
+                let parts = path.strip_prefix(&root).unwrap().components().count();
+                let folder = path.file_name().is_some_and(|name| name == "mod.rs");
+                let depth = (parts - usize::from(folder)).saturating_sub(1);
+                found.push(Source { path, module, depth, text });
             }
         }
     }
     found
 }
 
-/// The names that follow `prefix` in code, comments left out.
-fn names_after<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.flat_map(|line| line.split(prefix).skip(1))
-        .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
-        .collect()
+/// The code of a file, comments left out.
+fn code(text: &str) -> String {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The names that follow `prefix` in code, a group in braces giving each of its own.
+fn names_after(text: &str, prefix: &str) -> BTreeSet<String> {
+    let first_word = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut names = BTreeSet::new();
+    for rest in code(text).split(prefix).skip(1) {
+        match rest.strip_prefix('{') {
+            Some(group) => names.extend(top_level(group).into_iter().map(first_word)),
+            None => drop(names.insert(first_word(rest))),
+        }
+    }
+    names
+}
+
+/// The members of a group, up to its closing brace, without what is nested in them.
+fn top_level(group: &str) -> Vec<&str> {
+    let mut members = vec![group];
+    let mut depth = 0;
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => members.push(&group[at + 1..]),
+            _ => {}
+        }
+    }
+    members
+}
+
+/// The longest chain of `super::` in code. A test inside a file is a module of its own and is not looked at.
+fn climbs(text: &str) -> usize {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    (1..9).take_while(|count| code(text).contains(&"super::".repeat(*count))).count()
 }
 
 fn may_use(module: &str, used: &str) -> bool {
@@ -96,9 +140,13 @@ fn modules_use_only_what_is_below_them() {
     let mut breaches = Vec::new();
     for source in &sources {
         for used in names_after(&source.text, "crate::") {
-            if !used.is_empty() && !may_use(&source.module, used) {
-                breaches.push(format!("{}: {} must not use {used}", source.path.display(), source.module));
+            if !may_use(&source.module, &used) {
+                breaches.push(format!("{}: {} must not use {used:?}", source.path.display(), source.module));
             }
+        }
+        // A chain of `super` that leaves its layer would escape the rule.
+        if climbs(&source.text) > source.depth {
+            breaches.push(format!("{}: `super` leads out of {}", source.path.display(), source.module));
         }
     }
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
@@ -108,11 +156,10 @@ fn modules_use_only_what_is_below_them() {
 fn foreign_types_stay_in_their_layers() {
     let mut breaches = Vec::new();
     for source in &sources() {
-        let code: Vec<&str> =
-            source.text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code(&source.text);
         for (name, layers) in CRATES {
             let path = format!("{name}::");
-            let named = code.iter().any(|line| {
+            let named = code.lines().any(|line| {
                 line.split(&path).next().is_some_and(|before| {
                     before.len() < line.len()
                         && !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
@@ -144,8 +191,8 @@ fn the_rule_can_fail() {
         !may_use("protocol", "transport") && !may_use("sandbox", "host") && !may_use("catalog", "bindings")
     );
     assert!(!may_use("protocol", "reload") && !may_use("reload", "protocol"));
-    assert_eq!(
-        names_after("use crate::a::b;\n// crate::c\n x(crate::d)", "crate::"),
-        BTreeSet::from(["a", "d"])
-    );
+    let text = "use crate::a::b;\n// crate::c\n x(crate::d) use crate::{e::{x, y}, f};";
+    let names: Vec<String> = names_after(text, "crate::").into_iter().collect();
+    assert_eq!(names, ["a", "d", "e", "f"]);
+    assert_eq!(climbs("use super::super::x;\n// super::super::super::y"), 2);
 }

@@ -42,6 +42,33 @@ async fn neighbours_answer_while_two_tools_loop() {
     assert!(typical < PATIENCE, "{waits:?}");
 }
 
+/// Host functions work for the guest, so they have to yield for it too.
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_answer_while_two_tools_print_without_end() {
+    let limits = "[plugins.hostile_stdout]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
+    let server = Server::builder().guest("polite").guest("hostile_stdout").config(limits).start().await;
+    let client = Client::new(server.url());
+    let floods: Vec<_> = (0..2)
+        .map(|_| {
+            let client = client.clone();
+            let arguments = json!({ "bytes": 1_000_000_000_000_u64 });
+            tokio::spawn(async move { client.call("hostile_stdout-flood", arguments).await })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut longest = Duration::ZERO;
+    for _ in 0..40 {
+        let begun = Instant::now();
+        assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+        longest = longest.max(begun.elapsed());
+    }
+    for flood in floods {
+        assert!(flood.await.unwrap().tool_error().contains("(limit `"));
+    }
+    // Twice the patience, since this server is built without optimisation and shares two cores with its client.
+    assert!(longest < 2 * PATIENCE, "{longest:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_at_one_plugin_is_queued_and_then_refused() {
     let limits = "[plugins.polite]\nlimits = { concurrent_calls = 2, queued_calls = 2 }\n";

@@ -129,6 +129,19 @@ async fn hostile_stdout() {
 }
 
 #[tokio::test]
+async fn log_messages_have_one_budget_with_everything_else() {
+    let server = Server::builder().guest("polite").config("[limits]\nlog_kib = 4\n").start().await;
+    let client = Client::new(server.url());
+    let params = json!({ "name": "polite-narrate", "arguments": { "steps": 5_000 } });
+    let more = json!({ "io.modelcontextprotocol/logLevel": "debug" });
+    let reply = client.request_with_meta("tools/call", params, more).await;
+    let heard = reply.notifications("notifications/message").len();
+    assert!((1..=64).contains(&heard), "{heard} messages from a budget of 4 KiB");
+    assert!(reply.tool_text().contains("5000"), "the tool itself is not stopped");
+    server.says("log output beyond `log_kib` was dropped").await;
+}
+
+#[tokio::test]
 async fn probe_env() {
     let server = Server::builder().guest("probe_env").start().await;
     let reply = Client::new(server.url()).call("probe_env-environment", json!({})).await;

@@ -6,8 +6,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use super::schema::Schema;
 use super::vetting::{VettingError, vet};
+use crate::config::Limits;
 use crate::json::RawObject;
 use crate::plugin::{Loaded, Plugin, Surface, Tool};
 
@@ -26,6 +30,24 @@ pub struct PublishedTool {
     pub output: Option<Schema>,
     /// Further MCP fields.
     pub extra: RawObject,
+}
+
+impl PublishedTool {
+    /// A tool with an output schema owes structured content that fits it, unless it failed.
+    ///
+    /// # Errors
+    /// With what is missing or does not fit.
+    pub fn keeps_promise(&self, structured: Option<&RawValue>, is_error: bool) -> Result<(), String> {
+        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(()) };
+        let text = structured.ok_or("it promises structured content and gave none")?.get();
+        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let checked = schema.validate(&value, text.len());
+        checked.map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
+    }
+
+    fn patterns(&self) -> u64 {
+        self.input.patterns() + self.output.as_ref().map_or(0, Schema::patterns)
+    }
 }
 
 /// A tool that is not published.
@@ -59,14 +81,19 @@ impl Entry {
         let most = usize::try_from(entry.plugin.config().limits.tools).unwrap_or(usize::MAX);
         let excess = tools.len().saturating_sub(most);
         let mut seen = HashSet::new();
+        let mut limits = entry.plugin.config().limits.clone();
         for tool in tools.into_iter().take(most) {
             let name = tool.name.clone();
             if !seen.insert(name.clone()) {
                 entry.refuse(name, "the plugin already has a tool of this name".to_owned());
                 continue;
             }
-            match published(&entry.plugin, tool) {
-                Ok(tool) => entry.tools.push(Arc::new(tool)),
+            match published(&entry.plugin, tool, &limits) {
+                Ok(tool) => {
+                    // The patterns that are left for the next tool.
+                    limits.patterns = limits.patterns.saturating_sub(tool.patterns());
+                    entry.tools.push(Arc::new(tool));
+                }
                 Err(error) => entry.refuse(name, error.to_string()),
             }
         }
@@ -82,9 +109,8 @@ impl Entry {
     }
 }
 
-fn published(plugin: &Arc<Plugin>, tool: Tool) -> Result<PublishedTool, VettingError> {
-    let config = plugin.config();
-    let vetted = vet(&tool, &config.prefix, &config.limits)?;
+fn published(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<PublishedTool, VettingError> {
+    let vetted = vet(&tool, &plugin.config().prefix, limits)?;
     Ok(PublishedTool {
         name: vetted.name,
         plugin: Arc::clone(plugin),

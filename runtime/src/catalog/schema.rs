@@ -1,13 +1,14 @@
 //! JSON Schema 2020-12, compiled once and run on every call.
 //!
-//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, and
-//! patterns run on a linear-time engine of bounded size, so a schema cannot make the server wait or call out.
+//! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, patterns run
+//! on a linear-time engine of bounded size, and a check has a budget, so a schema cannot make the server wait or call out.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::effort::{self, Step};
 use crate::config::{Limits, kib};
 use crate::json;
 
@@ -17,12 +18,17 @@ const FAULTS: usize = 5;
 /// Longest description of one fault, characters.
 const FAULT_LENGTH: usize = 300;
 
+/// Steps that any check may take, and how many more for each byte of the value: about 20 ms for a small one.
+const STEPS: u64 = 100_000;
+const STEPS_PER_BYTE: u64 = 2;
+
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
     validator: Validator,
     object: bool,
+    patterns: u64,
 }
 
 /// Why a schema cannot be used.
@@ -34,6 +40,12 @@ pub enum SchemaError {
     /// Beyond `schema_depth`.
     #[error("its schema is nested deeper than {0} levels (limit `schema_depth`)")]
     TooDeep(u64),
+    /// Beyond what a plugin may have.
+    #[error("its schemas have more than {0} patterns together (limit `patterns`)")]
+    Patterns(u64),
+    /// A reference that leads out of the schema or into data.
+    #[error("its schema refers to `{0}`; only `#`, `#/...` and `#anchor` within the schema are followed")]
+    Reference(String),
     /// Not JSON, or not an object.
     #[error("its schema is not a JSON object")]
     NotJson(#[source] serde_json::Error),
@@ -64,14 +76,16 @@ impl Schema {
         if depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
-        let size = kib(limits.pattern_kib);
-        let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
-        let options =
-            jsonschema::options().with_draft(Draft::Draft202012).offline().with_pattern_options(patterns);
-        let validator =
-            options.build(&value).map_err(|error| SchemaError::Invalid(shortened(&error.to_string())))?;
+        if let Some(target) = effort::stray_reference(&value) {
+            return Err(SchemaError::Reference(shortened(target)));
+        }
+        let patterns = patterns(&value);
+        if patterns > limits.patterns {
+            return Err(SchemaError::Patterns(limits.patterns));
+        }
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        Ok(Self { text: raw, validator, object })
+        let validator = build(value, kib(limits.pattern_kib))?;
+        Ok(Self { text: raw, validator, object, patterns })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -95,17 +109,56 @@ impl Schema {
         self.object
     }
 
-    /// Checks a value.
+    /// How many regular expressions it holds.
+    #[must_use]
+    pub fn patterns(&self) -> u64 {
+        self.patterns
+    }
+
+    /// Checks a value that was `bytes` long as text.
     ///
     /// # Errors
-    /// With the JSON pointer of each fault and what was expected there.
-    pub fn validate(&self, value: &Value) -> Result<(), Mismatch> {
-        if self.validator.is_valid(value) {
-            return Ok(());
+    /// With the JSON pointer of each fault and what was expected there, or when checking takes too many steps.
+    pub fn validate(&self, value: &Value, bytes: usize) -> Result<(), Mismatch> {
+        let budget = STEPS + STEPS_PER_BYTE * bytes as u64;
+        let checked = effort::within(budget, || {
+            if self.validator.is_valid(value) {
+                return Ok(());
+            }
+            let errors = self.validator.iter_errors(value);
+            Err(errors.take(FAULTS).map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
+        });
+        match checked {
+            Ok(outcome) => outcome.map_err(Mismatch),
+            Err(effort::Exhausted) => {
+                Err(Mismatch("checking takes too long; send less, or simplify the schema".into()))
+            }
         }
-        let faults: Vec<String> =
-            self.validator.iter_errors(value).take(FAULTS).map(|error| fault(&error)).collect();
-        Err(Mismatch(faults.join("; ")))
+    }
+}
+
+fn build(mut value: Value, size: usize) -> Result<Validator, SchemaError> {
+    effort::mark(&mut value);
+    let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
+    let options = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .offline()
+        .with_pattern_options(patterns)
+        .with_keyword(effort::KEYWORD, |_, _, _| Ok(Box::new(Step)));
+    let built = effort::roomy(|| options.build(&value).map_err(|error| shortened(&error.to_string())));
+    built.map_err(SchemaError::Invalid)
+}
+
+fn patterns(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        Value::Object(fields) => {
+            let own = u64::from(fields.contains_key("pattern"));
+            let named =
+                fields.get("patternProperties").and_then(Value::as_object).map_or(0, |map| map.len() as u64);
+            own + named + fields.values().map(patterns).sum::<u64>()
+        }
+        _ => 0,
     }
 }
 
@@ -113,12 +166,12 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
     let at = error.instance_path().to_string();
     match error.kind() {
         ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            format!("{at}/{name}: is required and missing")
+            let name = escaped(property.as_str().unwrap_or_default());
+            shortened(&format!("{at}/{name}: is required and missing"))
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let names: Vec<String> =
-                unexpected.iter().take(FAULTS).map(|name| format!("{at}/{name}")).collect();
+                unexpected.iter().take(FAULTS).map(|name| format!("{at}/{}", escaped(name))).collect();
             shortened(&format!("{}: not a known property", names.join(", ")))
         }
         _ => {
@@ -126,6 +179,11 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
             format!("{place}: {}", shortened(&error.to_string()))
         }
     }
+}
+
+/// A name as a step of a JSON pointer (RFC 6901).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn shortened(text: &str) -> String {
@@ -159,8 +217,8 @@ mod tests {
                 "required":["zone"],"additionalProperties":false}"#,
         )
         .unwrap();
-        assert_eq!(schema.validate(&json!({"zone": "x"})), Ok(()));
-        let message = |value: Value| schema.validate(&value).unwrap_err().to_string();
+        assert_eq!(schema.validate(&json!({"zone": "x"}), 9), Ok(()));
+        let message = |value: Value| schema.validate(&value, 99).unwrap_err().to_string();
         assert_eq!(message(json!({})), "/zone: is required and missing");
         assert_eq!(message(json!({"zone": 5})), "/zone: 5 is not of type \"string\"");
         assert_eq!(message(json!({"zone": "x", "n": 4})), "/n: 4 is greater than the maximum of 3");
@@ -176,9 +234,9 @@ mod tests {
     #[test]
     fn schemas_that_reach_out_or_are_too_big_are_refused() {
         let remote = compile(r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}"#);
-        assert!(matches!(remote, Err(SchemaError::Invalid(_))), "{remote:?}");
+        assert!(matches!(remote, Err(SchemaError::Reference(_))), "{remote:?}");
         let file = compile(r#"{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}"#);
-        assert!(matches!(file, Err(SchemaError::Invalid(_))), "{file:?}");
+        assert!(matches!(file, Err(SchemaError::Reference(_))), "{file:?}");
         let deep = format!(r#"{{"type":"object","a":{}{}}}"#, "[".repeat(40), "]".repeat(40));
         assert!(matches!(compile(&deep), Err(SchemaError::TooDeep(32))));
         let long = format!(r#"{{"type":"object","a":"{}"}}"#, "x".repeat(70_000));
@@ -188,10 +246,51 @@ mod tests {
     }
 
     #[test]
+    fn a_small_schema_of_endless_work_ends() {
+        let defs: Vec<String> = (0..40)
+            .map(|n| {
+                format!(
+                    r##""d{n}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##,
+                    n + 1
+                )
+            })
+            .collect();
+        let doubling =
+            format!(r##"{{"type":"object","$ref":"#/$defs/d0","$defs":{{{},"d40":{{}}}}}}"##, defs.join(","));
+        let twice = r##"{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##;
+        let mut nested = json!({});
+        for _ in 0..60 {
+            nested = json!({ "a": nested });
+        }
+        for text in [doubling.as_str(), twice] {
+            let started = std::time::Instant::now();
+            let checked = compile(text).unwrap().validate(&nested, 500);
+            let told = checked.err().map(|mismatch| mismatch.to_string()).unwrap_or_default();
+            assert!(text == twice || told.contains("takes too long"), "{told}");
+            assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+        }
+    }
+
+    #[test]
+    fn a_long_chain_of_references_does_not_overflow_the_stack() {
+        let defs: Vec<String> =
+            (0..1_000).map(|n| format!(r##""{n}":{{"$ref":"#/$defs/{}"}}"##, n + 1)).collect();
+        let end = r##""1000":{"properties":{"a":{"$ref":"#/$defs/0"}}}"##;
+        let chain =
+            format!(r##"{{"type":"object","$ref":"#/$defs/0","$defs":{{{},{end}}}}}"##, defs.join(","));
+        let mut nested = json!({});
+        for _ in 0..40 {
+            nested = json!({ "a": nested });
+        }
+        let schema = std::thread::spawn(move || compile(&chain).unwrap()).join().unwrap();
+        assert_eq!(std::thread::spawn(move || schema.validate(&nested, 500)).join().unwrap(), Ok(()));
+    }
+
+    #[test]
     fn patterns_are_linear_and_of_bounded_size() {
         let schema = compile(r#"{"type":"object","properties":{"a":{"pattern":"^(a+)+$"}}}"#).unwrap();
         let started = std::time::Instant::now();
-        assert!(schema.validate(&json!({"a": format!("{}!", "a".repeat(5_000))})).is_err());
+        assert!(schema.validate(&json!({"a": format!("{}!", "a".repeat(5_000))}), 5_010).is_err());
         assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
         let huge =
             compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);

@@ -3,6 +3,8 @@
 //! What a plugin describes is data that models and people will read, so it is checked before anyone sees it: sizes,
 //! names, schemas, and no characters that hide or reorder words. Intent is not judged.
 
+use serde_json::Value;
+
 use super::naming::{self, NameError};
 use super::schema::{Schema, SchemaError};
 use crate::config::{Limits, kib};
@@ -55,20 +57,38 @@ pub(super) fn vet(tool: &Tool, prefix: &str, limits: &Limits) -> Result<Vetted, 
     {
         return Err(VettingError::TooLong(limits.description_kib));
     }
-    for (place, text) in [("title", title), ("description", description), ("extra", extra)] {
-        readable(place, text)?;
-    }
+    readable("title", title)?;
+    readable("description", description)?;
     let output = tool.output_schema.as_deref().map(|text| Schema::compile(text, limits)).transpose()?;
     let input = Schema::of_arguments(&tool.input_schema, limits)?;
     for schema in [Some(&input), output.as_ref()].into_iter().flatten() {
-        readable("schema", schema.text().get())?;
+        all_readable("schema", schema.text().get())?;
     }
     let extra = if extra.is_empty() {
         RawObject::default()
     } else {
+        all_readable("extra", extra)?;
         RawObject::parse(extra).map_err(VettingError::Extra)?
     };
     Ok(Vetted { name, input, output, extra })
+}
+
+/// Checks every name and string of JSON as a client will decode it, whatever escapes it was written with.
+fn all_readable(place: &'static str, json: &str) -> Result<(), VettingError> {
+    let value: Value = serde_json::from_str(json).map_err(VettingError::Extra)?;
+    let mut pending = vec![&value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::String(text) => readable(place, text)?,
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => {
+                fields.keys().try_for_each(|name| readable(place, name))?;
+                pending.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Lines and tabs are how text is laid out; everything else that does not show is refused.
@@ -112,6 +132,10 @@ mod tests {
         assert!(fault(&Tool { title: Some(hidden.clone()), ..tool() }).contains("its title has"));
         let schema = format!(r#"{{"type":"object","description":"{hidden}"}}"#);
         assert!(fault(&Tool { input_schema: schema, ..tool() }).contains("its schema has"));
+        let schema = r#"{"type":"object","description":"x\u202e\udb40\udc41"}"#.to_owned();
+        assert!(fault(&Tool { input_schema: schema, ..tool() }).contains("its schema has"));
+        let extra = Some(r#"{"a":{"b\u200b":1}}"#.to_owned());
+        assert!(fault(&Tool { extra, ..tool() }).contains("its extra has"));
     }
 
     #[test]

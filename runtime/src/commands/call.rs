@@ -12,8 +12,10 @@ use crate::catalog::{Entry, PublishedTool};
 use crate::cli;
 use crate::config::{Config, DirGrant, PluginConfig};
 use crate::host::NoClient;
-use crate::plugin::{Artifact, CallFailure, ContentData, GuestError, Loader, ToolResult};
-use crate::protocol::tool_result_json;
+use crate::json;
+use crate::observe::Escaped;
+use crate::plugin::{Artifact, CallFailure, ContentData, Loader, ToolResult};
+use crate::protocol::{tool_error_json, tool_result_json};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -26,17 +28,23 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let (path, settings) = locate(&args, &config)?;
     let entry = load(&path, settings, config.server.concurrent_calls).await?;
     let tool = find(&entry, &args.tool)?;
-    tool.input.validate(&value).map_err(|mismatch| {
+    tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
     let called = tool.plugin.call_tool(&tool.tool.name, &args.args, Arc::new(NoClient)).await;
-    match called.outcome {
-        Ok(result) => show(&result, args.json),
-        Err(CallFailure::Guest(error)) => {
-            Err(Failure::Failed(anyhow!("the plugin answered: {}", words(&error))))
-        }
-        Err(failure) => Err(Failure::Failed(failure.into())),
+    let failed = match called.outcome {
+        Ok(result) => match show(tool, &result, args.json) {
+            Ok(code) => return Ok(code),
+            Err(fault) => format!("the tool broke its contract: {fault}"),
+        },
+        Err(CallFailure::Guest(error)) => error.in_words(),
+        Err(failure) => failure.to_string(),
+    };
+    if args.json {
+        console::print(&tool_error_json(failed));
+        return Ok(ExitCode::FAILURE);
     }
+    Err(Failure::Failed(anyhow!(failed)))
 }
 
 /// The file that is meant, and what the configuration and `--grant` say of it.
@@ -53,7 +61,7 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(PathBuf, PluginConfig), 
         let text = grant.strip_prefix("dir=").ok_or_else(|| {
             Failure::Usage(anyhow!("--grant {grant}: write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw"))
         })?;
-        let added = DirGrant::parse(text).and_then(|dir| settings.grants.add_dir(dir));
+        let added = DirGrant::parse(text, &config.protected()).and_then(|dir| settings.grants.add_dir(dir));
         added.map_err(|error| Failure::Usage(error.into()))?;
     }
     Ok((path, settings))
@@ -70,7 +78,8 @@ pub(super) async fn load(
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let loader = Loader::new(calls).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
-    Ok(Entry::vet(loaded))
+    let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
+    Ok(vetting.await.context("cannot check what the plugin offers")?)
 }
 
 /// The tool of this name: the plugin's own for it, or the public one.
@@ -85,9 +94,12 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
     })
 }
 
-fn show(result: &ToolResult, json: bool) -> Result<ExitCode, Failure> {
+fn show(tool: &PublishedTool, result: &ToolResult, json: bool) -> Result<ExitCode, String> {
+    let structured =
+        result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
+    tool.keeps_promise(structured.as_deref(), result.is_error)?;
     let text = if json {
-        tool_result_json(result).map_err(|fault| anyhow!("the tool broke its contract: {fault}"))?
+        tool_result_json(result)?
     } else {
         let parts: Vec<String> = result.content.iter().map(|content| line(&content.data)).collect();
         parts.join("\n")
@@ -102,30 +114,13 @@ fn show(result: &ToolResult, json: bool) -> Result<ExitCode, Failure> {
 
 /// A content block for a terminal. What is not text is named.
 fn line(data: &ContentData) -> String {
-    match data {
-        ContentData::Text(text) => {
-            let lines: Vec<String> =
-                text.lines().map(|line| crate::observe::Escaped(line).to_string()).collect();
-            lines.join("\n")
-        }
+    let text = match data {
+        ContentData::Text(text) => text.clone(),
         ContentData::Image(media) => format!("[image, {}, {} bytes]", media.mime_type, media.data.len()),
         ContentData::Audio(media) => format!("[audio, {}, {} bytes]", media.mime_type, media.data.len()),
         ContentData::Embedded(resource) => format!("[resource {}]", resource.uri),
         ContentData::Link(link) => format!("[link {} {}]", link.name, link.uri),
-    }
-}
-
-fn words(error: &GuestError) -> String {
-    match error {
-        GuestError::NotFound(text)
-        | GuestError::InvalidParams(text)
-        | GuestError::Internal(text)
-        | GuestError::Denied(text)
-        | GuestError::OverBudget(text)
-        | GuestError::Rejected(text) => text.clone(),
-        GuestError::MissingCapability(name) => format!("it needs a client with the capability `{name}`"),
-        GuestError::TimedOut => "it timed out".to_owned(),
-        GuestError::Cancelled => "it was cancelled".to_owned(),
-        GuestError::Rpc(error) => error.message.clone(),
-    }
+    };
+    let lines: Vec<String> = text.lines().map(|line| Escaped(line).to_string()).collect();
+    lines.join("\n")
 }

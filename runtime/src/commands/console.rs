@@ -1,29 +1,29 @@
 //! What the program itself says to a person: results on stdout, everything else on stderr.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this file is for")]
-
+use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Prints a result.
+use crate::observe::Escaped;
+
+/// Prints a result. A reader that has gone away has seen enough.
 pub(super) fn print(text: &str) {
-    println!("{text}");
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Prints a remark.
+/// Prints a remark. Parts of it may be a stranger's words, so nothing in it can move the cursor or forge a line that is
+/// not indented.
 pub(super) fn remark(text: &str) {
-    eprintln!("{text}");
+    for line in text.split('\n') {
+        let _ = writeln!(std::io::stderr(), "{}", Escaped(line));
+    }
 }
 
 /// Prints one sentence and its causes, numbered, and gives the exit code.
 pub(super) fn report(error: &anyhow::Error, code: u8) -> ExitCode {
-    eprintln!("plugport: {error}");
+    remark(&format!("plugport: {error}"));
     for (number, cause) in error.chain().skip(1).enumerate() {
         let text = cause.to_string();
-        let mut lines = text.lines();
-        eprintln!("  {}. {}", number + 1, lines.next().unwrap_or_default());
-        for line in lines {
-            eprintln!("     {line}");
-        }
+        remark(&format!("  {}. {}", number + 1, text.replace('\n', "\n     ")));
     }
     ExitCode::from(code)
 }

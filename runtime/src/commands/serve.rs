@@ -13,6 +13,7 @@ use super::{Failure, console};
 use crate::catalog::{Catalog, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, parse_listen};
+use crate::observe::Escaped;
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::load_folder;
@@ -90,7 +91,8 @@ async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
     for file in &skipped {
-        console::remark(&format!("skipped {}: {}", file.path.display(), file.why));
+        let path = file.path.display().to_string();
+        console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
     }
     Ok(Arc::new(Server::new(Arc::new(Catalog::new(snapshot)), config.server.clone())))
 }
@@ -104,7 +106,11 @@ fn announce(snapshot: &Snapshot, config: &Config) {
             console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
         }
         for refused in &entry.refused {
-            console::remark(&format!("  not published: {}: {}", refused.tool, refused.why));
+            console::remark(&format!(
+                "  not published: {}: {}",
+                Escaped(&refused.tool),
+                Escaped(&refused.why)
+            ));
         }
     }
     for name in config.plugins.keys() {

@@ -59,14 +59,15 @@ impl DirGrant {
     /// Resolves `host` (relative to `base`) and refuses what no plugin may have.
     ///
     /// # Errors
-    /// When the directory is missing, is one of the refused roots or contains `forbidden` (the plugin folder: a guest
-    /// that writes there would publish tools), or when the guest path is not absolute.
+    /// When the directory is missing or is one of the refused roots, when writing there would reach one of `protected`
+    /// (the plugin folder and the configuration: a guest could publish tools or grant itself more), or when the guest
+    /// path is not absolute.
     pub fn new(
         base: &Path,
         host: &str,
         guest: Option<&str>,
         write: bool,
-        forbidden: Option<&Path>,
+        protected: &[PathBuf],
     ) -> Result<Self, GrantError> {
         let path = base.join(host);
         let missing = |reason: String| GrantError::Missing { path: path.clone(), reason };
@@ -77,11 +78,10 @@ impl DirGrant {
         if let Some(root) = refused_root(&host) {
             return Err(GrantError::Refused { path: host, why: format!("{root} is never granted") });
         }
-        if write && forbidden.is_some_and(|folder| folder.starts_with(&host) || host.starts_with(folder)) {
-            return Err(GrantError::Refused {
-                path: host,
-                why: "writing there could publish plugins".to_owned(),
-            });
+        let touches = |path: &PathBuf| path.starts_with(&host) || host.starts_with(path);
+        if write && protected.iter().any(touches) {
+            let why = "writing there could publish plugins or change the configuration".to_owned();
+            return Err(GrantError::Refused { path: host, why });
         }
         let guest = match guest {
             Some(guest) => guest.to_owned(),
@@ -94,14 +94,14 @@ impl DirGrant {
     ///
     /// # Errors
     /// As [`DirGrant::new`], or when the text has another form.
-    pub fn parse(text: &str) -> Result<Self, GrantError> {
+    pub fn parse(text: &str, protected: &[PathBuf]) -> Result<Self, GrantError> {
         let parts: Vec<&str> = text.split(':').collect();
         let base = Path::new("");
         match parts.as_slice() {
-            [host] => Self::new(base, host, None, false, None),
-            [host, guest] => Self::new(base, host, Some(guest), false, None),
-            [host, guest, "rw"] => Self::new(base, host, Some(guest), true, None),
-            [host, guest, "ro"] => Self::new(base, host, Some(guest), false, None),
+            [host] => Self::new(base, host, None, false, protected),
+            [host, guest] => Self::new(base, host, Some(guest), false, protected),
+            [host, guest, "rw"] => Self::new(base, host, Some(guest), true, protected),
+            [host, guest, "ro"] => Self::new(base, host, Some(guest), false, protected),
             _ => Err(GrantError::Form(text.to_owned())),
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn roots_that_hold_the_machine_are_refused() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
-            let refusal = DirGrant::new(Path::new(""), root, Some("/x"), false, None);
+            let refusal = DirGrant::new(Path::new(""), root, Some("/x"), false, &[]);
             assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{root}: {refusal:?}");
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     fn a_link_to_a_refused_root_is_refused_too() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
-        let refusal = DirGrant::new(dir.path(), "harmless", None, false, None);
+        let refusal = DirGrant::new(dir.path(), "harmless", None, false, &[]);
         assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{refusal:?}");
     }
 
@@ -165,9 +165,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plugins = dir.path().canonicalize().unwrap().join("plugins");
         std::fs::create_dir(&plugins).unwrap();
-        assert!(DirGrant::new(dir.path(), ".", Some("/all"), false, Some(&plugins)).is_ok());
-        assert!(DirGrant::new(dir.path(), ".", Some("/all"), true, Some(&plugins)).is_err());
-        assert!(DirGrant::new(&plugins, ".", Some("/p"), true, Some(&plugins)).is_err());
+        assert!(DirGrant::new(dir.path(), ".", Some("/all"), false, std::slice::from_ref(&plugins)).is_ok());
+        assert!(DirGrant::new(dir.path(), ".", Some("/all"), true, std::slice::from_ref(&plugins)).is_err());
+        assert!(DirGrant::new(&plugins, ".", Some("/p"), true, std::slice::from_ref(&plugins)).is_err());
     }
 
     #[test]
@@ -184,8 +184,8 @@ mod tests {
     fn the_short_form_names_host_guest_and_mode() {
         let dir = tempfile::tempdir().unwrap();
         let host = dir.path().to_str().unwrap();
-        assert!(!DirGrant::parse(&format!("{host}:/data")).unwrap().write);
-        assert!(DirGrant::parse(&format!("{host}:/data:rw")).unwrap().write);
-        assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx")), Err(GrantError::Form(_))));
+        assert!(!DirGrant::parse(&format!("{host}:/data"), &[]).unwrap().write);
+        assert!(DirGrant::parse(&format!("{host}:/data:rw"), &[]).unwrap().write);
+        assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx"), &[]), Err(GrantError::Form(_))));
     }
 }

@@ -67,7 +67,7 @@ limits! {
         "Host resources (streams, files, clocks) that one call may hold at once.";
     transfer_mib = 8, at most 128:
         "Bytes lifted out of the guest by one host call or result; guests can alias one buffer many times, so typed results amplify.";
-    random_kib = 64, at most 65_536:
+    random_kib = 4, at most 65_536:
         "Random bytes that one host call may ask for.";
     result_kib = 4_096, at most 65_536:
         "Size of one tool's result.";
@@ -91,8 +91,12 @@ limits! {
         "Text of one JSON Schema.";
     schema_depth = 32, at most 100:
         "Nesting of one JSON Schema.";
+    patterns = 128, at most 10_000:
+        "Regular expressions in all JSON Schemas of one plugin.";
     pattern_kib = 256, at most 16_384:
-        "Memory of one compiled `pattern` in a JSON Schema.";
+        "Memory of one compiled regular expression in a JSON Schema.";
+    compile_ms = 60_000, at most 3_600_000:
+        "Time to compile one .wasm file. What takes longer is skipped; the compiler goes on in the background.";
     wasm_mib = 32, at most 1_024:
         "Size of one .wasm file.";
 }
@@ -141,6 +145,12 @@ impl Limits {
     #[must_use]
     pub fn cpu(&self) -> Duration {
         Duration::from_millis(self.cpu_ms)
+    }
+
+    /// Time to compile.
+    #[must_use]
+    pub fn compile(&self) -> Duration {
+        Duration::from_millis(self.compile_ms)
     }
 
     /// Wall time of instantiating and listing.

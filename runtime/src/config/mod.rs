@@ -31,6 +31,8 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// The folder that holds the plugins.
     pub folder: PathBuf,
+    /// The file that all this was read from.
+    pub file: Option<PathBuf>,
 }
 
 /// What the operator says of one plugin.
@@ -48,7 +50,13 @@ impl Config {
     /// What holds without a configuration file.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self { server: Server::default(), limits: Limits::default(), plugins: BTreeMap::new(), folder }
+        Self {
+            server: Server::default(),
+            limits: Limits::default(),
+            plugins: BTreeMap::new(),
+            folder,
+            file: None,
+        }
     }
 
     /// Reads and checks a file. Paths in it are relative to the folder it stands in.
@@ -64,7 +72,7 @@ impl Config {
     fn parse(text: &str, file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
         let mut reader = Reader::new(text);
         let mut root = reader.root();
-        let mut config = Self::new(folder);
+        let mut config = Self { file: Some(file.to_owned()), ..Self::new(folder) };
         if let Some(section) = root.take("server").and_then(|entry| entry.section(&mut reader)) {
             config.server = Server::read(section, &mut reader);
         }
@@ -112,15 +120,20 @@ impl Config {
             let Some(form) = DirForm::read(entry, reader) else {
                 continue;
             };
-            let forbidden = self.folder.canonicalize().ok();
-            let dir =
-                DirGrant::new(base, &form.host, form.guest.as_deref(), form.write, forbidden.as_deref());
+            let dir = DirGrant::new(base, &form.host, form.guest.as_deref(), form.write, &self.protected());
             if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
                 reader.fault(span, &key, error.to_string());
             }
         }
         from.finish(reader, &["dirs"]);
         grants
+    }
+
+    /// Places that no guest may write: whoever can, decides what is served and what it may reach.
+    #[must_use]
+    pub fn protected(&self) -> Vec<PathBuf> {
+        let whole = |path: &PathBuf| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+        [Some(&self.folder), self.file.as_ref()].into_iter().flatten().filter_map(whole).collect()
     }
 
     /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.

@@ -66,7 +66,7 @@ impl Logs {
     }
 
     /// Takes `bytes` from the budget. `false`: nothing of it may be kept.
-    pub(crate) fn admit(&self, bytes: usize) -> bool {
+    fn admit(&self, bytes: usize) -> bool {
         let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
         match budget.left.checked_sub(bytes) {
             Some(left) => {
@@ -82,10 +82,21 @@ impl Logs {
         }
     }
 
-    /// Writes one line if the budget allows it, cut to the longest line that is kept.
-    pub(crate) fn line(&self, source: Source, text: &[u8]) {
+    /// Whether nothing more will be kept, so that cutting lines would be work for nothing.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner).left == 0
+    }
+
+    /// Counts bytes that nobody looked at.
+    pub(crate) fn drop_bytes(&self, bytes: usize) {
+        let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        budget.dropped_bytes += bytes as u64;
+    }
+
+    /// Writes one line if the budget allows it, cut to the longest line that is kept. `false`: it was dropped.
+    pub(crate) fn line(&self, source: Source, text: &[u8]) -> bool {
         if !self.admit(text.len() + LINE_COST) {
-            return;
+            return false;
         }
         let kept = text.get(..self.inner.line_max).unwrap_or(text);
         let line = String::from_utf8_lossy(kept);
@@ -96,6 +107,7 @@ impl Logs {
                 tracing::info!(target: "plugin", plugin, stream, "{}", Escaped(&line));
             }
         }
+        true
     }
 
     /// Writes a line of the host's own about this guest.
@@ -106,7 +118,7 @@ impl Logs {
     /// Says what was dropped, if anything was. Called when the call has ended.
     pub(crate) fn close(&self) {
         let budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        if budget.dropped_lines > 0 {
+        if budget.dropped_bytes > 0 {
             tracing::warn!(
                 target: "plugin",
                 plugin = &*self.inner.plugin,

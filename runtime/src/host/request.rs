@@ -13,6 +13,10 @@ use super::logs::Source;
 use super::{ClientPort, LogLevel, State};
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::config::Limits;
+use crate::json;
+
+/// Longest name of a logger, bytes.
+const LOGGER: usize = 128;
 
 /// One request, from the guest's side.
 pub struct Call {
@@ -93,11 +97,13 @@ impl HostCall for State {
         logger: Option<String>,
         data: String,
     ) -> wasmtime::Result<()> {
-        self.meter.charge(data.len()).await?;
+        let logger = logger.unwrap_or_default();
+        self.meter.charge(data.len() + logger.len()).await?;
         let port = Arc::clone(&self.table.get(&call)?.port);
-        self.logs.line(Source::Log, data.as_bytes());
-        if data.len() <= self.logs.line_max() && self.logs.admit(0) {
-            port.log(level.into(), logger.as_deref(), &one_line_json(data));
+        if self.logs.line(Source::Log, data.as_bytes()) {
+            let logger = cut(&logger, LOGGER);
+            let data = one_line_json(data, self.logs.line_max());
+            port.log(level.into(), Some(logger).filter(|logger| !logger.is_empty()), &data);
         }
         Ok(())
     }
@@ -113,8 +119,7 @@ impl HostCall for State {
         let longest = self.logs.line_max();
         let call = self.table.get_mut(&call)?;
         if call.pace.admit(progress, Instant::now()) {
-            let message =
-                message.as_deref().map(|text| text.get(..text.floor_char_boundary(longest)).unwrap_or(text));
+            let message = message.as_deref().map(|text| cut(text, longest));
             call.port.progress(progress, total.filter(|total| total.is_finite()), message);
         }
         Ok(())
@@ -126,10 +131,20 @@ impl HostCall for State {
     }
 }
 
-/// What the guest says is JSON; when it is not, it was text, and text has a JSON form too.
-fn one_line_json(data: String) -> Box<RawValue> {
-    let line = if data.contains(['\n', '\r']) { data.replace(['\n', '\r'], " ") } else { data };
-    RawValue::from_string(line).unwrap_or_else(|_| RawValue::NULL.to_owned())
+/// The log's data on one line of at most about `longest` bytes. What is too long, or is not JSON, is sent as a string.
+fn one_line_json(data: String, longest: usize) -> Box<RawValue> {
+    if data.len() <= longest
+        && let Ok(raw) = json::raw(&data)
+    {
+        return raw;
+    }
+    let kept = cut(&data, longest);
+    serde_json::value::to_raw_value(kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// The beginning of a text, at most `longest` bytes.
+fn cut(text: &str, longest: usize) -> &str {
+    text.get(..text.floor_char_boundary(longest)).unwrap_or(text)
 }
 
 impl From<request::LogLevel> for LogLevel {

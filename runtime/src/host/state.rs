@@ -26,13 +26,14 @@ impl State {
     /// When a granted directory has gone.
     pub(crate) fn new(plugin: Arc<str>, grants: &Grants, limits: &Limits) -> wasmtime::Result<Self> {
         let logs = Logs::new(plugin, limits);
+        let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         Ok(Self {
-            wasi: wasi::context(grants, limits, &logs)?,
+            wasi: wasi::context(grants, limits, &logs, &meter)?,
             table,
             limiter: Limiter::new(limits),
-            meter: Meter::new(limits.fuel),
+            meter,
             logs,
         })
     }

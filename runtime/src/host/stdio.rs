@@ -6,10 +6,11 @@
 use bytes::Bytes;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use super::Logs;
 use super::logs::Source;
+use crate::sandbox::Meter;
 
 /// Bytes that a guest may write at once: what WASI streams commonly allow.
 const CHUNK: usize = 64 << 10;
@@ -17,16 +18,18 @@ const CHUNK: usize = 64 << 10;
 /// One of the two streams. Every handle that a guest opens starts a line of its own.
 pub(crate) struct LogStream {
     logs: Logs,
+    meter: Meter,
     source: Source,
 }
 
 impl LogStream {
-    pub(crate) fn new(logs: Logs, source: Source) -> Self {
-        Self { logs, source }
+    pub(crate) fn new(logs: Logs, meter: Meter, source: Source) -> Self {
+        Self { logs, meter, source }
     }
 
     fn lines(&self) -> Lines {
-        Lines { logs: self.logs.clone(), source: self.source, partial: Vec::new(), cut: 0 }
+        let (logs, meter) = (self.logs.clone(), self.meter.clone());
+        Lines { logs, meter, source: self.source, partial: Vec::new(), cut: 0 }
     }
 }
 
@@ -50,6 +53,7 @@ impl StdoutStream for LogStream {
 /// Cuts a stream of bytes into lines of bounded length.
 struct Lines {
     logs: Logs,
+    meter: Meter,
     source: Source,
     partial: Vec<u8>,
     cut: usize,
@@ -57,6 +61,10 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, bytes: &[u8]) {
+        if self.logs.is_spent() {
+            self.logs.drop_bytes(bytes.len());
+            return;
+        }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
             let room = self.logs.line_max().saturating_sub(self.partial.len()).min(text.len());
@@ -90,6 +98,7 @@ impl Drop for Lines {
 
 impl OutputStream for Lines {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.meter.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
         self.push(&bytes);
         Ok(())
     }
@@ -105,5 +114,7 @@ impl OutputStream for Lines {
 
 #[async_trait]
 impl Pollable for Lines {
-    async fn ready(&mut self) {}
+    async fn ready(&mut self) {
+        self.meter.pause().await;
+    }
 }

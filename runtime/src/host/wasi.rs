@@ -9,16 +9,21 @@ use super::Logs;
 use super::logs::Source;
 use super::stdio::LogStream;
 use crate::config::{Grants, Limits, kib};
-use crate::sandbox::preopen;
+use crate::sandbox::{Meter, preopen};
 
 /// Builds the context.
 ///
 /// # Errors
 /// When a granted directory has gone.
-pub(crate) fn context(grants: &Grants, limits: &Limits, logs: &Logs) -> wasmtime::Result<WasiCtx> {
+pub(crate) fn context(
+    grants: &Grants,
+    limits: &Limits,
+    logs: &Logs,
+    meter: &Meter,
+) -> wasmtime::Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(LogStream::new(logs.clone(), Source::Stdout))
-        .stderr(LogStream::new(logs.clone(), Source::Stderr))
+    wasi.stdout(LogStream::new(logs.clone(), meter.clone(), Source::Stdout))
+        .stderr(LogStream::new(logs.clone(), meter.clone(), Source::Stderr))
         .max_random_size(kib(limits.random_kib) as u64);
     preopen(&mut wasi, grants)?;
     Ok(wasi.build())

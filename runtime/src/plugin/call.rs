@@ -14,11 +14,14 @@ use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::failure::Interrupted;
-use super::{CallFailure, Content, ContentData, Plugin, ResourceData, Tool, ToolResult};
+use super::{CallFailure, Content, ContentData, GuestError, Plugin, ResourceData, Tool, ToolResult};
 use crate::config::{kib, mib};
 use crate::host::{Call, ClientPort, State};
 use crate::observe::Escaped;
 use crate::sandbox::{CpuTime, YIELD_INTERVAL};
+
+/// Longest text of a guest's own error, bytes.
+const ERROR_TEXT: usize = 16 << 10;
 
 /// What a call cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,23 +56,32 @@ impl Plugin {
         };
         let mut run = match Run::start(self) {
             Ok(run) => run,
-            Err(failure) => {
+            Err(error) => {
+                let failure = CallFailure::Host(format!("{error:#}"));
+                self.report(tool, &failure, &format!("{error:?}"));
                 return Called { outcome: Err(failure), usage: Usage::NONE };
             }
         };
         let work = enter_call_tool(self, &mut run.store, tool, args, port);
         let ended = bounded(work, self.config.limits.wall(), self.config.limits.cpu()).await;
-        let called = run.settle(ended, tool);
+        let called = run.settle(ended, tool, "wall_ms");
         Called { outcome: called.outcome.and_then(|result| self.check(result)), ..called }
     }
 
     /// Asks the component for its tools, within the time for starting.
     pub(super) async fn list_tools(&self) -> Result<Vec<Tool>, CallFailure> {
-        let mut run = Run::start(self)?;
+        let mut run = Run::start(self).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
         let limits = &self.config.limits;
         let work = enter_list_tools(self, &mut run.store);
         let ended = bounded(work, limits.startup(), limits.cpu()).await;
-        run.settle(ended, "list-tools").outcome
+        run.settle(ended, "list-tools", "startup_ms").outcome
+    }
+
+    /// Notes for the operator why a call failed, with all that the caller is not told.
+    fn report(&self, function: &str, failure: &CallFailure, detail: &str) {
+        let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let (plugin, detail) = (self.name(), lines.join("; "));
+        tracing::warn!(target: "plugin", plugin, function, detail = %Escaped(&detail), "{failure}");
     }
 
     fn busy<T>(&self) -> Called<T> {
@@ -97,25 +109,25 @@ impl Usage {
 }
 
 impl<'p> Run<'p> {
-    fn start(plugin: &'p Plugin) -> Result<Self, CallFailure> {
-        let host = |error: wasmtime::Error| CallFailure::Host(format!("{error:#}"));
+    fn start(plugin: &'p Plugin) -> wasmtime::Result<Self> {
         let limits = &plugin.config.limits;
-        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits).map_err(host)?;
+        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits)?;
         let mut store = Store::new(plugin.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(mib(limits.transfer_mib));
         store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         // The budget first: setting it later would reset the yield interval.
-        store.set_fuel(limits.fuel).map_err(host)?;
-        store.fuel_async_yield_interval(Some(YIELD_INTERVAL)).map_err(host)?;
+        store.set_fuel(limits.fuel)?;
+        store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
         Ok(Self { plugin, store, begun: Instant::now() })
     }
 
     /// Looks at how the guest's run ended, notes it and gives up the store.
     fn settle<T>(
         self,
-        ended: Result<wasmtime::Result<Result<T, super::GuestError>>, Interrupted>,
+        ended: Result<wasmtime::Result<Result<T, GuestError>>, Interrupted>,
         function: &str,
+        wall: &'static str,
     ) -> Called<T> {
         let limits = &self.plugin.config.limits;
         let state = self.store.data();
@@ -126,28 +138,20 @@ impl<'p> Run<'p> {
         };
         let outcome = match ended {
             Ok(Ok(Ok(value))) => Ok(value),
-            Ok(Ok(Err(error))) => Err(CallFailure::Guest(error)),
+            Ok(Ok(Err(error))) => Err(CallFailure::Guest(shortened(error))),
             Ok(Err(error)) => {
                 let failure = CallFailure::classify(&error, state, limits);
-                self.report(function, &failure, Some(&error));
+                self.plugin.report(function, &failure, &format!("{error:?}"));
                 Err(failure)
             }
             Err(why) => {
-                let failure = CallFailure::interrupted(why, limits);
-                self.report(function, &failure, None);
+                let failure = CallFailure::interrupted(why, limits, wall);
+                self.plugin.report(function, &failure, &format!("{why:?}"));
                 Err(failure)
             }
         };
         state.logs.close();
         Called { outcome, usage }
-    }
-
-    fn report(&self, function: &str, failure: &CallFailure, error: Option<&wasmtime::Error>) {
-        let plugin = self.plugin.name();
-        let detail = error.map(|error| format!("{error:?}")).unwrap_or_default();
-        let detail: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let detail = detail.join("; ");
-        tracing::warn!(target: "plugin", plugin, function, detail = %Escaped(&detail), "{failure}");
     }
 }
 
@@ -176,7 +180,7 @@ async fn enter_call_tool(
     tool: &str,
     args: &str,
     port: Arc<dyn ClientPort>,
-) -> wasmtime::Result<Result<ToolResult, super::GuestError>> {
+) -> wasmtime::Result<Result<ToolResult, GuestError>> {
     let indices =
         plugin.exports.tools.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no tools"))?;
     let instance = instantiate(plugin, store).await?;
@@ -189,12 +193,32 @@ async fn enter_call_tool(
 async fn enter_list_tools(
     plugin: &Plugin,
     store: &mut Store<State>,
-) -> wasmtime::Result<Result<Vec<Tool>, super::GuestError>> {
+) -> wasmtime::Result<Result<Vec<Tool>, GuestError>> {
     let instance = instantiate(plugin, store).await?;
     let Some(indices) = &plugin.exports.tools else {
         return Ok(Ok(Vec::new()));
     };
     indices.load(&mut *store, &instance)?.call_list_tools(store).await
+}
+
+/// A guest's error with its text cut: errors are read, not processed.
+fn shortened(mut error: GuestError) -> GuestError {
+    let text = match &mut error {
+        GuestError::NotFound(text)
+        | GuestError::InvalidParams(text)
+        | GuestError::Internal(text)
+        | GuestError::MissingCapability(text)
+        | GuestError::Denied(text)
+        | GuestError::OverBudget(text)
+        | GuestError::Rejected(text) => text,
+        GuestError::Rpc(rpc) => {
+            rpc.data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            &mut rpc.message
+        }
+        GuestError::TimedOut | GuestError::Cancelled => return error,
+    };
+    text.truncate(text.floor_char_boundary(ERROR_TEXT));
+    error
 }
 
 /// Bytes that a content block brings.

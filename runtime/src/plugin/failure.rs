@@ -78,6 +78,25 @@ impl std::fmt::Display for Limit {
     }
 }
 
+impl GuestError {
+    /// The error in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::NotFound(text) => format!("not found: {text}"),
+            Self::InvalidParams(text) => format!("invalid arguments: {text}"),
+            Self::Internal(text) => text.clone(),
+            Self::MissingCapability(name) => format!("the client lacks the capability `{name}`"),
+            Self::Denied(text) => format!("not allowed: {text}"),
+            Self::OverBudget(text) => format!("over budget: {text}"),
+            Self::Rejected(text) => format!("rejected: {text}"),
+            Self::TimedOut => "the client did not answer in time".to_owned(),
+            Self::Cancelled => "the call was cancelled".to_owned(),
+            Self::Rpc(error) => error.message.clone(),
+        }
+    }
+}
+
 /// Whether a call had to be interrupted from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupted {
@@ -105,9 +124,9 @@ impl CallFailure {
     }
 
     /// A call that was interrupted.
-    pub(super) fn interrupted(why: Interrupted, limits: &Limits) -> Self {
+    pub(super) fn interrupted(why: Interrupted, limits: &Limits, wall: &'static str) -> Self {
         match why {
-            Interrupted::Wall => Self::limit(limits, "wall_ms"),
+            Interrupted::Wall => Self::limit(limits, wall),
             Interrupted::Cpu => Self::limit(limits, "cpu_ms"),
             Interrupted::Panicked => Self::Host("a host function panicked".to_owned()),
         }
@@ -121,15 +140,17 @@ impl CallFailure {
         if error.downcast_ref::<OutOfHostFuel>().is_some() {
             return Self::limit(limits, "fuel");
         }
-        match state.limiter.refused() {
-            Some(Refusal::Memory) => return Self::limit(limits, "memory_mib"),
-            Some(Refusal::Table) => return Self::limit(limits, "table_elements"),
-            None => {}
+        let trap = error.downcast_ref::<Trap>().copied();
+        // These speak for themselves; anything else may be how a guest dies of having been refused.
+        if let Some(trap @ (Trap::OutOfFuel | Trap::StackOverflow)) = trap {
+            return Self::trapped(trap, limits);
         }
-        if let Some(trap) = error.downcast_ref::<Trap>() {
-            return Self::trapped(*trap, limits);
+        match (state.limiter.refused(), trap) {
+            (Some(Refusal::Memory), _) => Self::limit(limits, "memory_mib"),
+            (Some(Refusal::Table), _) => Self::limit(limits, "table_elements"),
+            (None, Some(trap)) => Self::trapped(trap, limits),
+            (None, None) => Self::described(&format!("{error:#}"), limits),
         }
-        Self::described(&format!("{error:#}"), limits)
     }
 
     fn trapped(trap: Trap, limits: &Limits) -> Self {

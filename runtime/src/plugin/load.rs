@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use super::{Artifact, CallFailure, Exports, GuestError, Permits, Plugin, Surface, Tool};
-use crate::config::PluginConfig;
+use crate::config::{Limits, PluginConfig};
 use crate::host::{self, State};
 use crate::sandbox::{self, EngineError};
 
@@ -69,8 +69,13 @@ pub enum LoadError {
     #[error("could not be started")]
     Start(#[source] CallFailure),
     /// It answered the listing with an error.
-    #[error("refused to list its tools: {}", describe(.0))]
+    #[error("refused to list its tools: {}", .0.in_words())]
     Refused(GuestError),
+    /// Beyond `compile_ms`.
+    #[error(
+        "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
+    )]
+    Slow(u64),
     /// The compiler panicked.
     #[error("made the compiler fail; please report it with the file")]
     Compiler,
@@ -99,7 +104,7 @@ impl Loader {
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
         let Artifact { digest, bytes, .. } = artifact;
-        let component = self.compile(bytes).await?;
+        let component = self.compile(bytes, &config.limits).await?;
         let surface = Surface::of(&component, &self.engine);
         let (pre, exports) = self.link(&component, &surface)?;
         let permits = Permits::new(&config.limits, Arc::clone(&self.places));
@@ -111,10 +116,12 @@ impl Loader {
         Ok(Loaded { plugin: Arc::new(plugin), surface, tools })
     }
 
-    async fn compile(&self, bytes: Vec<u8>) -> Result<Component, LoadError> {
+    async fn compile(&self, bytes: Vec<u8>, limits: &Limits) -> Result<Component, LoadError> {
         let engine = self.engine.clone();
         let compiling = tokio::task::spawn_blocking(move || Component::new(&engine, &bytes));
-        let compiled = compiling.await.map_err(|_| LoadError::Compiler)?;
+        let compiled = tokio::time::timeout(limits.compile(), compiling).await;
+        let compiled =
+            compiled.map_err(|_| LoadError::Slow(limits.compile_ms))?.map_err(|_| LoadError::Compiler)?;
         compiled.map_err(|error| LoadError::Invalid(error.into()))
     }
 
@@ -149,21 +156,5 @@ fn listed(names: &[String]) -> String {
         few if few.len() <= 3 => few.join(", "),
         [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
         few => few.join(", "),
-    }
-}
-
-/// A guest's error in words.
-fn describe(error: &GuestError) -> String {
-    match error {
-        GuestError::NotFound(text)
-        | GuestError::InvalidParams(text)
-        | GuestError::Internal(text)
-        | GuestError::Denied(text)
-        | GuestError::OverBudget(text)
-        | GuestError::Rejected(text) => text.clone(),
-        GuestError::MissingCapability(name) => format!("the client lacks the capability `{name}`"),
-        GuestError::TimedOut => "it timed out".to_owned(),
-        GuestError::Cancelled => "it was cancelled".to_owned(),
-        GuestError::Rpc(error) => error.message.clone(),
     }
 }

@@ -9,7 +9,7 @@ use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::Exchange;
 use super::handlers::{discover, lifecycle, logging, tools};
-use super::in_flight::InFlight;
+use super::in_flight::{InFlight, Place};
 use super::message::Request;
 use super::method::Method;
 use super::outbox::Outbox;
@@ -26,14 +26,10 @@ pub(super) fn stateless(
     in_flight: Option<&Arc<InFlight>>,
 ) -> Result<Exchange, RpcError> {
     let place = in_flight.map(|in_flight| in_flight.enter(&request.id)).transpose()?;
-    let cancel = place.as_ref().map(|place| place.cancel.clone()).unwrap_or_default();
     let Claims { revision, client, log_level } = claims;
-    let server = Arc::clone(server);
-    Ok(begin(request, cancel, move |outbox, cancel, request| async move {
-        let _place = place;
-        let threshold = Threshold::Request(log_level);
-        let context = RequestContext::new(revision, client, threshold, carried, outbox, cancel);
-        handle(&server, &Arc::new(context), &request).await
+    let threshold = Threshold::Request(log_level);
+    Ok(begin(server, request, place, |outbox, cancel| {
+        RequestContext::new(revision, client, threshold, carried, outbox, cancel)
     }))
 }
 
@@ -46,27 +42,34 @@ pub(super) fn in_session(
 ) -> Result<Exchange, RpcError> {
     session.touch();
     let place = session.in_flight.enter(&request.id)?;
-    let (server, session) = (Arc::clone(server), Arc::clone(session));
-    let cancel = place.cancel.clone();
-    Ok(begin(request, cancel, move |outbox, cancel, request| async move {
-        let _place = place;
-        let (revision, client) = (session.revision, session.client.clone());
-        let threshold = Threshold::Session(Arc::clone(&session));
-        let context = RequestContext::new(revision, client, threshold, carried, outbox, cancel);
-        let outcome = handle(&server, &Arc::new(context), &request).await;
-        session.touch();
-        outcome
+    let (revision, client) = (session.revision, session.client.clone());
+    let threshold = Threshold::Session(Arc::clone(session));
+    Ok(begin(server, request, Some(place), |outbox, cancel| {
+        RequestContext::new(revision, client, threshold, carried, outbox, cancel)
     }))
 }
 
-fn begin<F, W>(request: Request, cancel: CancellationToken, work: F) -> Exchange
-where
-    F: FnOnce(Outbox, CancellationToken, Request) -> W + Send + 'static,
-    W: Future<Output = Option<Result<Reply, RpcError>>> + Send + 'static,
-{
+fn begin(
+    server: &Arc<Server>,
+    request: Request,
+    place: Option<Place>,
+    context: impl FnOnce(Outbox, CancellationToken) -> RequestContext,
+) -> Exchange {
     let (outbox, reader) = Outbox::new();
-    let id = request.id.clone();
-    Exchange::new(id, reader, work(outbox, cancel, request))
+    let cancel = place.as_ref().map(|place| place.cancel.clone()).unwrap_or_default();
+    let context = Arc::new(context(outbox, cancel));
+    let place = place.map(Arc::new);
+    let (id, server, held) = (request.id.clone(), Arc::clone(server), place.clone());
+    let work = async move {
+        // A detached request keeps its place although nobody waits for it any more.
+        let _held = held;
+        let outcome = handle(&server, &context, &request).await;
+        if let Some(session) = &context.session {
+            session.touch();
+        }
+        outcome
+    };
+    Exchange::new(id, reader, place, work)
 }
 
 /// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
@@ -83,9 +86,9 @@ async fn handle(
         Method::Discover if stateless => discover::discover(server, context),
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
-        Method::Initialize if !stateless => Err(RpcError::invalid_request(
-            "this session is already initialized; begin another without a session id",
-        )),
+        Method::Initialize if !stateless => {
+            Err(RpcError::invalid_request("`initialize` was already done here; it begins a session once"))
+        }
         other => Err(RpcError::method_not_found(other.as_str(), context.revision)),
     })
 }

@@ -18,6 +18,9 @@ use crate::host::{ClientInfo, LogLevel};
 /// Prefix of the keys of `_meta` that the protocol reserves for itself.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
+/// What is kept of a client's name and version, bytes. A session keeps them for as long as it lives.
+const LONGEST_NAME: usize = 256;
+
 /// How a request is to be served.
 #[derive(Debug)]
 pub(crate) enum Era {
@@ -70,9 +73,11 @@ pub(crate) struct Implementation<'a> {
 
 impl Implementation<'_> {
     pub(crate) fn into_client(self, revision: Revision) -> ClientInfo {
+        let cut =
+            |text: &str| text.get(..text.floor_char_boundary(LONGEST_NAME)).unwrap_or_default().to_owned();
         ClientInfo {
-            name: self.name.into_owned(),
-            version: self.version.into_owned(),
+            name: cut(&self.name),
+            version: cut(&self.version),
             protocol: revision.as_str().to_owned(),
         }
     }
@@ -102,6 +107,9 @@ impl Era {
         let Some(raw) = serde_json::from_str::<Params<'_>>(params.get()).map_err(malformed)?.meta else {
             return Ok((unstated, Carried::default()));
         };
+        if !raw.get().starts_with('{') {
+            return Err(RpcError::invalid_meta("`_meta` must be an object"));
+        }
         let meta: Meta<'_> = serde_json::from_str(raw.get()).map_err(malformed)?;
         let progress_token = meta.progress_token.filter(|token| is_token(token)).map(ToOwned::to_owned);
         let era = match meta.version {

@@ -4,6 +4,8 @@
 //! which stops the guest: right for the stateless revision, where a broken connection is a cancellation. A revision
 //! with sessions detaches it first, because there only a notification cancels.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -11,6 +13,7 @@ use http::StatusCode;
 use tokio_util::task::TaskTracker;
 
 use super::error::RpcError;
+use super::in_flight::Place;
 use super::message::{Id, error_response, response};
 use super::outbox::OutboxReader;
 use super::reply::Reply;
@@ -31,6 +34,8 @@ pub struct Exchange {
     work: Option<BoxFuture<'static, Outcome>>,
     outcome: Outcome,
     outbox: OutboxReader,
+    /// Kept until the answer has been written, so that a client which does not read cannot pile up answers.
+    _place: Option<Arc<Place>>,
 }
 
 impl Exchange {
@@ -38,6 +43,7 @@ impl Exchange {
     pub(super) fn new(
         id: Id,
         outbox: OutboxReader,
+        place: Option<Arc<Place>>,
         work: impl Future<Output = Option<Result<Reply, RpcError>>> + Send + 'static,
     ) -> Self {
         let work = async move {
@@ -46,7 +52,7 @@ impl Exchange {
                 Err(error) => (error_response(Some(&id), &error), error.status),
             })
         };
-        Self { work: Some(work.boxed()), outcome: None, outbox }
+        Self { work: Some(work.boxed()), outcome: None, outbox, _place: place }
     }
 
     /// The next frame; `None` after the answer, or when there will be none.

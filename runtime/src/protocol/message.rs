@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
@@ -75,8 +76,13 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 impl Message {
     /// Reads one message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let envelope: Envelope<'_> =
-            serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+        let opening = bytes.trim_ascii_start().first();
+        // Derived structures read arrays too, so whatever is not an object is only asked whether it is JSON.
+        if opening != Some(&b'{') {
+            let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
+            return Err(not_an_object(opening == Some(&b'['), error));
+        }
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| unreadable(&error))?;
         let id = envelope.id.map(read_id).transpose();
         let refuse = |id: Option<Id>, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let Ok(id) = id else {
@@ -102,12 +108,18 @@ impl Message {
     }
 }
 
-fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
-    let error = match (error.classify(), bytes.trim_ascii_start().first()) {
-        (serde_json::error::Category::Data, Some(b'[')) => {
-            RpcError::invalid_request("batches are not supported; send one message at a time")
-        }
-        (serde_json::error::Category::Data, _) => RpcError::invalid_request(&error.to_string()),
+fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
+    let error = match error {
+        Some(error) => RpcError::parse(&error.to_string()),
+        None if array => RpcError::invalid_request("batches are not supported; send one message at a time"),
+        None => RpcError::invalid_request("a message is an object"),
+    };
+    Malformed { id: None, error }
+}
+
+fn unreadable(error: &serde_json::Error) -> Malformed {
+    let error = match error.classify() {
+        serde_json::error::Category::Data => RpcError::invalid_request(&error.to_string()),
         _ => RpcError::parse(&error.to_string()),
     };
     Malformed { id: None, error }
@@ -195,6 +207,7 @@ mod tests {
         for text in [
             "1",
             "[]",
+            r#"["2.0",1,"ping"]"#,
             "{}",
             r#"{"id":null,"method":"ping","jsonrpc":"2.0"}"#,
             r#"{"id":1.5,"method":"ping","jsonrpc":"2.0"}"#,

@@ -33,4 +33,4 @@ pub use endpoint::{Answer, Endpoint};
 pub use exchange::{Exchange, Frame};
 pub use revision::Revision;
 pub use server::Server;
-pub use wire::tool_result_json;
+pub use wire::{tool_error_json, tool_result_json};

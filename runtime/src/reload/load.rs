@@ -39,7 +39,9 @@ async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<
     let artifact =
         Artifact::read(&candidate.path, settings.limits.wasm_mib).map_err(|error| chain(&error))?;
     let loaded = loader.load(&name, artifact, settings).await.map_err(|error| chain(&error))?;
-    Ok(Entry::vet(loaded))
+    // A plugin may describe a lot; other tasks should not wait while it is read.
+    let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
+    vetting.await.map_err(|_| "could not be checked; please report it with the file".to_owned())
 }
 
 /// An error and its causes on one line.

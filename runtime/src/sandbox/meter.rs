@@ -5,6 +5,8 @@
 //! (`docs/decisions/0003-engine.md`), therefore this is a second counter with the same budget and its own yields.
 
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 use super::YIELD_INTERVAL;
@@ -17,35 +19,52 @@ pub(crate) struct OutOfHostFuel;
 /// Price of entering a host function at all: about 0.1 µs.
 const ENTRY: u64 = 500;
 
-/// The host-side fuel of one call.
-#[derive(Debug)]
+/// The host-side fuel of one call. Clones share it.
+#[derive(Debug, Clone)]
 pub(crate) struct Meter {
-    left: u64,
-    since_yield: u64,
-    spent: u64,
+    account: Arc<Account>,
+}
+
+/// Only one task at a time works for a call, so the counters need no order among themselves.
+#[derive(Debug)]
+struct Account {
+    budget: u64,
+    spent: AtomicU64,
+    since_yield: AtomicU64,
 }
 
 impl Meter {
     pub(crate) fn new(budget: u64) -> Self {
-        Self { left: budget, since_yield: 0, spent: 0 }
+        let account = Account { budget, spent: AtomicU64::new(0), since_yield: AtomicU64::new(0) };
+        Self { account: Arc::new(account) }
     }
 
     /// Fuel charged so far.
     pub(crate) fn spent(&self) -> u64 {
-        self.spent
+        self.account.spent.load(Ordering::Relaxed)
     }
 
     /// Charges one host call that moves `bytes`, and yields when it is time.
-    pub(crate) async fn charge(&mut self, bytes: usize) -> Result<(), OutOfHostFuel> {
+    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), OutOfHostFuel> {
+        self.charge_now(bytes)?;
+        self.pause().await;
+        Ok(())
+    }
+
+    /// Charges where nothing can wait; [`Meter::pause`] has to follow.
+    pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), OutOfHostFuel> {
         let cost = ENTRY + bytes as u64 / 2;
-        self.spent = self.spent.saturating_add(cost);
-        self.left = self.left.checked_sub(cost).ok_or(OutOfHostFuel)?;
-        self.since_yield += cost;
-        if self.since_yield >= YIELD_INTERVAL {
-            self.since_yield = 0;
+        self.account.since_yield.fetch_add(cost, Ordering::Relaxed);
+        let spent = self.account.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
+        if spent > self.account.budget { Err(OutOfHostFuel) } else { Ok(()) }
+    }
+
+    /// Lets other tasks run if much was charged since it last did.
+    pub(crate) async fn pause(&self) {
+        if self.account.since_yield.load(Ordering::Relaxed) >= YIELD_INTERVAL {
+            self.account.since_yield.store(0, Ordering::Relaxed);
             yield_now().await;
         }
-        Ok(())
     }
 }
 
@@ -70,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_budget_ends_and_work_yields_on_the_way() {
-        let mut meter = Meter::new(3 * YIELD_INTERVAL);
+        let meter = Meter::new(3 * YIELD_INTERVAL);
         let mut pending = 0;
         for _ in 0..1_500 {
             match meter.charge(0).now_or_never() {

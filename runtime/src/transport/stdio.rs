@@ -31,7 +31,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let most = server.settings().body_bytes;
     let (sender, lines) = mpsc::channel(WAITING);
-    let writer = tokio::spawn(write(lines, output));
+    let mut writer = tokio::spawn(write(lines, output));
     let mut requests = JoinSet::new();
     let read = read(Connection::new(server), input, most, &sender, &mut requests).await;
     drop(sender);
@@ -40,7 +40,13 @@ pub async fn serve(
         tracing::warn!("stopped requests that were still under way when the input ended");
     }
     drop(requests);
-    let written = writer.await.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
+    let written = match tokio::time::timeout(DRAIN, &mut writer).await {
+        Ok(written) => written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())),
+        Err(_) => {
+            writer.abort();
+            Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the client does not read its answers"))
+        }
+    };
     read.and(written)
 }
 

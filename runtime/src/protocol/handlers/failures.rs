@@ -6,6 +6,7 @@
 use crate::plugin::{CallFailure, GuestError};
 
 use super::super::error::RpcError;
+use super::super::revision::Revision;
 
 /// How a failed call is answered.
 #[derive(Debug)]
@@ -16,26 +17,27 @@ pub(super) enum Answer {
     Refused(RpcError),
 }
 
+/// Codes that a guest may send as they are, of those that JSON-RPC and MCP reserve.
+const OPEN_CODES: [i32; 2] = [-32602, -32603];
+
 /// The table.
-pub(super) fn answer(failure: CallFailure, tool: &str) -> Answer {
+pub(super) fn answer(failure: CallFailure, tool: &str, revision: Revision) -> Answer {
     let error = match failure {
         CallFailure::Guest(error) => error,
         other => return Answer::Told(other.to_string()),
     };
     match error {
         GuestError::NotFound(_) => Answer::Refused(RpcError::unknown_tool(tool)),
-        GuestError::MissingCapability(name) => Answer::Refused(RpcError::missing_capability(&name)),
-        GuestError::Rpc(rpc) => {
-            let data = rpc.data.and_then(|data| serde_json::from_str(&data).ok());
-            Answer::Refused(RpcError::of_guest(rpc.code, rpc.message, data))
+        GuestError::MissingCapability(name) if revision.is_stateless() => {
+            Answer::Refused(RpcError::missing_capability(&name))
         }
-        GuestError::InvalidParams(text) => Answer::Told(format!("invalid arguments: {text}")),
-        GuestError::Internal(text) => Answer::Told(text),
-        GuestError::Denied(text) => Answer::Told(format!("not allowed: {text}")),
-        GuestError::OverBudget(text) => Answer::Told(format!("over budget: {text}")),
-        GuestError::Rejected(text) => Answer::Told(format!("rejected: {text}")),
-        GuestError::TimedOut => Answer::Told("the client did not answer in time".to_owned()),
-        GuestError::Cancelled => Answer::Told("the call was cancelled".to_owned()),
+        GuestError::Rpc(rpc) => {
+            let reserved = (-32768..=-32000).contains(&rpc.code) && !OPEN_CODES.contains(&rpc.code);
+            let code = if reserved { -32603 } else { rpc.code };
+            let data = rpc.data.and_then(|data| serde_json::from_str(&data).ok());
+            Answer::Refused(RpcError::of_guest(code, rpc.message, data))
+        }
+        other => Answer::Told(other.in_words()),
     }
 }
 
@@ -45,14 +47,14 @@ mod tests {
     use crate::plugin::{GuestRpcError, Limit};
 
     fn told(failure: CallFailure) -> String {
-        match answer(failure, "p-t") {
+        match answer(failure, "p-t", Revision::V2026_07_28) {
             Answer::Told(text) => text,
             Answer::Refused(error) => panic!("{error:?}"),
         }
     }
 
     fn refused(error: GuestError) -> i64 {
-        match answer(CallFailure::Guest(error), "p-t") {
+        match answer(CallFailure::Guest(error), "p-t", Revision::V2026_07_28) {
             Answer::Refused(error) => error.code,
             Answer::Told(text) => panic!("{text}"),
         }
@@ -79,5 +81,9 @@ mod tests {
         assert_eq!(refused(GuestError::MissingCapability("sampling".into())), -32021);
         let own = GuestRpcError { code: -5, message: "m".into(), data: Some("{".into()) };
         assert_eq!(refused(GuestError::Rpc(own)), -5);
+        let forged = GuestRpcError { code: -32022, message: "m".into(), data: None };
+        assert_eq!(refused(GuestError::Rpc(forged)), -32603);
+        let older = CallFailure::Guest(GuestError::MissingCapability("sampling".into()));
+        assert!(matches!(answer(older, "p-t", Revision::V2025_11_25), Answer::Told(_)));
     }
 }

@@ -18,12 +18,16 @@ use super::super::server::Server;
 use super::super::wire::{ResultView, ToolViews};
 use super::failures::{Answer, answer};
 use super::read;
-use crate::catalog::{Page, PublishedTool};
+use crate::catalog::{Mismatch, Page, PublishedTool};
+use crate::observe::Escaped;
 use crate::plugin::{Called, ToolResult};
 
 /// How long clients may keep a list. Lists change only when the server restarts, which a client of a stateless
 /// revision cannot notice otherwise.
 const LIST_TTL_MS: u64 = 10_000;
+
+/// What is checked without leaving the task, bytes.
+const SMALL: usize = 64 << 10;
 
 /// What a guest has left after its call was cancelled, to notice and to leave things tidy.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
@@ -82,7 +86,7 @@ pub(in super::super) async fn call(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    if let Err(mismatch) = tool.input.validate(&args.value) {
+    if let Err(mismatch) = validate(&tool, args.value, args.text.len()).await {
         let told = format!("the arguments do not fit the tool's schema: {mismatch}");
         return Some(tell(server, context, told));
     }
@@ -95,8 +99,8 @@ pub(in super::super) async fn call(
         "called"
     );
     Some(match called.outcome {
-        Ok(result) => finish(server, context, &tool, &result),
-        Err(failure) => match answer(failure, &tool.name) {
+        Ok(result) => finish(server, context, &tool, &result).await,
+        Err(failure) => match answer(failure, &tool.name, context.revision) {
             Answer::Told(text) => tell(server, context, text),
             Answer::Refused(error) => Err(error),
         },
@@ -137,31 +141,53 @@ async fn run(context: &Arc<RequestContext>, tool: &PublishedTool, args: &str) ->
     }
 }
 
-fn finish(
+async fn finish(
     server: &Server,
     context: &RequestContext,
-    tool: &PublishedTool,
+    tool: &Arc<PublishedTool>,
     result: &ToolResult,
 ) -> Result<Reply, RpcError> {
-    match ResultView::new(result).and_then(|view| keeps_promise(tool, &view).map(|()| view)) {
+    let view = match ResultView::new(result) {
+        Ok(view) => keeps_promise(tool, &view).await.map(|()| view),
+        Err(fault) => Err(fault),
+    };
+    match view {
         Ok(view) => Reply::new(&view, context.revision, &server.info),
         Err(fault) => {
-            tracing::warn!(target: "plugin", plugin = tool.plugin.name(), tool = tool.name, "broke its contract: {fault}");
+            let (plugin, name) = (tool.plugin.name(), tool.name.as_str());
+            tracing::warn!(target: "plugin", plugin, tool = name, "broke its contract: {}", Escaped(&fault));
             tell(server, context, format!("the tool broke its contract: {fault}"))
         }
     }
 }
 
-/// A tool with an output schema owes structured content that fits it, unless it failed.
-fn keeps_promise(tool: &PublishedTool, view: &ResultView<'_>) -> Result<(), String> {
-    let Some(schema) = tool.output.as_ref().filter(|_| !view.is_error()) else {
+async fn validate(tool: &Arc<PublishedTool>, value: Value, bytes: usize) -> Result<(), Mismatch> {
+    let tool = Arc::clone(tool);
+    check(bytes, move || tool.input.validate(&value, bytes)).await
+}
+
+async fn keeps_promise(tool: &Arc<PublishedTool>, view: &ResultView<'_>) -> Result<(), String> {
+    if tool.output.is_none() {
         return Ok(());
-    };
-    let structured = view.structured().ok_or("it promises structured content and gave none")?;
-    let value: Value = serde_json::from_str(structured.get()).map_err(|error| error.to_string())?;
-    schema
-        .validate(&value)
-        .map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
+    }
+    let structured = view.structured().map(ToOwned::to_owned);
+    let (tool, failed) = (Arc::clone(tool), view.is_error());
+    let bytes = structured.as_ref().map_or(0, |text| text.get().len());
+    check(bytes, move || tool.keeps_promise(structured.as_deref(), failed)).await
+}
+
+/// Checks something of `bytes` bytes: at once when it is small, else where it holds up nobody.
+async fn check<E: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<(), E> + Send + 'static,
+) -> Result<(), E> {
+    if bytes <= SMALL {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(panicked) => std::panic::resume_unwind(Box::new(panicked)),
+    }
 }
 
 /// A tool result that says what went wrong, for the model to read.

@@ -3,7 +3,6 @@
 use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::super::reply::write_extra;
 use super::super::revision::Revision;
 use crate::json::RawObject;
 use crate::plugin::{
@@ -99,9 +98,12 @@ impl Serialize for BlockView<'_> {
         if let Some(annotations) = &self.block.content.annotations {
             map.serialize_entry("annotations", &AnnotationsView(annotations))?;
         }
-        write_extra(&mut map, &self.block.extra, OWN)?;
-        if let Some(meta) = self.block.extra.get("_meta") {
-            map.serialize_entry("_meta", meta)?;
+        // A link's own fields stand beside the block's, and win.
+        let link = matches!(self.block.content.data, ContentData::Link(_)).then_some(&self.block.inner);
+        for (name, value) in self.block.extra.iter().filter(|(name, _)| !OWN.contains(name)) {
+            if link.is_none_or(|inner| inner.get(name).is_none()) {
+                map.serialize_entry(name, value)?;
+            }
         }
         map.end()
     }
@@ -119,8 +121,16 @@ impl BlockView<'_> {
                 map.serialize_entry(name, value)?;
             }
         }
-        write_extra(map, &self.block.inner, OWN)
+        write_all(map, &self.block.inner)
     }
+}
+
+/// Writes further fields, `_meta` among them.
+fn write_all<M: SerializeMap>(map: &mut M, extra: &RawObject) -> Result<(), M::Error> {
+    for (name, value) in extra.iter().filter(|(name, _)| !OWN.contains(name)) {
+        map.serialize_entry(name, value)?;
+    }
+    Ok(())
 }
 
 fn write_text<M: SerializeMap>(map: &mut M, text: &str) -> Result<(), M::Error> {
@@ -150,10 +160,7 @@ impl Serialize for ContentsView<'_> {
             ResourceData::Text(text) => map.serialize_entry("text", text)?,
             ResourceData::Blob(bytes) => map.serialize_entry("blob", &BASE64.encode(bytes))?,
         }
-        write_extra(&mut map, self.extra, OWN)?;
-        if let Some(meta) = self.extra.get("_meta") {
-            map.serialize_entry("_meta", meta)?;
-        }
+        write_all(&mut map, self.extra)?;
         map.end()
     }
 }

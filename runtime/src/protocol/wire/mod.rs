@@ -9,4 +9,4 @@ mod tool_result;
 
 pub(super) use tool::ToolViews;
 pub(super) use tool_result::ResultView;
-pub use tool_result::tool_result_json;
+pub use tool_result::{tool_error_json, tool_result_json};

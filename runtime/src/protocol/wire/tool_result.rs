@@ -86,7 +86,16 @@ impl Fields for ResultView<'_> {
 /// # Errors
 /// With what the tool got wrong.
 pub fn tool_result_json(result: &ToolResult) -> Result<String, String> {
-    let view = ResultView::new(result)?;
-    let reply = Reply::new(&view, Revision::V2025_11_25, RawValue::NULL).map_err(|error| error.message)?;
+    as_text(&ResultView::new(result)?)
+}
+
+/// A failed call in the same form.
+#[must_use]
+pub fn tool_error_json(text: String) -> String {
+    as_text(&ResultView::error(text)).unwrap_or_default()
+}
+
+fn as_text(view: &ResultView<'_>) -> Result<String, String> {
+    let reply = Reply::new(view, Revision::V2025_11_25, RawValue::NULL).map_err(|error| error.message)?;
     String::from_utf8(reply.as_json().to_vec()).map_err(|error| error.to_string())
 }

@@ -93,7 +93,8 @@ fn negotiate(headers: &HeaderMap) -> Result<Accepts, StatusCode> {
     if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let accept = text(header::ACCEPT).to_ascii_lowercase();
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let named = |kind: &str| {
         accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
     };
