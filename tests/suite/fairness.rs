@@ -12,7 +12,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_answer_while_two_tools_loop() {
     let limits = "[plugins.hostile_loop_in_call]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
-    let server = Server::builder().guest("polite").guest("hostile_loop_in_call").config(limits).start().await;
+    let server =
+        Server::builder().guest("polite").guest("hostile_loop_in_call").config(limits).alone().start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
     client.call("polite-echo", json!({ "message": "warm" })).await;
@@ -46,7 +47,8 @@ async fn neighbours_answer_while_two_tools_loop() {
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_answer_while_two_tools_print_without_end() {
     let limits = "[plugins.hostile_stdout]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
-    let server = Server::builder().guest("polite").guest("hostile_stdout").config(limits).start().await;
+    let server =
+        Server::builder().guest("polite").guest("hostile_stdout").config(limits).alone().start().await;
     let client = Client::new(server.url());
     let floods: Vec<_> = (0..2)
         .map(|_| {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 
 pub use crate::build::binary;
 pub use crate::guests::folder;
@@ -17,8 +17,18 @@ use crate::guests::{copy, guest, plugin};
 /// How long a server may take to start: an unoptimised build compiles every component anew.
 const START: Duration = Duration::from_secs(120);
 
+/// Servers share the machine; one that is measured has it to itself. A test holds one server at a time.
+static MACHINE: LazyLock<Arc<RwLock<()>>> = LazyLock::new(Arc::default);
+
+#[expect(dead_code, reason = "held for its effect")]
+enum Share {
+    Common(OwnedRwLockReadGuard<()>),
+    Whole(OwnedRwLockWriteGuard<()>),
+}
+
 /// A running server.
 pub struct Server {
+    _share: Share,
     child: Child,
     url: String,
     said: Arc<Mutex<String>>,
@@ -29,11 +39,12 @@ pub struct Server {
 pub struct Builder {
     folder: TempDir,
     config: Option<String>,
+    alone: bool,
 }
 
 impl Server {
     pub fn builder() -> Builder {
-        Builder { folder: tempfile::tempdir().unwrap(), config: None }
+        Builder { folder: tempfile::tempdir().unwrap(), config: None, alone: false }
     }
 
     /// Where it serves MCP.
@@ -113,7 +124,18 @@ impl Builder {
         self
     }
 
+    /// With no other server beside it, because it is to be measured.
+    pub fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
     pub async fn start(self) -> Server {
+        let machine = Arc::clone(&MACHINE);
+        let share = if self.alone {
+            Share::Whole(machine.write_owned().await)
+        } else {
+            Share::Common(machine.read_owned().await)
+        };
         let mut command = Command::new(binary());
         command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(self.folder.path());
         if let Some(text) = &self.config {
@@ -129,7 +151,7 @@ impl Builder {
         tokio::spawn(listen(stderr, Arc::clone(&said), send_url));
         let url = tokio::time::timeout(START, url).await.expect("the server starts in time");
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
-        Server { child, url, said, folder: self.folder }
+        Server { _share: share, child, url, said, folder: self.folder }
     }
 }
 

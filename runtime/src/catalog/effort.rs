@@ -101,15 +101,27 @@ pub(super) fn stray_reference(schema: &Value) -> Option<&str> {
     }
 }
 
-/// Runs `work` with room for deep recursion and a budget of steps.
+/// Whether anything in a schema refers to anything else. Without, a check is never deeper than the schema.
+pub(super) fn has_references(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            let own = ["$ref", "$dynamicRef"].iter().any(|key| fields.contains_key(*key));
+            own || fields.values().any(has_references)
+        }
+        Value::Array(items) => items.iter().any(has_references),
+        _ => false,
+    }
+}
+
+/// Runs `work` with a budget of steps.
 pub(super) fn within<T>(budget: u64, work: impl FnOnce() -> T) -> Result<T, Exhausted> {
     let outer = LEFT.replace(budget);
-    let done = catch_unwind(AssertUnwindSafe(|| roomy(work)));
+    let done = catch_unwind(AssertUnwindSafe(work));
     LEFT.set(outer);
     done.map_err(|cause| if cause.is::<Exhausted>() { Exhausted } else { resume_unwind(cause) })
 }
 
-/// Runs `work` with room for deep recursion.
+/// Runs `work` with room for deep recursion, which costs some microseconds.
 pub(super) fn roomy<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK / 2, STACK, work)
 }

@@ -29,6 +29,7 @@ pub struct Schema {
     validator: Validator,
     object: bool,
     patterns: u64,
+    references: bool,
 }
 
 /// Why a schema cannot be used.
@@ -84,8 +85,17 @@ impl Schema {
             return Err(SchemaError::Patterns(limits.patterns));
         }
         let object = value.get("type").and_then(Value::as_str) == Some("object");
+        let references = effort::has_references(&value);
         let validator = build(value, kib(limits.pattern_kib))?;
-        Ok(Self { text: raw, validator, object, patterns })
+        Ok(Self { text: raw, validator, object, patterns, references })
+    }
+
+    fn faults(&self, value: &Value) -> Result<(), String> {
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        let errors = self.validator.iter_errors(value);
+        Err(errors.take(FAULTS).map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -121,13 +131,8 @@ impl Schema {
     /// With the JSON pointer of each fault and what was expected there, or when checking takes too many steps.
     pub fn validate(&self, value: &Value, bytes: usize) -> Result<(), Mismatch> {
         let budget = STEPS + STEPS_PER_BYTE * bytes as u64;
-        let checked = effort::within(budget, || {
-            if self.validator.is_valid(value) {
-                return Ok(());
-            }
-            let errors = self.validator.iter_errors(value);
-            Err(errors.take(FAULTS).map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
-        });
+        let check = || effort::within(budget, || self.faults(value));
+        let checked = if self.references { effort::roomy(check) } else { check() };
         match checked {
             Ok(outcome) => outcome.map_err(Mismatch),
             Err(effort::Exhausted) => {
