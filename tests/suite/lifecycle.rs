@@ -81,3 +81,18 @@ async fn the_server_stops_when_it_is_told_to() {
     let server = Server::builder().guest("polite").start().await;
     assert_eq!(server.terminate().await, Some(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_does_not_wait_for_a_call_of_a_session_without_end() {
+    let server = Server::builder().guest("polite").start().await;
+    let session = Client::new(server.url()).session("2025-11-25").await;
+    let nap = tokio::spawn(async move {
+        let params = json!({ "name": "polite-nap", "arguments": { "ms": 25_000 } });
+        tokio::time::timeout(std::time::Duration::from_millis(300), session.request("tools/call", params))
+            .await
+    });
+    assert!(nap.await.unwrap().is_err());
+    let begun = std::time::Instant::now();
+    assert_eq!(server.terminate().await, Some(0));
+    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+}

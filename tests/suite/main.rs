@@ -13,6 +13,7 @@ mod clients;
 mod errors;
 mod fairness;
 mod files;
+mod grants;
 mod guard;
 mod hostile;
 mod lifecycle;

@@ -1,12 +1,13 @@
 //! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
 
 use std::path::Path;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Failure, console};
@@ -28,61 +29,71 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         config.server.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
-    let server = prepare(&config).await?;
-    let stop = CancellationToken::new();
+    let mut signals = Signals::listen()?;
+    let server = tokio::select! {
+        prepared = prepare(&config) => prepared?,
+        () = signals.stopped() => return Ok(ExitCode::SUCCESS),
+    };
     if args.stdio {
         console::remark("serving MCP on stdin and stdout");
         let serving = stdio::serve(server, tokio::io::stdin(), tokio::io::stdout());
         tokio::select! {
             served = serving => served.context("the client's pipe failed")?,
-            signalled = stopped() => signalled.context("cannot wait for signals")?,
+            () = signals.stopped() => {}
         }
-    } else {
-        serve_http(server, &config, args.source.file().as_deref(), stop).await?;
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(ExitCode::SUCCESS)
+    serve_http(server, &config, args.source.file().as_deref(), signals).await
 }
 
 async fn serve_http(
     server: Arc<Server>,
     config: &Config,
     file: Option<&Path>,
-    stop: CancellationToken,
-) -> Result<(), Failure> {
+    mut signals: Signals,
+) -> Result<ExitCode, Failure> {
     let wanted = config.server.listen;
     let listener = http::Listener::bind(wanted).await.with_context(|| {
         format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
     })?;
     welcome(&listener, config, file);
-    let serving =
-        http::serve(listener, http::router(Arc::clone(&server)), config.server.connections, stop.clone());
-    let stopping = async {
-        let signalled = stopped().await;
-        stop.cancel();
-        // Draining takes a while; whoever asks twice means it.
-        let again = tokio::spawn(async {
-            let _ = stopped().await;
-            std::process::exit(1);
-        });
-        signalled.map(|()| again)
-    };
-    let ((), again) = tokio::join!(serving, stopping);
-    if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
-        tracing::warn!("stopped calls that were still under way");
+    let stop = CancellationToken::new();
+    let router = http::router(Arc::clone(&server));
+    let mut serving = pin!(async {
+        http::serve(listener, router, config.server.connections, stop.clone()).await;
+        if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
+            tracing::warn!("stopped calls that were still under way");
+        }
+    });
+    tokio::select! {
+        () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
+        () = signals.stopped() => stop.cancel(),
     }
-    again.context("cannot wait for signals")?.abort();
-    Ok(())
+    // Draining takes a while; whoever asks twice means it.
+    tokio::select! {
+        () = serving => Ok(ExitCode::SUCCESS),
+        () = signals.stopped() => Ok(ExitCode::FAILURE),
+    }
 }
 
-/// Waits for Ctrl-C or a termination.
-async fn stopped() -> std::io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// Ctrl-C and termination. Made before anything is served, so that none is missed.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
-    Ok(())
+
+    async fn stopped(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {

@@ -1,0 +1,49 @@
+//! A granted directory: read-only unless said otherwise, and nothing beside it.
+
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_directory_is_read_only_unless_writing_was_granted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (read, write) = (dir.path().join("read"), dir.path().join("write"));
+    for folder in [&read, &write] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("old.txt"), "old").unwrap();
+    }
+    std::fs::write(dir.path().join("canary.txt"), "canary").unwrap();
+    let config = format!(
+        "[plugins.scribe.grants]\ndirs = [{{ host = {read:?}, guest = \"/read\" }}, \
+         {{ host = {write:?}, guest = \"/write\", write = true }}]\n"
+    );
+    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let client = Client::new(server.url());
+    for path in
+        ["/read/new.txt", "/read/old.txt", "/canary.txt", "/read/../canary.txt", "/write/../canary.txt"]
+    {
+        client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+    }
+    assert_eq!(std::fs::read_to_string(read.join("old.txt")).unwrap(), "old");
+    assert!(!read.join("new.txt").exists());
+    assert_eq!(std::fs::read_to_string(dir.path().join("canary.txt")).unwrap(), "canary");
+    assert_eq!(client.call("scribe-read", json!({ "path": "/read/old.txt" })).await.tool_text(), "old");
+    client.call("scribe-read", json!({ "path": "/read/../canary.txt" })).await.tool_error();
+
+    let reply = client.call("scribe-write", json!({ "path": "/write/new.txt", "text": "x" })).await;
+    assert_eq!(reply.tool_text(), "written");
+    assert_eq!(std::fs::read_to_string(write.join("new.txt")).unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_directory_that_has_gone_is_the_operators_to_hear_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let gone = dir.path().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let config = format!("[plugins.scribe.grants]\ndirs = [{{ host = {gone:?}, guest = \"/gone\" }}]\n");
+    let server = Server::builder().guest("scribe").config(&config).start().await;
+    std::fs::remove_dir(&gone).unwrap();
+    let reply = Client::new(server.url()).call("scribe-read", json!({ "path": "/gone/x" })).await;
+    assert!(!reply.tool_error().contains("gone"), "a path of the host was told: {reply:?}");
+    server.says("No such file or directory").await;
+}
