@@ -4,7 +4,6 @@
 mod moment;
 mod zone;
 
-use jiff::fmt::friendly::{Designator, Spacing, SpanPrinter};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Unit, ZonedDifference};
 use plugport_sdk::prelude::*;
@@ -84,8 +83,6 @@ enum Largest {
     Weeks,
     Days,
     Hours,
-    Minutes,
-    Seconds,
 }
 
 impl From<Largest> for Unit {
@@ -96,8 +93,6 @@ impl From<Largest> for Unit {
             Largest::Weeks => Self::Week,
             Largest::Days => Self::Day,
             Largest::Hours => Self::Hour,
-            Largest::Minutes => Self::Minute,
-            Largest::Seconds => Self::Second,
         }
     }
 }
@@ -109,8 +104,6 @@ struct Difference {
     to: Moment,
     /// ISO 8601; negative when `to` is before `from`.
     duration: String,
-    /// The same in words.
-    text: String,
     /// The time that passes between them, in seconds.
     seconds: i64,
 }
@@ -133,10 +126,7 @@ fn difference(
     let between = ZonedDifference::new(&end).largest(largest.into());
     let span = from.time.until(between).map_err(|_| TimeError::OutOfRange)?;
     let seconds = to.time.timestamp().as_second() - from.time.timestamp().as_second();
-    let words =
-        SpanPrinter::new().designator(Designator::Verbose).spacing(Spacing::BetweenUnitsAndDesignators);
-    let text = words.span_to_string(&span);
-    Ok(Difference { from: from.into(), to: to.into(), duration: span.to_string(), text, seconds })
+    Ok(Difference { from: from.into(), to: to.into(), duration: span.to_string(), seconds })
 }
 
 plugport_sdk::export! { tools: [now, convert, add, difference] }

@@ -25,14 +25,15 @@ fn now_is_told_in_utc_unless_a_zone_is_named() {
 #[test]
 fn a_city_without_its_continent_is_answered_with_the_full_name() {
     for (given, meant) in [
-        ("Tokyo", "`Asia/Tokyo`"),
-        ("New York", "`America/New_York`"),
-        ("Europe/Lodon", "`Europe/London`"),
-        ("asia/calcuta", "`Asia/Calcutta`"),
+        ("Tokyo", "Asia/Tokyo"),
+        ("New York", "America/New_York"),
+        ("Europe/Lodon", "Europe/London"),
+        ("asia/calcuta", "Asia/Calcutta"),
+        ("nonsense", "Europe/Paris"),
     ] {
         let text = refusal(invoke::<now>(json!({ "zone": given })));
         assert!(
-            text.starts_with(&format!("unknown time zone `{given}`; use an IANA name such as {meant}")),
+            text.starts_with(&format!("unknown time zone `{given}`; use an IANA name such as `{meant}`")),
             "{text}"
         );
     }
@@ -135,20 +136,19 @@ fn a_difference_is_counted_in_the_unit_that_was_asked_for() {
         let arguments = json!({"from": "2025-09-19", "to": "2026-11-21T12:00Z", "largest": largest});
         let difference = value(invoke::<difference>(arguments));
         assert_eq!(difference["seconds"], 37_022_400);
-        (difference["duration"].as_str().unwrap().to_owned(), difference["text"].as_str().unwrap().to_owned())
+        difference["duration"].as_str().unwrap().to_owned()
     };
-    let told = |duration: &str, text: &str| (duration.to_owned(), text.to_owned());
-    assert_eq!(apart("years"), told("P1Y2M2DT12H", "1 year 2 months 2 days 12 hours"));
-    assert_eq!(apart("days"), told("P428DT12H", "428 days 12 hours"));
-    assert_eq!(apart("seconds"), told("PT37022400S", "37022400 seconds"));
+    assert_eq!(apart("years"), "P1Y2M2DT12H");
+    assert_eq!(apart("days"), "P428DT12H");
+    assert_eq!(apart("hours"), "PT10284H");
 }
 
 #[test]
 fn a_difference_backwards_is_negative_and_days_are_the_default() {
     let back = value(invoke::<difference>(json!({"from": "2026-11-21", "to": "2026-11-18"})));
-    assert_eq!((&back["duration"], &back["text"]), (&json!("-P3D"), &json!("3 days ago")));
+    assert_eq!(back["duration"], "-P3D");
     assert_eq!(back["seconds"], -259_200);
     let none = value(invoke::<difference>(json!({"from": "2026-11-21", "to": "2026-11-21"})));
-    assert_eq!(none["text"], "0 seconds");
+    assert_eq!(none["duration"], "PT0S");
     refusal(invoke::<difference>(json!({"from": "2026-11-21", "to": "soon"})));
 }

@@ -1,89 +1,61 @@
 //! Files for a model to list, read and search, and nothing that writes. All of it works on the directories that the
-//! operator granted; answers are bounded and say what was left out, so that a model can ask for the rest.
+//! operator granted; answers are bounded and say when something was left out, so that a model can ask for the rest.
 
-mod content;
 mod grants;
-mod matching;
-mod walk;
+mod text;
 
-use std::ops::ControlFlow::{Break, Continue};
-
+use globset::GlobBuilder;
+use grep_regex::RegexMatcherBuilder;
 use plugport_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
+use walkdir::{DirEntry, WalkDir};
 
-use grants::{FileError, Grants};
-use matching::{Match, Search};
-use walk::{Glob, walk};
-use walkdir::DirEntry;
+use grants::FileError;
 
-const MAX_DEPTH: usize = 64;
-const MAX_LISTED: usize = 1_000;
-const MAX_MATCHES: u32 = 1_000;
-const MAX_CONTEXT: u32 = 10;
-/// Files that could not be searched, named in one answer.
-const MAX_NOTES: usize = 20;
+const MAX_PATHS: usize = 1_000;
+const MAX_PATTERN_BYTES: usize = 4 << 20;
 
-/// What a directory holds.
+/// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listing {
-    entries: Vec<Item>,
-    /// What was left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
+struct Paths {
+    /// That of a directory ends with a slash.
+    paths: Vec<String>,
+    /// Whether there are more than are shown.
+    truncated: bool,
 }
 
-/// One entry of a directory.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Item {
-    path: String,
-    /// `file`, `directory`, `link` or `other`.
-    kind: &'static str,
-    /// The size of a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
+impl Paths {
+    fn of(mut entries: impl Iterator<Item = DirEntry>) -> Self {
+        let told = |entry: DirEntry| {
+            let slash = if entry.file_type().is_dir() { "/" } else { "" };
+            format!("{}{slash}", entry.path().display())
+        };
+        let paths = entries.by_ref().take(MAX_PATHS).map(told).collect();
+        Self { paths, truncated: entries.next().is_some() }
+    }
 }
 
-/// List what a directory holds. Hidden directories, `target` and `node_modules` are named, but not entered.
+/// List what a directory holds.
 #[tool(read_only, idempotent)]
 fn list(
     /// A directory, absolute or relative to the only granted one. Default: every granted directory.
     path: Option<String>,
-    /// How many levels to show.
-    #[arg(default = 1)]
-    depth: u32,
-) -> Result<Listing, FileError> {
-    let grants = Grants::current()?;
-    let (mut entries, mut listed_file) = (Vec::new(), None);
-    let depth = (depth as usize).clamp(1, MAX_DEPTH);
-    let note = walk(&grants, path.as_deref(), depth, |_, entry| {
-        match entry.depth() {
-            0 if !entry.file_type().is_dir() => listed_file = Some(entry.path().display().to_string()),
-            0 => {}
-            _ if entries.len() == MAX_LISTED => {
-                return Break(format!("only the first {MAX_LISTED} are shown"));
-            }
-            _ => entries.push(Item::from(entry)),
-        }
-        Continue(())
-    })?;
-    match listed_file {
-        Some(file) => Err(FileError::NotDirectory(file)),
-        None => Ok(Listing { entries, note }),
-    }
+) -> Result<Paths, FileError> {
+    let walks = grants::roots(path.as_deref())?.into_iter().map(|root| WalkDir::new(root).max_depth(1));
+    let entries = walks.flat_map(|walk| walk.sort_by_file_name()).flatten();
+    Ok(Paths::of(entries.filter(|entry| entry.depth() > 0 || entry.file_type().is_file())))
 }
 
-impl From<&DirEntry> for Item {
-    fn from(entry: &DirEntry) -> Self {
-        let kind = match entry.file_type() {
-            kind if kind.is_file() => "file",
-            kind if kind.is_dir() => "directory",
-            kind if kind.is_symlink() => "link",
-            _ => "other",
-        };
-        let bytes = entry.metadata().ok().filter(|_| kind == "file").map(|metadata| metadata.len());
-        Self { path: entry.path().display().to_string(), kind, bytes }
-    }
+/// Find files by name. Hidden directories, `target` and `node_modules` are skipped unless `path` names them.
+#[tool(read_only, idempotent)]
+fn find(
+    /// `*.rs` by name, `src/**/*.{ts,tsx}` by the end of the path.
+    glob: String,
+    /// The directory to look in. Default: every granted directory.
+    path: Option<String>,
+) -> Result<Paths, FileError> {
+    Ok(Paths::of(files(path.as_deref(), &glob)?))
 }
 
 /// Show a text file, or some of its lines. At most 64 KiB at a time; longer ones say where to continue.
@@ -97,25 +69,30 @@ fn read(
     /// The last line to show. Default: the end of the file.
     end_line: Option<u32>,
 ) -> Result<Vec<Content>, FileError> {
-    let grants = Grants::current()?;
-    let path = grants.resolve(&path)?;
-    let bytes = content::load(&grants, &path)?;
-    let shown = content::excerpt(&bytes, start_line as usize, end_line.map(|line| line as usize));
-    let (text, note) =
-        shown.ok_or_else(|| FileError::Lines(path.display().to_string(), content::count_lines(&bytes)))?;
-    let note = note.map(|note| Content::text(format!("[{note}]")));
-    Ok([Content::text(String::from_utf8_lossy(text))].into_iter().chain(note).collect())
+    let bytes = text::load(&grants::resolve(&path)?)?;
+    let end = end_line.map_or(usize::MAX, |line| line as usize);
+    text::excerpt(&bytes, start_line as usize, end)
+}
+
+/// A line that matches.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Match {
+    path: String,
+    /// Counted from 1.
+    line: usize,
+    /// The line, or the first 400 bytes of it.
+    text: String,
 }
 
 /// What a search found.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Found {
     matches: Vec<Match>,
     files_searched: usize,
-    binary_files_skipped: usize,
-    /// What was left out.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    /// Files that are binary, larger than 8 MiB or cannot be opened.
+    files_skipped: usize,
+    /// Whether the limit was reached, so that there may be more matches.
+    truncated: bool,
 }
 
 /// Search files for lines that match a regular expression. Binary files are skipped, and hidden directories, `target` and
@@ -126,77 +103,50 @@ fn search(
     pattern: String,
     /// Where to look: a directory or a file. Default: every granted directory.
     path: Option<String>,
-    /// Which files: `*.rs` by name, `src/**/*.{ts,tsx}` by path below `path`.
+    /// Which files: `*.rs` by name, `src/**/*.{ts,tsx}` by the end of the path.
     #[arg(default = "*")]
     glob: String,
     /// Whether upper and lower case are the same.
     #[arg(default = false)]
     ignore_case: bool,
-    /// How many lines to show around each match, at most 10.
-    #[arg(default = 0)]
-    context: u32,
-    /// How many matches to stop at, at most 1000.
+    /// How many matches to stop at, at most 500.
     #[arg(default = 100)]
     limit: u32,
 ) -> Result<Found, FileError> {
-    let grants = Grants::current()?;
-    let glob = Glob::new(&glob)?;
-    let (context, limit) = (context.min(MAX_CONTEXT), limit.clamp(1, MAX_MATCHES));
-    let mut search = Search::new(&pattern, ignore_case, context as usize, limit as usize)?;
-    let (mut searched, mut binary, mut notes) = (0, 0, Vec::new());
-    let note = walk(&grants, path.as_deref(), MAX_DEPTH, |root, entry| {
-        if !entry.file_type().is_file() || !glob.matches(root, entry.path()) {
-            return Continue(());
-        }
-        match content::load(&grants, entry.path()) {
-            Ok(bytes) => {
-                searched += 1;
-                search.file(entry.path(), &bytes);
+    let mut matcher = RegexMatcherBuilder::new();
+    matcher.case_insensitive(ignore_case).multi_line(true).crlf(true);
+    let matcher = matcher.size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES).build(&pattern)?;
+    let limit = limit.clamp(1, 500) as usize;
+    let mut found = Found::default();
+    for entry in files(path.as_deref(), &glob)? {
+        let Ok(bytes) = text::load(entry.path()) else {
+            found.files_skipped += 1;
+            continue;
+        };
+        found.files_searched += 1;
+        for (line, text) in text::matching_lines(&matcher, &bytes) {
+            found.matches.push(Match { path: entry.path().display().to_string(), line, text });
+            if found.matches.len() == limit {
+                return Ok(Found { truncated: true, ..found });
             }
-            Err(FileError::Binary(..)) => binary += 1,
-            Err(error) if notes.len() < MAX_NOTES => notes.push(error.to_string()),
-            Err(_) => {}
         }
-        match search.is_full() {
-            true => Break("the limit was reached; there may be more matches".to_owned()),
-            false => Continue(()),
-        }
-    })?;
-    notes.extend(note);
-    Ok(Found { matches: search.matches, files_searched: searched, binary_files_skipped: binary, notes })
+    }
+    Ok(found)
 }
 
-/// Files by name.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Paths {
-    paths: Vec<String>,
-    /// What was left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
+/// The files below `path`, or in all that is granted, that `glob` names. Links are not followed.
+fn files(path: Option<&str>, glob: &str) -> Result<impl Iterator<Item = DirEntry>, FileError> {
+    let glob = if glob.starts_with('/') { glob.to_owned() } else { format!("**/{glob}") };
+    let glob = GlobBuilder::new(&glob).literal_separator(true).build()?.compile_matcher();
+    let walks = grants::roots(path)?.into_iter().map(|root| WalkDir::new(root).sort_by_file_name());
+    let entries = walks.flat_map(|walk| walk.into_iter().filter_entry(|entry| !is_passed_by(entry)));
+    Ok(entries.flatten().filter(move |entry| entry.file_type().is_file() && glob.is_match(entry.path())))
 }
 
-/// Find files by name. Hidden directories, `target` and `node_modules` are skipped unless `path` names them.
-#[tool(read_only, idempotent)]
-fn find(
-    /// `*.rs` by name, `src/**/*.{ts,tsx}` by path below `path`.
-    glob: String,
-    /// The directory to look in. Default: every granted directory.
-    path: Option<String>,
-) -> Result<Paths, FileError> {
-    let grants = Grants::current()?;
-    let glob = Glob::new(&glob)?;
-    let mut paths = Vec::new();
-    let note = walk(&grants, path.as_deref(), MAX_DEPTH, |root, entry| {
-        match entry.file_type().is_file() && glob.matches(root, entry.path()) {
-            true if paths.len() == MAX_LISTED => {
-                return Break(format!("only the first {MAX_LISTED} are shown"));
-            }
-            true => paths.push(entry.path().display().to_string()),
-            false => {}
-        }
-        Continue(())
-    })?;
-    Ok(Paths { paths, note })
+/// Whether `entry` is a directory that version control or a build leaves behind.
+fn is_passed_by(entry: &DirEntry) -> bool {
+    let left_behind = |name: &str| name.starts_with('.') || name == "target" || name == "node_modules";
+    entry.depth() > 0 && entry.file_type().is_dir() && entry.file_name().to_str().is_some_and(left_behind)
 }
 
 plugport_sdk::export! { tools: [list, read, search, find] }
