@@ -1,158 +1,56 @@
-//! The units: a table in the calculator's own language, so that a line can be checked by eye against its definition.
-//! They are defined exactly, but for the degree of an angle. Currencies are not among them: they change by the minute.
+//! The units, each by what one of it is in the base unit of its line. All are defined exactly; currencies are not among
+//! them, for they change by the minute.
 
-use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{Pow, Zero as _};
 
-use crate::parse;
-use crate::quantity::{BASE, Dims, Quantity, Unit};
+use crate::{CalcError, parse};
 
-/// Names, the first of which is shown, and what one of it is. A `*` lets symbols and names be prefixed, as in `km`.
-const UNITS: &[(&str, &str)] = &[
-    ("*g gram grams", "kg / 1000"),
-    ("*m metre metres meter meters", "m"),
-    ("*s second seconds sec secs", "s"),
-    ("*A ampere amperes amp amps", "A"),
-    ("*K kelvin kelvins", "K"),
-    ("*mol mole moles", "mol"),
-    ("*cd candela candelas", "cd"),
-    ("*bit bits", "bit"),
-    ("*B byte bytes", "8 bit"),
-    ("*N newton newtons", "kg m / s^2"),
-    ("*J joule joules", "N m"),
-    ("*W watt watts", "J / s"),
-    ("*Pa pascal pascals", "N / m^2"),
-    ("*Hz hertz", "1 / s"),
-    ("*C coulomb coulombs", "A s"),
-    ("*V volt volts", "W / A"),
-    ("*ohm ohms Ω", "V / A"),
-    ("*F farad farads", "C / V"),
-    ("*Wh", "3600 J"),
-    ("*cal calorie calories", "4.184 J"),
-    ("*eV", "1.602176634e-19 J"),
-    ("*l L litre litres liter liters", "m^3 / 1000"),
-    ("*bar bars", "100000 Pa"),
-    ("*t tonne tonnes", "1000 kg"),
-    ("min minute minutes mins", "60 s"),
-    ("h hour hours hr hrs", "60 min"),
-    ("d day days", "24 h"),
-    ("week weeks", "7 d"),
-    ("year years", "365.25 d"),
-    ("in inch inches", "2.54 cm"),
-    ("ft foot feet", "12 in"),
-    ("yd yard yards", "3 ft"),
-    ("mi mile miles", "1760 yd"),
-    ("nmi", "1852 m"),
-    ("ly lightyear lightyears", "299792458 m/s * 365.25 d"),
-    ("au", "149597870700 m"),
-    ("mph", "mi / h"),
-    ("kph kmh", "km / h"),
-    ("knot knots kn", "nmi / h"),
-    ("acre acres", "4840 yd^2"),
-    ("ha hectare hectares", "10000 m^2"),
-    ("lb lbs pound pounds", "0.45359237 kg"),
-    ("oz ounce ounces", "lb / 16"),
-    ("stone", "14 lb"),
-    ("lbf", "9.80665 lb m / s^2"),
-    ("psi", "lbf / in^2"),
-    ("atm", "101325 Pa"),
-    ("mmHg", "133.322387415 Pa"),
-    ("hp", "550 ft lbf / s"),
-    ("BTU Btu", "1055.05585262 J"),
-    ("gal gallon gallons", "231 in^3"),
-    ("qt quart quarts", "gal / 4"),
-    ("pt pint pints", "gal / 8"),
-    ("cup cups", "gal / 16"),
-    ("floz", "gal / 128"),
-    ("tbsp", "gal / 256"),
-    ("tsp", "gal / 768"),
-    ("rpm", "1 / min"),
-    ("bps", "bit / s"),
-    ("deg degree degrees °", "pi / 180"),
-    ("rad radian radians", "1"),
-    ("dozen", "12"),
+/// Names with factors, and for degrees with the zero of their scale. An `s` for the plural is understood.
+pub(crate) const UNITS: &[(&str, &str)] = &[
+    ("m", "m 1, km 1000, cm 0.01, mm 0.001, µm 0.000001, nm 0.000000001, nmi 1852"),
+    ("m", "metre 1, kilometre 1000, centimetre 0.01, millimetre 0.001"),
+    ("m", "meter 1, kilometer 1000, centimeter 0.01, millimeter 0.001"),
+    ("m", "in 0.0254, inch 0.0254, inches 0.0254, ft 0.3048, foot 0.3048, feet 0.3048"),
+    ("m", "yd 0.9144, yard 0.9144, mi 1609.344, mile 1609.344"),
+    ("kg", "kg 1, kilogram 1, g 0.001, gram 0.001, mg 0.000001, milligram 0.000001, t 1000, tonne 1000"),
+    ("kg", "lb 0.45359237, pound 0.45359237, oz 0.45359237/16, ounce 0.45359237/16"),
+    ("s", "s 1, sec 1, second 1, ms 0.001, millisecond 0.001, µs 0.000001, us 0.000001, ns 0.000000001"),
+    ("s", "min 60, minute 60, h 3600, hr 3600, hour 3600, d 86400, day 86400"),
+    ("s", "week 604800, year 365.25*86400"),
+    ("B", "B 1, byte 1, kB 1000, MB 10^6, GB 10^9, TB 10^12, KiB 2^10, MiB 2^20, GiB 2^30, TiB 2^40"),
+    ("B", "bit 1/8, kbit 1000/8, Mbit 10^6/8, Gbit 10^9/8"),
+    ("m/s", "m/s 1, km/h 1/3.6, kph 1/3.6, mph 0.44704, knot 1852/3600"),
+    ("l", "l 1, L 1, litre 1, liter 1, ml 0.001, mL 0.001"),
+    ("l", "gal 3.785411784, gallon 3.785411784, cup 0.2365882365"),
+    ("K", "K 1, kelvin 1, °C 1 273.15, C 1 273.15, celsius 1 273.15"),
+    ("K", "°F 5/9 459.67*5/9, F 5/9 459.67*5/9, fahrenheit 5/9 459.67*5/9"),
 ];
 
-/// Symbol, name and power of ten; those of two stand below.
-const PREFIXES: &[(&str, &str, i32)] = &[
-    ("T", "tera", 12),
-    ("G", "giga", 9),
-    ("M", "mega", 6),
-    ("k", "kilo", 3),
-    ("h", "hecto", 2),
-    ("d", "deci", -1),
-    ("c", "centi", -2),
-    ("m", "milli", -3),
-    ("µ", "micro", -6),
-    ("μ", "micro", -6),
-    ("u", "micro", -6),
-    ("n", "nano", -9),
-    ("p", "pico", -12),
-    ("P", "peta", 15),
-];
-const BINARY: &[(&str, u32)] = &[("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50)];
-
-/// One of the unit that is meant.
-pub(crate) fn find(name: &str) -> Option<Quantity> {
-    let (number, dims, zero, exact) = degrees(name).or_else(|| scaled(name))?;
-    let factor = number.clone();
-    let unit = Some(Unit { name: name.to_owned(), factor, zero: zero.clone() });
-    Some(Quantity { number: number + zero, exact, dims, unit })
+/// A number of it is, in the base unit, that number times `factor`, plus `zero`.
+pub(crate) struct Unit {
+    pub(crate) name: String,
+    pub(crate) base: &'static str,
+    pub(crate) factor: BigRational,
+    pub(crate) zero: BigRational,
 }
 
-type Scale = (BigRational, Dims, BigRational, bool);
-
-fn degrees(name: &str) -> Option<Scale> {
-    let ratio = |over: i64, under: i64| BigRational::new(over.into(), under.into());
-    let (factor, zero) = match name {
-        "°C" | "degC" | "celsius" | "Celsius" => (ratio(1, 1), ratio(27_315, 100)),
-        "°F" | "degF" | "fahrenheit" | "Fahrenheit" => (ratio(5, 9), ratio(45_967, 180)),
-        _ => return None,
-    };
-    Some((factor, BASE.map(|base| i32::from(base == "K")), zero, true))
+/// Parts a value into its number and the name of its unit.
+pub(crate) fn split(value: &str) -> (&str, &str) {
+    let number = value.trim_end_matches(|next: char| next.is_alphabetic() || "°/".contains(next));
+    value.split_at(number.len())
 }
 
-fn scaled(name: &str) -> Option<Scale> {
-    if let Some(found) = exactly(name, false) {
-        return Some(found);
-    }
-    let ten = BigRational::from(BigInt::from(10));
-    let decimal = PREFIXES.iter().flat_map(|(symbol, word, power)| [(*symbol, *power), (*word, *power)]);
-    let decimal = decimal.map(|(prefix, power)| (prefix, Pow::pow(&ten, power)));
-    let binary = BINARY.iter().map(|(prefix, power)| (*prefix, BigRational::from(BigInt::from(1) << *power)));
-    decimal.chain(binary).find_map(|(prefix, by)| {
-        let (factor, dims, zero, exact) = exactly(name.strip_prefix(prefix)?, true)?;
-        // A thousandth of a bit is a megabit with a slip, and `dB` is no tenth of a byte.
-        let sensible = dims.last() == Some(&0) || by.is_integer();
-        sensible.then(|| (factor * by, dims, zero, exact))
+pub(crate) fn find(name: &str) -> Result<Unit, CalcError> {
+    let unit = exactly(name).or_else(|| exactly(name.strip_suffix('s')?));
+    let (base, factor, zero) = unit.ok_or_else(|| CalcError::Unit(name.to_owned()))?;
+    Ok(Unit { name: name.to_owned(), base, factor: parse::number(factor)?, zero: parse::number(zero)? })
+}
+
+/// The base unit, the factor and the zero of what has this name.
+fn exactly(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    UNITS.iter().find_map(|(base, units)| {
+        let meaning = units.split(", ").find_map(|unit| unit.strip_prefix(name)?.strip_prefix(' '))?;
+        let (factor, zero) = meaning.split_once(' ').unwrap_or((meaning, "0"));
+        Some((*base, factor, zero))
     })
-}
-
-fn exactly(name: &str, prefixed: bool) -> Option<Scale> {
-    let base = BASE.iter().position(|base| *base == name).filter(|_| !prefixed);
-    if let Some(base) = base {
-        let dims = std::array::from_fn(|at| i32::from(at == base));
-        return Some((BigRational::from(BigInt::from(1)), dims, BigRational::zero(), true));
-    }
-    let of = |names: &str| names.trim_start_matches('*').split(' ').any(|known| known == name);
-    let (_, meaning) = UNITS.iter().find(|(names, _)| of(names) && (!prefixed || names.starts_with('*')))?;
-    let value = parse::quantity(meaning).ok()?;
-    Some((value.number, value.dims, BigRational::zero(), value.exact))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_unit_has_a_meaning_and_every_name_is_one_unit() {
-        let mut seen = std::collections::HashSet::new();
-        for (names, meaning) in UNITS {
-            for name in names.trim_start_matches('*').split(' ') {
-                assert!(find(name).is_some(), "{name} = {meaning}");
-                assert!(seen.insert(name), "{name} is there twice");
-            }
-        }
-    }
 }
