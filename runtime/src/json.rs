@@ -3,7 +3,6 @@
 //! A plugin's schemas, `_meta` and future fields must reach the client as they were written, and parsing them into a
 //! tree only to write them out again would reorder, reformat and cost. Leaf module; any layer may use it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -15,14 +14,13 @@ use serde_json::value::RawValue;
 pub struct RawObject(Vec<(String, Box<RawValue>)>);
 
 impl RawObject {
-    /// Parses the text of an object. Line breaks, which JSON allows only between tokens, become spaces, so that the
-    /// result can be framed by lines.
+    /// Parses the text of an object.
     ///
     /// # Errors
     /// When the text is not one JSON object that every client can read.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
         check(text)?;
-        serde_json::from_str(&one_line(text))
+        serde_json::from_str(text)
     }
 
     /// The fields in their order.
@@ -86,12 +84,6 @@ impl<'de> Deserialize<'de> for RawObject {
     }
 }
 
-/// JSON text on one line. A raw line break can only stand between tokens, where a space means the same.
-#[must_use]
-pub fn one_line(text: &str) -> Cow<'_, str> {
-    if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ").into() } else { text.into() }
-}
-
 /// Deepest nesting that is passed on. Common parsers give up between 64 and 128, and with them goes the whole answer.
 const DEEPEST: usize = 64;
 
@@ -138,13 +130,13 @@ fn unit(text: &[u8]) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Parses one JSON value into text on one line, unread.
+/// Parses one JSON value, unread.
 ///
 /// # Errors
 /// When the text is not one JSON value that every client can read.
 pub fn raw(text: &str) -> serde_json::Result<Box<RawValue>> {
     check(text)?;
-    RawValue::from_string(one_line(text.trim()).into_owned())
+    RawValue::from_string(text.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -152,11 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_bytes_survive_and_line_breaks_do_not() {
+    fn order_and_bytes_survive() {
         let object = RawObject::parse("{\"b\": 1.50,\n \"a\": {\"z\":1,\r\n\"y\": \"\\u00e9\"}}").unwrap();
         assert_eq!(
             serde_json::to_string(&object).unwrap(),
-            "{\"b\":1.50,\"a\":{\"z\":1,  \"y\": \"\\u00e9\"}}"
+            "{\"b\":1.50,\"a\":{\"z\":1,\r\n\"y\": \"\\u00e9\"}}"
         );
         assert_eq!(object.get("b").map(RawValue::get), Some("1.50"));
         assert!(object.without(|name| name != "c").is_empty());

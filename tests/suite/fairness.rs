@@ -40,7 +40,7 @@ async fn neighbours_answer_while_two_tools_loop() {
     waits.sort();
     // The client shares the two cores with the loops, so one straggler in twenty is the machine's and not ours.
     let typical = waits[waits.len() * 95 / 100 - 1];
-    assert!(typical < PATIENCE, "{waits:?}");
+    assert!(typical < PATIENCE && waits[waits.len() - 1] < 4 * PATIENCE, "{waits:?}");
 }
 
 /// Host functions work for the guest, so they have to yield for it too.

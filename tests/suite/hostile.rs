@@ -63,9 +63,7 @@ async fn hostile_exit() {
 
 #[tokio::test]
 async fn hostile_loop_in_call() {
-    let server = Server::builder().guest("polite").guest("hostile_loop_in_call").start().await;
-    let reply = Client::new(server.url()).call("hostile_loop_in_call-spin", json!({})).await;
-    assert!(reply.tool_error().contains("2000000000 units of fuel (limit `fuel`)"), "{reply:?}");
+    attacked("hostile_loop_in_call", "spin", json!({}), "2000000000 units of fuel (limit `fuel`)").await;
 }
 
 #[tokio::test]
@@ -145,8 +143,15 @@ async fn log_messages_have_one_budget_with_everything_else() {
 async fn probe_env() {
     let server = Server::builder().guest("probe_env").start().await;
     let reply = Client::new(server.url()).call("probe_env-environment", json!({})).await;
+    assert!(reply.result().get("isError").is_none(), "{reply:?}");
     let found = reply.result()["structuredContent"].to_string();
-    assert!(!found.contains("PATH") && !found.contains("root:") && !found.contains("HOME"), "{found}");
+    assert!(
+        found.contains("\"args\"")
+            && !found.contains("PATH")
+            && !found.contains("root:")
+            && !found.contains("HOME"),
+        "{found}"
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `tools/list` and `tools/call`, in every revision.
 
-use plugport_tests::http::Client;
+use plugport_tests::http::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -38,8 +38,7 @@ async fn schemas_reach_the_client_byte_for_byte() {
     let reply = Client::new(server.url()).request("tools/list", json!({})).await;
     for written in [
         r#"{"required":["z","a"],"properties":{"z":{"description":"last","type":"string"},"a":{"type":"integer"}},"type":"object"}"#,
-        // A raw line break would end the frame, so each is a space; nothing else is touched.
-        "{   \"type\" :\t\"object\" ,    \"properties\" : { \"n\" : { \"type\" : \"number\" , \"maximum\" : 1.50e2 } } }",
+        "{\n  \"type\" :\t\"object\" ,\r\n  \"properties\" : { \"n\" : { \"type\" : \"number\" , \"maximum\" : 1.50e2 } }\n}",
         r#"{"type":"object","properties":{"gr\u00fc\u00DFe":{"type":"string","description":"\u0041 \/ \ud83d\ude00 😀"}}}"#,
         r#"{"type":"object","x-extra":{"widget":"slider","steps":[1,2.0,3e0,null]},"properties":{},"$comment":"kept"}"#,
     ] {
@@ -49,7 +48,13 @@ async fn schemas_reach_the_client_byte_for_byte() {
             reply.text
         );
     }
-    assert!(!reply.text.contains('\n'));
+    // A stream frames by lines, so there each raw line break, which JSON allows only between tokens, is a space.
+    let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
+    headers.push(("accept", "text/event-stream"));
+    let body =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": stateless_meta() } });
+    let streamed = Client::new(server.url()).post(&headers, body.to_string()).await;
+    assert_eq!(streamed.result(), reply.result());
 }
 
 #[tokio::test]

@@ -86,18 +86,43 @@ fn mark_fields(fields: &mut Map<String, Value>) {
     }
 }
 
-/// A reference that leads out of the schema, or into its data where nothing is counted.
-pub(super) fn stray_reference(schema: &Value) -> Option<&str> {
-    match schema {
-        Value::Object(fields) => {
-            let own = ["$ref", "$dynamicRef"].iter().filter_map(|key| fields.get(*key)?.as_str());
-            let stray = own.into_iter().find(|target| {
-                !target.starts_with('#') || target.split('/').any(|part| DATA.contains(&part))
-            });
-            stray.or_else(|| fields.values().find_map(stray_reference))
+/// A reference that cannot be followed here: one that leads out of the schema, or to something that is not counted.
+/// `root` is marked. Only forms that mean the same to the validator and to us are let through: no percent-encoding, and
+/// no `$id` below the root, which would change what `#` stands for.
+pub(super) fn stray_reference(root: &Value) -> Option<String> {
+    let mut pending = vec![(root, true)];
+    while let Some((value, is_root)) = pending.pop() {
+        match value {
+            Value::Object(fields) => {
+                if let (Some(id), false) = (fields.get("$id").and_then(Value::as_str), is_root) {
+                    return Some(id.to_owned());
+                }
+                let own = ["$ref", "$dynamicRef"].iter().filter_map(|key| fields.get(*key)?.as_str());
+                if let Some(stray) = own.into_iter().find(|target| !is_counted(root, target)) {
+                    return Some(stray.to_owned());
+                }
+                pending.extend(fields.values().map(|value| (value, false)));
+            }
+            Value::Array(items) => pending.extend(items.iter().map(|value| (value, false))),
+            _ => {}
         }
-        Value::Array(items) => items.iter().find_map(stray_reference),
-        _ => None,
+    }
+    None
+}
+
+/// Whether a reference leads to a subschema that carries the keyword. Anchors stand in subschemas, which all do.
+fn is_counted(root: &Value, target: &str) -> bool {
+    let Some(fragment) = target.strip_prefix('#') else { return false };
+    if !fragment.starts_with('/') {
+        return fragment.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    }
+    if fragment.contains('%') {
+        return false;
+    }
+    match root.pointer(fragment) {
+        Some(Value::Object(fields)) => fields.contains_key(KEYWORD),
+        Some(Value::Bool(_)) => true,
+        _ => false,
     }
 }
 
@@ -143,10 +168,23 @@ mod tests {
     }
 
     #[test]
-    fn references_must_stay_where_they_are_counted() {
-        assert_eq!(stray_reference(&json!({ "a": [{ "$ref": "#/$defs/x" }] })), None);
-        assert_eq!(stray_reference(&json!({ "a": [{ "$ref": "x.json" }] })), Some("x.json"));
-        assert_eq!(stray_reference(&json!({ "$ref": "#/enum/0" })), Some("#/enum/0"));
+    fn references_must_lead_to_what_is_counted() {
+        let stray = |mut schema: Value| {
+            mark(&mut schema);
+            stray_reference(&schema)
+        };
+        let defs = json!({ "x": {}, "default": {}, "a/b": {}, "yes": true });
+        for good in ["#", "#/$defs/x", "#/$defs/default", "#/$defs/a~1b", "#/$defs/yes", "#here"] {
+            assert_eq!(stray(json!({ "$defs": defs, "items": { "$ref": good } })), None, "{good}");
+        }
+        let data = json!([{}, {}]);
+        for bad in
+            ["x.json", "#/enum/0", "#/%65num/0", "#/%24defs/x", "#/$defs", "#/$defs/none", "https://a/b"]
+        {
+            let schema = json!({ "$defs": defs, "enum": data, "items": { "$ref": bad } });
+            assert_eq!(stray(schema).as_deref(), Some(bad));
+        }
+        assert_eq!(stray(json!({ "items": { "$id": "inner", "$ref": "#" } })).as_deref(), Some("inner"));
     }
 
     #[test]

@@ -45,7 +45,9 @@ pub enum SchemaError {
     #[error("its schemas have more than {0} patterns together (limit `patterns`)")]
     Patterns(u64),
     /// A reference that leads out of the schema or into data.
-    #[error("its schema refers to `{0}`; only `#`, `#/...` and `#anchor` within the schema are followed")]
+    #[error(
+        "its schema refers to `{0}`; only `#`, `#/...` and `#anchor` that lead to a schema within it are followed"
+    )]
     Reference(String),
     /// Not JSON, or not an object.
     #[error("its schema is not a JSON object")]
@@ -77,9 +79,6 @@ impl Schema {
         if depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
-        if let Some(target) = effort::stray_reference(&value) {
-            return Err(SchemaError::Reference(shortened(target)));
-        }
         let patterns = patterns(&value);
         if patterns > limits.patterns {
             return Err(SchemaError::Patterns(limits.patterns));
@@ -107,7 +106,7 @@ impl Schema {
         if schema.object { Ok(schema) } else { Err(SchemaError::NotAnObject) }
     }
 
-    /// The text, on one line and otherwise as written.
+    /// The text, as written.
     #[must_use]
     pub fn text(&self) -> &RawValue {
         &self.text
@@ -123,6 +122,12 @@ impl Schema {
     #[must_use]
     pub fn patterns(&self) -> u64 {
         self.patterns
+    }
+
+    /// Whether a check may recurse, and should not run where others wait.
+    #[must_use]
+    pub fn has_references(&self) -> bool {
+        self.references
     }
 
     /// Checks a value that was `bytes` long as text.
@@ -144,6 +149,9 @@ impl Schema {
 
 fn build(mut value: Value, size: usize) -> Result<Validator, SchemaError> {
     effort::mark(&mut value);
+    if let Some(target) = effort::stray_reference(&value) {
+        return Err(SchemaError::Reference(shortened(&target)));
+    }
     let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
     let options = jsonschema::options()
         .with_draft(Draft::Draft202012)
@@ -231,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn the_text_stays_as_written_but_for_line_breaks() {
+    fn the_text_stays_as_written() {
         let schema = compile("{\"type\": \"object\",\n\"x-extra\":  1.0,\"a\":\"\\u00e9\"}").unwrap();
-        assert_eq!(schema.text().get(), "{\"type\": \"object\", \"x-extra\":  1.0,\"a\":\"\\u00e9\"}");
+        assert_eq!(schema.text().get(), "{\"type\": \"object\",\n\"x-extra\":  1.0,\"a\":\"\\u00e9\"}");
     }
 
     #[test]
@@ -274,6 +282,13 @@ mod tests {
             assert!(text == twice || told.contains("takes too long"), "{told}");
             assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
         }
+    }
+
+    #[test]
+    fn hidden_recursion_through_data_is_refused() {
+        let hidden = r##"{"type":"object","$ref":"#/%65num/0","enum":[{"properties":{"a":{"allOf":[
+            {"$ref":"#/%65num/0"},{"$ref":"#/%65num/0"}]}}},{}]}"##;
+        assert!(matches!(compile(hidden), Err(SchemaError::Reference(_))));
     }
 
     #[test]

@@ -83,7 +83,7 @@ async fn read(
 async fn pump(mut exchange: Exchange, sender: mpsc::Sender<Bytes>) {
     while let Some(frame) = exchange.next().await {
         let (Frame::Message(line) | Frame::Answer(line, _)) = frame;
-        if sender.send(line).await.is_err() {
+        if sender.send(lines::unbroken(line)).await.is_err() {
             return;
         }
     }

@@ -102,13 +102,13 @@ fn docs(repository: &Repository) -> Outcome {
     steps::run(command)
 }
 
-/// Licences, advisories and sources of everything that is compiled. CI installs cargo-deny; a contributor need not.
+/// Licences, advisories and sources of everything that is compiled, where cargo-deny is installed.
 fn dependencies(repository: &Repository) -> Outcome {
     if !steps::succeeds(cargo(repository, "deny --version")) {
         eprintln!("skipped: cargo-deny is not installed; `cargo install --locked cargo-deny` adds it");
         return Ok(());
     }
-    for manifest in ["Cargo.toml", "plugins/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml"] {
         steps::run(cargo(
             repository,
             &format!("deny --locked --config deny.toml --manifest-path {manifest} check"),

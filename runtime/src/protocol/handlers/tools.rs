@@ -163,25 +163,26 @@ async fn finish(
 
 async fn validate(tool: &Arc<PublishedTool>, value: Value, bytes: usize) -> Result<(), Mismatch> {
     let tool = Arc::clone(tool);
-    check(bytes, move || tool.input.validate(&value, bytes)).await
+    let alone = tool.input.has_references();
+    check(bytes, alone, move || tool.input.validate(&value, bytes)).await
 }
 
 async fn keeps_promise(tool: &Arc<PublishedTool>, view: &ResultView<'_>) -> Result<(), String> {
-    if tool.output.is_none() {
-        return Ok(());
-    }
+    let Some(schema) = &tool.output else { return Ok(()) };
+    let alone = schema.has_references();
     let structured = view.structured().map(ToOwned::to_owned);
     let (tool, failed) = (Arc::clone(tool), view.is_error());
     let bytes = structured.as_ref().map_or(0, |text| text.get().len());
-    check(bytes, move || tool.keeps_promise(structured.as_deref(), failed)).await
+    check(bytes, alone, move || tool.keeps_promise(structured.as_deref(), failed)).await
 }
 
-/// Checks something of `bytes` bytes: at once when it is small, else where it holds up nobody.
+/// Checks something of `bytes` bytes: at once when that is sure to be short, else where it holds up nobody.
 async fn check<E: Send + 'static>(
     bytes: usize,
+    alone: bool,
     work: impl FnOnce() -> Result<(), E> + Send + 'static,
 ) -> Result<(), E> {
-    if bytes <= SMALL {
+    if bytes <= SMALL && !alone {
         return work();
     }
     match tokio::task::spawn_blocking(work).await {

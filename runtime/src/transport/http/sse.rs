@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 
+use super::super::lines::unbroken;
 use crate::protocol::{Exchange, Frame};
 
 /// A stream that has begun with `first` and goes on until the exchange ends.
@@ -33,10 +34,11 @@ pub(super) fn empty() -> Response {
     response(Body::empty())
 }
 
-fn event(line: &[u8]) -> Bytes {
+fn event(line: &Bytes) -> Bytes {
+    let line = unbroken(line.clone());
     let mut event = BytesMut::with_capacity(line.len() + 8);
     event.extend_from_slice(b"data: ");
-    event.extend_from_slice(line);
+    event.extend_from_slice(&line);
     event.extend_from_slice(b"\n\n");
     event.freeze()
 }
