@@ -124,7 +124,7 @@ fn after_escape(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The code unit of `uXXXX`.
+/// The code unit of an escape: `u` and four digits.
 fn unit(text: &[u8]) -> Option<u16> {
     let digits = text.strip_prefix(b"u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -21,7 +21,7 @@ pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
     let call = call(tool);
     quote! {
         #[doc = #doc]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, reason = "written by the macro")]
         #visibility struct #ident {}
 
         const _: () = {
@@ -46,7 +46,7 @@ fn describe(tool: &ToolFunction) -> TokenStream {
     };
     quote! {
         fn describe() -> ::core::result::Result<::plugport_sdk::tools::ToolDescription, ::plugport_sdk::Error> {
-            #[allow(unused_imports)]
+            #[allow(unused_imports, reason = "written by the macro")]
             use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
             let __input = #input;
             let __output = #output;
@@ -124,7 +124,7 @@ fn input_schema(tool: &ToolFunction) -> TokenStream {
     let arguments = arguments.filter(|(parameter, _)| matches!(parameter, Parameter::Argument(_)));
     let adds = arguments.map(|(_, name)| quote! { __properties.add(&#name); });
     quote! {{
-        #[allow(unused_mut)]
+        #[allow(unused_mut, reason = "written by the macro")]
         let mut __properties = ::plugport_sdk::__private::Properties::new();
         #(#adds)*
         __properties.finish()
@@ -141,12 +141,12 @@ fn call(tool: &ToolFunction) -> TokenStream {
     let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
     quote! {
         // A tool may never return.
-        #[allow(unreachable_code, clippy::diverging_sub_expression, clippy::let_unit_value)]
+        #[allow(unreachable_code, clippy::diverging_sub_expression, clippy::let_unit_value, reason = "written by the macro")]
         fn call(
             __call: &::plugport_sdk::Call,
             __text: &str,
         ) -> ::core::result::Result<::plugport_sdk::ToolResult, ::plugport_sdk::Error> {
-            #[allow(unused_imports)]
+            #[allow(unused_imports, reason = "written by the macro")]
             use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
             #split
             let __returned: #returns = #ident(#(#values),*);
