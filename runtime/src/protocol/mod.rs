@@ -1,11 +1,11 @@
 //! MCP: revisions, sessions, requests in flight and errors.
 //!
-//! Two eras share every handler. A revision with sessions keeps what the client said in a [`session::Session`]; the
-//! stateless revision says it again with each request. Both end in one [`context::RequestContext`], so a handler never
+//! Two eras share every handler. A revision with sessions keeps what the client said in a `session::Session`; the
+//! stateless revision says it again with each request. Both end in one `context::RequestContext`, so a handler never
 //! asks which era it serves, except through what the revision can express. Knows no sockets, no wasmtime and no files.
 //!
-//! [`endpoint::Endpoint`] applies the rules of Streamable HTTP, [`connection::Connection`] those of stdio; both turn a
-//! message into an [`exchange::Exchange`], which a transport drives.
+//! `endpoint::Endpoint` applies the rules of Streamable HTTP, `connection::Connection` those of stdio; both turn a
+//! message into an `exchange::Exchange`, which a transport drives.
 
 mod connection;
 mod context;
