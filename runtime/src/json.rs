@@ -34,6 +34,12 @@ impl RawObject {
         self.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
+    /// Takes a field out.
+    pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
+        let at = self.0.iter().position(|(field, _)| field == name)?;
+        Some(self.0.remove(at).1)
+    }
+
     /// Without the fields that `unwanted` names.
     #[must_use]
     pub fn without(mut self, unwanted: impl Fn(&str) -> bool) -> Self {

@@ -59,7 +59,7 @@ async fn entry(guest: &Path) -> Entry {
     let config = Config::new(guest.parent().unwrap().to_owned());
     let settings = config.plugin("polite");
     let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
-    Entry::vet(Loader::new(256).unwrap().load("polite", artifact, settings).await.unwrap())
+    Entry::vet(Loader::new(256, 0).unwrap().load("polite", artifact, settings).await.unwrap())
 }
 
 /// A plugin, called without a transport.

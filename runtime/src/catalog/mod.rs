@@ -26,18 +26,43 @@ pub use snapshot::Snapshot;
 #[derive(Debug)]
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
+    changes: tokio::sync::broadcast::Sender<Change>,
+}
+
+/// Something that is offered has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of resources, or of templates.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+    /// The contents of a resource.
+    Updated(Arc<str>),
+}
+
+impl Change {
+    /// Changes of lists.
+    pub const LISTS: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
 }
 
 impl Catalog {
     /// Starts with a first snapshot.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
-        Self { current: ArcSwap::from_pointee(first) }
+        Self { current: ArcSwap::from_pointee(first), changes: tokio::sync::broadcast::channel(256).0 }
     }
 
     /// What is offered now.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// What changes from now on.
+    #[must_use]
+    pub fn changes(&self) -> tokio::sync::broadcast::Receiver<Change> {
+        self.changes.subscribe()
     }
 }

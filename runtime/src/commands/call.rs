@@ -76,7 +76,7 @@ pub(super) async fn load(
     let artifact = Artifact::read(path, settings.limits.wasm_mib)
         .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let loader = Loader::new(calls).context("cannot start")?;
+    let loader = Loader::new(calls, 0).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)

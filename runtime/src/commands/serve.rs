@@ -36,7 +36,8 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     };
     if args.stdio {
         console::remark("serving MCP on stdin and stdout");
-        let serving = stdio::serve(server, tokio::io::stdin(), tokio::io::stdout());
+        let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
+        let serving = async { tokio::join!(serving, server.keep()).0 };
         tokio::select! {
             served = serving => served.context("the client's pipe failed")?,
             () = signals.stopped() => {}
@@ -60,14 +61,18 @@ async fn serve_http(
     let stop = CancellationToken::new();
     let router = http::router(Arc::clone(&server));
     let mut serving = pin!(async {
-        http::serve(listener, router, config.server.connections, stop.clone()).await;
+        let serving = http::serve(listener, router, config.server.connections, stop.clone());
+        tokio::join!(serving, server.keep());
         if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
             tracing::warn!("stopped calls that were still under way");
         }
     });
     tokio::select! {
         () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
-        () = signals.stopped() => stop.cancel(),
+        () = signals.stopped() => {
+            server.stop();
+            stop.cancel();
+        }
     }
     // Draining takes a while; whoever asks twice means it.
     tokio::select! {
@@ -97,7 +102,8 @@ impl Signals {
 }
 
 async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
-    let loader = Loader::new(config.server.concurrent_calls).context("cannot start")?;
+    let loader =
+        Loader::new(config.server.concurrent_calls, config.server.parked_calls).context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);

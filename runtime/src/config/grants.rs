@@ -12,6 +12,12 @@ const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
 pub struct Grants {
     /// Directories, each under a guest path of its own.
     pub dirs: Vec<DirGrant>,
+    /// Whether it may ask the client's model.
+    pub sampling: bool,
+    /// Whether it may ask the person at the client.
+    pub elicitation: bool,
+    /// Whether it may see the client's roots.
+    pub roots: bool,
 }
 
 /// One directory, as the guest sees it.

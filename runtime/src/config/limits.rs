@@ -83,6 +83,12 @@ limits! {
         "Calls of one plugin that run at the same time.";
     queued_calls = 64, at most 100_000:
         "Calls of one plugin that wait for a place; beyond it they are refused.";
+    questions = 32, at most 1_000:
+        "Questions that one call may ask the client: sampling, elicitation and roots together.";
+    question_kib = 256, at most 16_384:
+        "Size of one question to the client.";
+    parked_calls = 32, at most 15_000:
+        "Calls of one plugin that wait for the client's answers at the same time; the one that waits longest makes way.";
     tools = 256, at most 10_000:
         "Tools that one plugin may offer.";
     description_kib = 4, at most 1_024:

@@ -31,6 +31,15 @@ pub struct Server {
     pub requests_per_session: usize,
     /// Calls of all plugins together that run at the same time.
     pub concurrent_calls: usize,
+    /// Calls of all plugins together that wait for their clients' answers.
+    pub parked_calls: usize,
+    /// How long a call waits for its client's answer.
+    pub parked: Duration,
+    /// How often a client with a session is asked whether it is still there; zero: never.
+    pub ping: Duration,
+    /// After how long without a message the stream of a session's request is closed, for the client to come back and
+    /// fetch the answer; zero: never.
+    pub stream_close: Duration,
 }
 
 impl Default for Server {
@@ -46,6 +55,10 @@ impl Default for Server {
             session_idle: Duration::from_secs(30 * 60),
             requests_per_session: 128,
             concurrent_calls: 256,
+            parked_calls: 1_000,
+            parked: Duration::from_secs(300),
+            ping: Duration::from_secs(60),
+            stream_close: Duration::ZERO,
         }
     }
 }
@@ -61,6 +74,10 @@ const KEYS: &[&str] = &[
     "session_idle_s",
     "requests_per_session",
     "concurrent_calls",
+    "parked_calls",
+    "parked_s",
+    "ping_s",
+    "stream_close_ms",
 ];
 
 impl Server {
@@ -90,24 +107,41 @@ impl Server {
         count("sessions", 1_000_000, &mut server.sessions);
         count("requests_per_session", 10_000, &mut server.requests_per_session);
         count("concurrent_calls", 900, &mut server.concurrent_calls);
+        count("parked_calls", 15_000, &mut server.parked_calls);
         let mut kib = server.body_bytes >> 10;
         count("body_kib", 1 << 20, &mut kib);
         server.body_bytes = kib << 10;
-        let mut idle = server.session_idle.as_secs() as usize;
-        count("session_idle_s", 7 * 24 * 3600, &mut idle);
-        server.session_idle = Duration::from_secs(idle as u64);
+        let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
+            if let Some(value) = take_number(&mut from, reader, key, least, most) {
+                *slot = unit(value);
+            }
+        };
+        time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
+        time("parked_s", 1, 24 * 3600, Duration::from_secs, &mut server.parked);
+        time("ping_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping);
+        time("stream_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.stream_close);
         from.finish(reader, KEYS);
         server
     }
 }
 
 fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: usize) -> Option<usize> {
+    take_number(from, reader, key, 1, max as u64).and_then(|value| usize::try_from(value).ok())
+}
+
+fn take_number(
+    from: &mut Section<'_>,
+    reader: &mut Reader<'_>,
+    key: &str,
+    least: u64,
+    most: u64,
+) -> Option<u64> {
     let entry = from.take(key)?;
-    let value = usize::try_from(entry.integer(reader)?).unwrap_or(usize::MAX);
-    if (1..=max).contains(&value) {
+    let value = u64::try_from(entry.integer(reader)?).unwrap_or(u64::MAX);
+    if (least..=most).contains(&value) {
         return Some(value);
     }
-    reader.fault(entry.span, &entry.key, format!("must be from 1 to {max}"));
+    reader.fault(entry.span, &entry.key, format!("must be from {least} to {most}"));
     None
 }
 

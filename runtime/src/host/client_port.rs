@@ -3,6 +3,11 @@
 //! The trait belongs to this layer and the protocol layer implements it, so that no file down here knows a revision, a
 //! session or a stream. One port serves one call.
 
+use std::future::ready;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
 /// Severity of a log message, as in RFC 5424 and the WIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
@@ -33,7 +38,80 @@ pub struct ClientInfo {
     pub version: String,
     /// The MCP revision spoken, e.g. `2026-07-28`; empty without a client.
     pub protocol: String,
+    /// Whether it has a model that can be asked.
+    pub sampling: bool,
+    /// Whether it has a person who can be asked.
+    pub elicitation: bool,
+    /// Whether it tells its roots.
+    pub roots: bool,
 }
+
+/// A question to the client.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Names it within the call; the guest's own choice, or none.
+    pub key: Option<String>,
+    /// What is asked.
+    pub body: QuestionBody,
+}
+
+/// What is asked, as parameters of the newest revision.
+#[derive(Debug, Clone)]
+pub enum QuestionBody {
+    /// `sampling/createMessage`.
+    CreateMessage(String),
+    /// `elicitation/create`.
+    Elicit(String),
+    /// `roots/list`.
+    ListRoots,
+}
+
+impl QuestionBody {
+    /// What a client must be able to do to be asked this at all.
+    #[must_use]
+    pub fn capability(&self) -> &'static str {
+        match self {
+            Self::CreateMessage(_) => "sampling",
+            Self::Elicit(_) => "elicitation",
+            Self::ListRoots => "roots",
+        }
+    }
+
+    /// Its text, bytes.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::CreateMessage(params) | Self::Elicit(params) => params.len(),
+            Self::ListRoots => 0,
+        }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskError {
+    /// The client lacks this capability: `sampling`, `sampling.tools`, `elicitation.url`, …
+    Missing(&'static str),
+    /// The question is not one that may be asked: what is wrong with it.
+    Invalid(String),
+    /// Someone at the client said no.
+    Rejected(String),
+    /// No answer in time.
+    TimedOut,
+    /// The client withdrew the request.
+    Cancelled,
+    /// Too many calls wait for answers.
+    OverBudget(String),
+    /// The client failed, or its answer cannot be used.
+    Failed {
+        /// Its JSON-RPC code.
+        code: i32,
+        /// In words.
+        message: String,
+    },
+}
+
+/// The answers to several questions, in their order; each is the JSON of a result.
+pub type Answers = Vec<Result<String, AskError>>;
 
 /// The client of one call.
 pub trait ClientPort: Send + Sync {
@@ -47,6 +125,8 @@ pub trait ClientPort: Send + Sync {
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &serde_json::value::RawValue);
     /// Progress made; `progress` only ever grows.
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
+    /// Asks the client and waits, however long it takes. Dropping the future withdraws the questions.
+    fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers>;
 }
 
 /// The port of a call that nobody is connected to: listing, or a call from the command line.
@@ -69,4 +149,9 @@ impl ClientPort for NoClient {
     fn log(&self, _: LogLevel, _: Option<&str>, _: &serde_json::value::RawValue) {}
 
     fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
+
+    fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers> {
+        let lacking = |question: &Question| Err(AskError::Missing(question.body.capability()));
+        ready(questions.iter().map(lacking).collect()).boxed()
+    }
 }

@@ -1,20 +1,19 @@
-//! `plugport:plugin/elicitation`. Not bridged to clients yet: every guest gets the same typed denial.
+//! `plugport:plugin/elicitation`: asks the person at the client.
 
 use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::elicitation::Host;
 
-use super::failure::denied;
+use super::client_port::QuestionBody;
 use super::{Call, Failure, State};
 
 impl Host for State {
     async fn elicit(
         &mut self,
-        _: Resource<Call>,
-        _: Option<String>,
+        call: Resource<Call>,
+        key: Option<String>,
         params: String,
     ) -> Result<String, Failure> {
-        self.meter.charge(params.len()).await?;
-        Err(denied("elicitation"))
+        self.ask_one(call, key, QuestionBody::Elicit(params)).await
     }
 }

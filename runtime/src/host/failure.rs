@@ -35,6 +35,6 @@ impl From<ResourceTableError> for Failure {
 
 /// The answer to an import that is not granted. It names what the operator would have to know, not what the model
 /// could ask for.
-pub(crate) fn denied(capability: &str) -> Failure {
-    Failure::Guest(Error::Denied(format!("this server does not grant `{capability}` to plugins")))
+pub(crate) fn denied(capability: &str) -> Error {
+    Error::Denied(format!("this server does not grant `{capability}` to the plugin"))
 }

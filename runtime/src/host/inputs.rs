@@ -1,15 +1,28 @@
-//! `plugport:plugin/inputs`: several questions at once. Not bridged to clients yet, like the single ones.
+//! `plugport:plugin/inputs`: several questions at once, answered in one round trip.
 
 use wasmtime::component::Resource;
 
-use crate::bindings::plugport::plugin::inputs::{Answer, Host, Question};
+use crate::bindings::plugport::plugin::inputs::{self, Answer, Body, Host};
 
-use super::failure::denied;
+use super::client_port::{Question, QuestionBody};
 use super::{Call, Failure, State};
 
 impl Host for State {
-    async fn gather(&mut self, _: Resource<Call>, questions: Vec<Question>) -> Result<Vec<Answer>, Failure> {
-        self.meter.charge(questions.len() * 64).await?;
-        Err(denied("inputs"))
+    async fn gather(
+        &mut self,
+        call: Resource<Call>,
+        questions: Vec<inputs::Question>,
+    ) -> Result<Vec<Answer>, Failure> {
+        let keys: Vec<String> = questions.iter().map(|question| question.key.clone()).collect();
+        let questions = questions.into_iter().map(|question| Question {
+            key: Some(question.key),
+            body: match question.body {
+                Body::CreateMessage(params) => QuestionBody::CreateMessage(params),
+                Body::Elicit(params) => QuestionBody::Elicit(params),
+                Body::ListRoots => QuestionBody::ListRoots,
+            },
+        });
+        let outcomes = self.ask(call, questions.collect()).await?;
+        Ok(keys.into_iter().zip(outcomes).map(|(key, outcome)| Answer { key, outcome }).collect())
     }
 }

@@ -3,6 +3,7 @@
 //! Host functions are thin. They charge the guest, look at their own small state and pass on; what a client may be
 //! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
 
+mod asking;
 mod changes;
 mod client_port;
 mod elicitation;
@@ -17,7 +18,9 @@ mod stdio;
 mod types;
 mod wasi;
 
-pub use client_port::{ClientInfo, ClientPort, LogLevel, NoClient};
+pub use client_port::{
+    Answers, AskError, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
+};
 pub use failure::Failure;
 pub(crate) use logs::Logs;
 pub use request::Call;

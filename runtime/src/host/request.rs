@@ -20,7 +20,7 @@ const LOGGER: usize = 128;
 
 /// One request, from the guest's side.
 pub struct Call {
-    port: Arc<dyn ClientPort>,
+    pub(super) port: Arc<dyn ClientPort>,
     pace: Pace,
 }
 
@@ -68,9 +68,9 @@ impl HostCall for State {
             name: client.name,
             version: client.version,
             protocol: client.protocol,
-            sampling: false,
-            elicitation: false,
-            roots: false,
+            sampling: client.sampling,
+            elicitation: client.elicitation,
+            roots: client.roots,
         })
     }
 

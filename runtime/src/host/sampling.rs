@@ -1,20 +1,19 @@
-//! `plugport:plugin/sampling`. Not bridged to clients yet: every guest gets the same typed denial.
+//! `plugport:plugin/sampling`: asks the client's model.
 
 use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::sampling::Host;
 
-use super::failure::denied;
+use super::client_port::QuestionBody;
 use super::{Call, Failure, State};
 
 impl Host for State {
     async fn create_message(
         &mut self,
-        _: Resource<Call>,
-        _: Option<String>,
+        call: Resource<Call>,
+        key: Option<String>,
         params: String,
     ) -> Result<String, Failure> {
-        self.meter.charge(params.len()).await?;
-        Err(denied("sampling"))
+        self.ask_one(call, key, QuestionBody::CreateMessage(params)).await
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use super::asking::Questions;
 use super::{Logs, wasi};
 use crate::config::{Grants, Limits};
-use crate::sandbox::{Limiter, Meter};
+use crate::sandbox::{Limiter, Meter, Waiting};
 
 /// What the host keeps for one instance.
 pub(crate) struct State {
@@ -17,6 +18,8 @@ pub(crate) struct State {
     pub(crate) limiter: Limiter,
     pub(crate) meter: Meter,
     pub(crate) logs: Logs,
+    pub(super) waiting: Waiting,
+    pub(super) questions: Questions,
 }
 
 impl State {
@@ -24,7 +27,12 @@ impl State {
     ///
     /// # Errors
     /// When a granted directory has gone.
-    pub(crate) fn new(plugin: Arc<str>, grants: &Grants, limits: &Limits) -> wasmtime::Result<Self> {
+    pub(crate) fn new(
+        plugin: Arc<str>,
+        grants: &Grants,
+        limits: &Limits,
+        waiting: Waiting,
+    ) -> wasmtime::Result<Self> {
         let logs = Logs::new(plugin, limits);
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
@@ -35,6 +43,8 @@ impl State {
             limiter: Limiter::new(limits),
             meter,
             logs,
+            waiting,
+            questions: Questions::new(grants, limits),
         })
     }
 }

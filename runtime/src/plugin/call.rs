@@ -4,9 +4,11 @@
 //! runs on the task that called; it yields by fuel, so dropping the returned future stops it within a millisecond or
 //! two. After any error or cancel the store is gone, and with it whatever state the guest was in.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -18,7 +20,7 @@ use super::{CallFailure, Content, ContentData, GuestError, Plugin, ResourceData,
 use crate::config::{kib, mib};
 use crate::host::{Call, ClientPort, State};
 use crate::observe::Escaped;
-use crate::sandbox::{CpuTime, YIELD_INTERVAL};
+use crate::sandbox::{CpuTime, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
 const ERROR_TEXT: usize = 16 << 10;
@@ -28,7 +30,7 @@ const ERROR_TEXT: usize = 16 << 10;
 pub struct Usage {
     /// Fuel of the guest and of host functions for it.
     pub fuel: u64,
-    /// From its start to its end; waiting for a place does not count.
+    /// From its start to its end; waiting for a place or for the client does not count.
     pub elapsed: Duration,
 }
 
@@ -45,16 +47,18 @@ pub struct Called<T> {
 struct Run<'p> {
     plugin: &'p Plugin,
     store: Store<State>,
+    waiting: Waiting,
     begun: Instant,
 }
 
 impl Plugin {
     /// Calls a tool in a fresh instance. `args` is a JSON object.
     pub async fn call_tool(&self, tool: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
-        let Ok(_permit) = self.permits.acquire().await else {
+        let Ok(permit) = self.permits.acquire().await else {
             return self.busy();
         };
-        let mut run = match Run::start(self) {
+        let waiting = Waiting::new(Arc::clone(&self.permits), permit);
+        let mut run = match Run::start(self, waiting) {
             Ok(run) => run,
             Err(error) => {
                 let failure = CallFailure::Host(format!("{error:#}"));
@@ -62,18 +66,21 @@ impl Plugin {
                 return Called { outcome: Err(failure), usage: Usage::NONE };
             }
         };
+        let waiting = run.waiting.clone();
         let work = enter_call_tool(self, &mut run.store, tool, args, port);
-        let ended = bounded(work, self.config.limits.wall(), self.config.limits.cpu()).await;
+        let ended = bounded(work, self.config.limits.wall(), self.config.limits.cpu(), &waiting).await;
         let called = run.settle(ended, tool, "wall_ms");
         Called { outcome: called.outcome.and_then(|result| self.check(result)), ..called }
     }
 
     /// Asks the component for its tools, within the time for starting.
     pub(super) async fn list_tools(&self) -> Result<Vec<Tool>, CallFailure> {
-        let mut run = Run::start(self).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
+        let waiting = Waiting::without_place();
+        let mut run =
+            Run::start(self, waiting.clone()).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
         let limits = &self.config.limits;
         let work = enter_list_tools(self, &mut run.store);
-        let ended = bounded(work, limits.startup(), limits.cpu()).await;
+        let ended = bounded(work, limits.startup(), limits.cpu(), &waiting).await;
         run.settle(ended, "list-tools", "startup_ms").outcome
     }
 
@@ -109,9 +116,9 @@ impl Usage {
 }
 
 impl<'p> Run<'p> {
-    fn start(plugin: &'p Plugin) -> wasmtime::Result<Self> {
+    fn start(plugin: &'p Plugin, waiting: Waiting) -> wasmtime::Result<Self> {
         let limits = &plugin.config.limits;
-        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits)?;
+        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits, waiting.clone())?;
         let mut store = Store::new(plugin.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(mib(limits.transfer_mib));
@@ -119,7 +126,7 @@ impl<'p> Run<'p> {
         // The budget first: setting it later would reset the yield interval.
         store.set_fuel(limits.fuel)?;
         store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
-        Ok(Self { plugin, store, begun: Instant::now() })
+        Ok(Self { plugin, store, waiting, begun: Instant::now() })
     }
 
     /// Looks at how the guest's run ended, notes it and gives up the store.
@@ -134,7 +141,7 @@ impl<'p> Run<'p> {
         let left = self.store.get_fuel().unwrap_or_default();
         let usage = Usage {
             fuel: limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
-            elapsed: self.begun.elapsed(),
+            elapsed: self.begun.elapsed().saturating_sub(self.waiting.waited()),
         };
         let outcome = match ended {
             Ok(Ok(Ok(value))) => Ok(value),
@@ -155,19 +162,33 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Runs `work` within its wall time and processor time. A panic of the host inside it ends this call only.
+/// Runs `work` within its wall time, which stands still while it waits for the client, and its processor time. A panic
+/// of the host inside it ends this call only.
 async fn bounded<T>(
     work: impl Future<Output = wasmtime::Result<T>>,
     wall: Duration,
     cpu: Duration,
+    waiting: &Waiting,
 ) -> Result<wasmtime::Result<T>, Interrupted> {
+    let begun = tokio::time::Instant::now();
     let work = pin!(AssertUnwindSafe(work).catch_unwind());
-    match tokio::time::timeout(wall, CpuTime::new(work, cpu)).await {
-        Err(_) => Err(Interrupted::Wall),
-        Ok(Err(_)) => Err(Interrupted::Cpu),
-        Ok(Ok(Err(_))) => Err(Interrupted::Panicked),
-        Ok(Ok(Ok(ended))) => Ok(ended),
-    }
+    let mut work = pin!(CpuTime::new(work, cpu));
+    let mut end = pin!(tokio::time::sleep_until(begun + wall));
+    poll_fn(|context| {
+        match work.as_mut().poll(context) {
+            Poll::Ready(Err(_)) => return Poll::Ready(Err(Interrupted::Cpu)),
+            Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interrupted::Panicked)),
+            Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
+            Poll::Pending if waiting.is_outside() => return Poll::Pending,
+            Poll::Pending => {}
+        }
+        let deadline = begun + wall + waiting.waited();
+        if end.deadline() != deadline {
+            end.as_mut().reset(deadline);
+        }
+        end.as_mut().poll(context).map(|()| Err(Interrupted::Wall))
+    })
+    .await
 }
 
 async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wasmtime::Result<Instance> {

@@ -9,10 +9,10 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use super::{Artifact, CallFailure, Exports, GuestError, Permits, Plugin, Surface, Tool};
+use super::{Artifact, CallFailure, Exports, GuestError, Plugin, Surface, Tool};
 use crate::config::{Limits, PluginConfig};
 use crate::host::{self, State};
-use crate::sandbox::{self, EngineError};
+use crate::sandbox::{self, EngineError, Permits};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -82,12 +82,13 @@ pub enum LoadError {
 }
 
 impl Loader {
-    /// Sets up the engine and links every interface once.
+    /// Sets up the engine, with room for this many calls that run and that wait for their clients, and links every
+    /// interface once.
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
-    pub fn new(concurrent_calls: usize) -> Result<Self, EngineError> {
-        let engine = sandbox::engine()?;
+    pub fn new(concurrent_calls: usize, parked_calls: usize) -> Result<Self, EngineError> {
+        let engine = sandbox::engine(concurrent_calls + parked_calls)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
         Ok(Self { engine, linker, places: Arc::new(Semaphore::new(concurrent_calls)) })
@@ -107,7 +108,7 @@ impl Loader {
         let component = self.compile(bytes, &config.limits).await?;
         let surface = Surface::of(&component, &self.engine);
         let (pre, exports) = self.link(&component, &surface)?;
-        let permits = Permits::new(&config.limits, Arc::clone(&self.places));
+        let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
         let plugin = Plugin { name: name.into(), digest, config, pre, exports, permits };
         let tools = plugin.list_tools().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),

@@ -9,7 +9,6 @@ mod call;
 mod exports;
 mod failure;
 mod load;
-mod permits;
 mod surface;
 
 use std::sync::Arc;
@@ -29,8 +28,8 @@ pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
 use crate::host::State;
+use crate::sandbox::Permits;
 use exports::Exports;
-use permits::Permits;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
@@ -39,7 +38,7 @@ pub struct Plugin {
     config: PluginConfig,
     pre: InstancePre<State>,
     exports: Exports,
-    permits: Permits,
+    permits: Arc<Permits>,
 }
 
 impl Plugin {

@@ -1,22 +1,28 @@
-//! The rules of stdio: one client, both eras, notifications that cancel.
+//! The rules of a client on a pair of pipes, be they stdio or HTTP+SSE: both eras, notifications that cancel.
 //!
-//! The process is the session: `initialize` begins it, and requests that carry their own revision are served beside it.
+//! The connection is the session: `initialize` begins it, and requests that carry their own revision are served beside
+//! it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
+use super::batch;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
 use super::in_flight::InFlight;
 use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::presence::Presence;
 use super::server::Server;
 use super::session::Session;
 
-/// What to do about one line.
+/// What to do about one message.
 #[derive(Debug)]
 pub enum Received {
     /// Nothing goes back.
@@ -27,24 +33,31 @@ pub enum Received {
     Exchange(Exchange),
 }
 
-/// One client on a pipe.
+/// One client on a pair of pipes.
 #[derive(Debug)]
 pub struct Connection {
     server: Arc<Server>,
     session: Option<Arc<Session>>,
+    presence: Option<Presence>,
     stateless: Arc<InFlight>,
+    ping: Duration,
 }
 
 impl Connection {
-    /// A client that has said nothing yet.
+    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero.
     #[must_use]
-    pub fn new(server: Arc<Server>) -> Self {
+    pub fn new(server: Arc<Server>, ping: Duration) -> Self {
         let stateless = InFlight::new(server.settings.requests_per_session);
-        Self { server, session: None, stateless }
+        Self { server, session: None, presence: None, stateless, ping }
     }
 
-    /// Takes one line.
+    /// Takes one message, or a batch.
     pub fn receive(&mut self, line: &[u8]) -> Received {
+        if let Some(messages) = Message::split(line) {
+            return self
+                .batch(&messages)
+                .unwrap_or_else(|error| Received::Reply(error_response(None, &error)));
+        }
         match Message::parse(line) {
             Ok(Message::Request(request)) => {
                 let id = request.id.clone();
@@ -58,15 +71,41 @@ impl Connection {
                 }
                 Received::Nothing
             }
-            Ok(Message::Response) => Received::Nothing,
+            Ok(Message::Response(id, answered)) => {
+                if let (Some(session), Some(id)) = (&self.session, id) {
+                    session.asked.settle(&id, answered);
+                }
+                Received::Nothing
+            }
             Err(malformed) => Received::Reply(error_response(malformed.id.as_ref(), &malformed.error)),
         }
     }
 
-    /// The answer to a line that is longer than one may be.
+    /// The next message that goes to the client unasked; `None` when it no longer answers pings. Can be dropped and
+    /// called again without losing any.
+    pub async fn unasked(&mut self) -> Option<Bytes> {
+        match &mut self.presence {
+            Some(presence) => presence.next().await.ok(),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The answer to a message that is longer than one may be.
     #[must_use]
     pub fn too_long(&self, most: usize) -> Bytes {
         error_response(None, &RpcError::invalid_request(&format!("the message is longer than {most} bytes")))
+    }
+
+    /// Cancelled when the server is to end.
+    #[must_use]
+    pub fn stopping(&self) -> CancellationToken {
+        self.server.stopping.clone()
+    }
+
+    fn batch(&self, messages: &[&RawValue]) -> Result<Received, RpcError> {
+        let session = self.session.as_ref().ok_or_else(batch::unknown)?;
+        let exchange = batch::serve(&self.server, session, messages, true)?;
+        Ok(exchange.map_or(Received::Nothing, Received::Exchange))
     }
 
     fn request(&mut self, request: Request) -> Result<Received, RpcError> {
@@ -79,7 +118,10 @@ impl Connection {
             }
             Era::Initialize if self.session.is_none() => {
                 let (session, reply) = dispatch::initialize(&self.server, &request)?;
-                self.session = Some(Arc::new(session));
+                let session = Arc::new(session);
+                let changes = self.server.catalog.changes();
+                self.presence = Some(Presence::new(Arc::clone(&session), changes, self.ping));
+                self.session = Some(session);
                 Ok(Received::Reply(response(&request.id, reply.as_json())))
             }
             Era::Initialize | Era::Session => {
@@ -88,8 +130,16 @@ impl Connection {
                         "send `initialize` first, or say the protocol version in `_meta`",
                     )
                 })?;
-                dispatch::in_session(&self.server, session, request, carried).map(Received::Exchange)
+                dispatch::in_session(&self.server, session, request, carried, true).map(Received::Exchange)
             }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(session) = &self.session {
+            session.end();
         }
     }
 }

@@ -1,28 +1,49 @@
 //! What a handler knows of the request it serves, whichever era it came in.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::abilities::Abilities;
+use super::binding::{self, Binding};
 use super::era::Carried;
 use super::error::RpcError;
+use super::message::Request;
 use super::outbox::Outbox;
+use super::parked::Parked;
 use super::revision::Revision;
 use super::session::Session;
 use crate::host::{ClientInfo, LogLevel};
+use crate::json::RawObject;
 
-/// One request under way.
+/// One request under way. In the stateless revision a call may take several rounds: the same work, each time for
+/// another message from the client.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
-    pub(crate) threshold: Threshold,
-    pub(crate) carried: Carried,
-    pub(crate) outbox: Outbox,
+    pub(crate) abilities: Abilities,
     pub(crate) cancel: CancellationToken,
     /// The session it belongs to, in the eras that have them.
     pub(crate) session: Option<Arc<Session>>,
+    /// The first message; later rounds repeat it.
+    pub(crate) request: Arc<Request>,
+    pub(crate) parked: Arc<Parked>,
+    round: Mutex<Arc<Round>>,
+}
+
+/// What one message from the client brings, beside what it asks for.
+#[derive(Debug)]
+pub(crate) struct Round {
+    pub(crate) threshold: Threshold,
+    pub(crate) carried: Carried,
+    pub(crate) outbox: Outbox,
+    /// `inputResponses` to questions that are yet to be asked. Each answers one question.
+    pub(crate) answers: Mutex<RawObject>,
+    /// Whether requests of ours can reach the client on the way back.
+    pub(crate) can_ask: bool,
 }
 
 /// From which level on the client wants log messages.
@@ -43,21 +64,52 @@ impl Threshold {
     }
 }
 
-impl RequestContext {
-    pub(crate) fn new(
-        revision: Revision,
-        client: ClientInfo,
-        threshold: Threshold,
-        carried: Carried,
-        outbox: Outbox,
-        cancel: CancellationToken,
-    ) -> Self {
-        let session = match &threshold {
-            Threshold::Session(session) => Some(Arc::clone(session)),
-            Threshold::Request(_) => None,
-        };
-        Self { revision, client, threshold, carried, outbox, cancel, session }
+impl Round {
+    /// The answer that the client gave in advance.
+    pub(crate) fn answer(&self, key: &str) -> Option<Box<RawValue>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).take(key)
     }
+}
+
+impl RequestContext {
+    pub(crate) fn new(who: Who, request: Arc<Request>, parked: Arc<Parked>, first: Round) -> Self {
+        let Who { revision, client, abilities, session, cancel } = who;
+        Self {
+            revision,
+            client,
+            abilities,
+            cancel,
+            session,
+            request,
+            parked,
+            round: Mutex::new(Arc::new(first)),
+        }
+    }
+
+    /// The present round.
+    pub(crate) fn round(&self) -> Arc<Round> {
+        Arc::clone(&self.round.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The client has come back with another message.
+    pub(crate) fn next_round(&self, round: Round) {
+        *self.round.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(round);
+    }
+
+    /// What binds a parked call to its request and its caller.
+    pub(crate) fn binding(&self) -> Binding {
+        binding::of(None, &self.request.method, self.request.params.as_deref())
+    }
+}
+
+/// Who asks, and how it can be withdrawn.
+#[derive(Debug)]
+pub(crate) struct Who {
+    pub(crate) revision: Revision,
+    pub(crate) client: ClientInfo,
+    pub(crate) abilities: Abilities,
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) cancel: CancellationToken,
 }
 
 /// A log level that several requests read and one may set.

@@ -1,22 +1,26 @@
 //! From a request to its handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::context::{RequestContext, Threshold};
+use super::context::{RequestContext, Round, Threshold, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::handlers::{discover, lifecycle, logging, tools};
+use super::handlers::{discover, lifecycle, logging, subscriptions, tools};
 use super::in_flight::{InFlight, Place};
 use super::message::Request;
 use super::method::Method;
 use super::outbox::Outbox;
+use super::parked::Outcome;
 use super::reply::Reply;
+use super::rounds::{self, Resumed, Returned};
 use super::server::Server;
 use super::session::Session;
-use crate::host::ClientInfo;
+use crate::json::RawObject;
 
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
 pub(super) fn stateless(
@@ -25,67 +29,96 @@ pub(super) fn stateless(
     (claims, carried): (Claims, Carried),
     in_flight: Option<&Arc<InFlight>>,
 ) -> Result<Exchange, RpcError> {
-    let place = in_flight.map(|in_flight| in_flight.enter(&request.id)).transpose()?;
-    let Claims { revision, client, log_level } = claims;
-    let threshold = Threshold::Request(log_level);
-    Ok(begin(server, request, place, |outbox, cancel| {
-        RequestContext::new(revision, client, threshold, carried, outbox, cancel)
-    }))
+    let returned = Returned::read(&request)?;
+    let (outbox, reader) = Outbox::new();
+    let threshold = Threshold::Request(claims.log_level);
+    let cancel = CancellationToken::new();
+    let place = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
+    let place = place.transpose()?;
+    let id = request.id.clone();
+    let round = |answers| Round { threshold, carried, outbox, answers: Mutex::new(answers), can_ask: true };
+    let Some(state) = returned.state else {
+        let Claims { revision, client, abilities, .. } = claims;
+        let who = Who { revision, client, abilities, session: None, cancel };
+        let first = round(returned.answers);
+        let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.parked), first);
+        let (context, work) = begin(server, context, None);
+        return Ok(Exchange::new(server, &context, id, reader, place, work));
+    };
+    match rounds::resume(server, &request, &state, &returned.answers)? {
+        Resumed::Call(context, work) => {
+            if let Some(place) = &place {
+                place.rebind(context.cancel.clone());
+            }
+            context.next_round(round(RawObject::default()));
+            Ok(Exchange::new(server, &context, id, reader, place, work))
+        }
+        Resumed::AskedAgain(context, reply) => {
+            let work = std::future::ready(Some(Ok(reply))).boxed();
+            Ok(Exchange::new(server, &context, id, reader, place, work))
+        }
+    }
 }
 
-/// Serves a request of a session.
+/// Serves a request of a session. `can_ask`: whether requests of ours can go back with its answer.
 pub(super) fn in_session(
     server: &Arc<Server>,
     session: &Arc<Session>,
     request: Request,
     carried: Carried,
+    can_ask: bool,
 ) -> Result<Exchange, RpcError> {
     session.touch();
-    let place = session.in_flight.enter(&request.id)?;
-    let (revision, client) = (session.revision, session.client.clone());
+    let cancel = CancellationToken::new();
+    let place = Arc::new(session.in_flight.enter(&request.id, cancel.clone())?);
+    let (outbox, reader) = Outbox::new();
     let threshold = Threshold::Session(Arc::clone(session));
-    Ok(begin(server, request, Some(place), |outbox, cancel| {
-        RequestContext::new(revision, client, threshold, carried, outbox, cancel)
-    }))
+    let round = Round { threshold, carried, outbox, answers: Mutex::default(), can_ask };
+    let who = Who {
+        revision: session.revision,
+        client: session.client.clone(),
+        abilities: session.abilities,
+        session: Some(Arc::clone(session)),
+        cancel,
+    };
+    let id = request.id.clone();
+    let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.parked), round);
+    // A detached request keeps its place although nobody waits for it any more.
+    let (context, work) = begin(server, context, Some(Arc::clone(&place)));
+    Ok(Exchange::new(server, &context, id, reader, Some(place), work))
 }
 
 fn begin(
     server: &Arc<Server>,
-    request: Request,
-    place: Option<Place>,
-    context: impl FnOnce(Outbox, CancellationToken) -> RequestContext,
-) -> Exchange {
-    let (outbox, reader) = Outbox::new();
-    let cancel = place.as_ref().map(|place| place.cancel.clone()).unwrap_or_default();
-    let context = Arc::new(context(outbox, cancel));
-    let place = place.map(Arc::new);
-    let (id, server, held) = (request.id.clone(), Arc::clone(server), place.clone());
+    context: RequestContext,
+    held: Option<Arc<Place>>,
+) -> (Arc<RequestContext>, BoxFuture<'static, Outcome>) {
+    let context = Arc::new(context);
+    let (server, served) = (Arc::clone(server), Arc::clone(&context));
     let work = async move {
-        // A detached request keeps its place although nobody waits for it any more.
         let _held = held;
-        let outcome = handle(&server, &context, &request).await;
-        if let Some(session) = &context.session {
+        let outcome = handle(&server, &served).await;
+        if let Some(session) = &served.session {
             session.touch();
         }
         outcome
     };
-    Exchange::new(id, reader, place, work)
+    (context, work.boxed())
 }
 
 /// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
-async fn handle(
-    server: &Arc<Server>,
-    context: &Arc<RequestContext>,
-    request: &Request,
-) -> Option<Result<Reply, RpcError>> {
-    let params = request.params.as_deref();
+async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome {
+    let params = context.request.params.as_deref();
     let stateless = context.revision.is_stateless();
-    Some(match &request.method {
+    Some(match &context.request.method {
         Method::ListTools => tools::list(server, context, params),
         Method::CallTool => return tools::call(server, context, params).await,
         Method::Discover if stateless => discover::discover(server, context),
+        Method::Listen if stateless => return subscriptions::listen(server, context, params).await,
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
+        Method::Subscribe if !stateless => subscriptions::subscribe(server, context, params),
+        Method::Unsubscribe if !stateless => subscriptions::unsubscribe(server, context, params),
         Method::Initialize if !stateless => {
             Err(RpcError::invalid_request("`initialize` was already done here; it begins a session once"))
         }
@@ -95,8 +128,8 @@ async fn handle(
 
 /// Makes the session that an `initialize` asks for, and its answer.
 pub(super) fn initialize(server: &Arc<Server>, request: &Request) -> Result<(Session, Reply), RpcError> {
-    let (revision, client): (_, ClientInfo) = lifecycle::read_initialize(request.params.as_deref())?;
-    let session = Session::new(revision, client, server.settings.requests_per_session);
+    let (revision, client, abilities) = lifecycle::read_initialize(request.params.as_deref())?;
+    let session = Session::new(server, revision, client, abilities);
     let reply = lifecycle::initialized(server, revision)?;
     Ok((session, reply))
 }

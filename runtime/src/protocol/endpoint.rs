@@ -1,37 +1,75 @@
-//! The rules of Streamable HTTP: which era a POST belongs to, which session, and which status goes back.
+//! The rules of Streamable HTTP: which era a message belongs to, which session, and which status goes back.
 //!
 //! One endpoint serves both eras at once. This decides; it reads headers and bodies and opens no socket.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
+use super::batch;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
 use super::message::{Id, Message, Notification, Request, error_response, response};
 use super::mirror;
+use super::presence::Presence;
 use super::revision::Revision;
 use super::server::Server;
 use super::session::Session;
+use super::streams::Events;
 use crate::protocol::connection::cancel;
 
 /// Header that carries a session's id.
 const SESSION: &str = "mcp-session-id";
 
-/// What the endpoint answers to one POST.
+/// Header with the last event that a client saw.
+const LAST_EVENT: &str = "last-event-id";
+
+/// What the endpoint answers to one request of HTTP.
 #[derive(Debug)]
 pub enum Answer {
     /// A notification or a response was taken: 202 without a body.
     Accepted,
     /// A request is being served.
-    Exchange(Exchange),
+    Exchange(Exchange, Resumption),
     /// A session has begun: the answer and the id of the session.
     Begun(Bytes, String),
+    /// A stream of events.
+    Events(Box<Events>),
     /// Nothing is served; the body says why.
     Refused(StatusCode, Bytes),
+}
+
+/// How the stream of a request survives its connection; a stateless one does not.
+#[derive(Debug)]
+pub struct Resumption(Option<(Arc<Session>, Duration)>);
+
+impl Resumption {
+    /// After how long without a message the connection should be given up, to be resumed. `None`: never.
+    #[must_use]
+    pub fn close_after(&self) -> Option<Duration> {
+        let (session, close) = self.0.as_ref()?;
+        (session.revision.has_priming_events() && !close.is_zero()).then_some(*close)
+    }
+
+    /// Makes a stream of the rest of an exchange, after its first message. Without sessions it gives the exchange back.
+    ///
+    /// # Errors
+    /// With the message and the exchange, for the connection to write.
+    pub fn stream(
+        self,
+        first: Option<Bytes>,
+        exchange: Exchange,
+    ) -> Result<Box<Events>, (Option<Bytes>, Exchange)> {
+        let close = self.close_after().unwrap_or_default();
+        match self.0 {
+            Some((session, _)) => Ok(Box::new(Events::of_request(&session, exchange, first, close))),
+            None => Err((first, exchange)),
+        }
+    }
 }
 
 /// The endpoint of one server.
@@ -55,21 +93,40 @@ impl Endpoint {
         &self.server
     }
 
-    /// Takes the body of a POST.
+    /// Takes the body of a POST. `reads_events`: whether the client takes an event stream as answer, without which
+    /// nothing can be asked of it.
     #[must_use]
-    pub fn post(&self, headers: &HeaderMap, body: &[u8]) -> Answer {
+    pub fn post(&self, headers: &HeaderMap, body: &[u8], reads_events: bool) -> Answer {
+        if let Some(messages) = Message::split(body) {
+            return self
+                .batch(headers, &messages, reads_events)
+                .unwrap_or_else(|error| refused(&(None, error)));
+        }
         let answer = match Message::parse(body) {
             Ok(Message::Request(request)) => {
                 let id = request.id.clone();
-                self.request(headers, request).map_err(|error| (Some(id), error))
+                self.request(headers, request, reads_events).map_err(|error| (Some(id), error))
             }
             Ok(Message::Notification(notification)) => self.notification(headers, &notification),
-            Ok(Message::Response) => {
-                self.session(headers).map(|_| Answer::Accepted).map_err(|error| (None, error))
-            }
+            Ok(Message::Response(id, answered)) => self
+                .session(headers)
+                .map(|session| {
+                    session.touch();
+                    if let Some(id) = id {
+                        session.asked.settle(&id, answered);
+                    }
+                    Answer::Accepted
+                })
+                .map_err(|error| (None, error)),
             Err(malformed) => Err((malformed.id, malformed.error)),
         };
         answer.unwrap_or_else(|refusal| refused(&refusal))
+    }
+
+    /// Opens the stream for what comes unasked, or resumes the one that `Last-Event-ID` names.
+    #[must_use]
+    pub fn get(&self, headers: &HeaderMap) -> Answer {
+        self.events(headers).unwrap_or_else(|error| refused(&(None, error)))
     }
 
     /// Ends the session that a DELETE names. `None` when the request names none.
@@ -79,20 +136,44 @@ impl Endpoint {
         Some(self.server.sessions.end(&id))
     }
 
-    fn request(&self, headers: &HeaderMap, request: Request) -> Result<Answer, RpcError> {
+    fn request(&self, headers: &HeaderMap, request: Request, reads_events: bool) -> Result<Answer, RpcError> {
         let (era, carried) = Era::of(&request)?;
         match era {
             Era::Stateless(claims) => {
                 mirror::check(headers, &request, claims.revision)?;
-                dispatch::stateless(&self.server, request, (claims, carried), None).map(Answer::Exchange)
+                let exchange = dispatch::stateless(&self.server, request, (claims, carried), None)?;
+                Ok(Answer::Exchange(exchange, Resumption(None)))
             }
             Era::Initialize => self.initialize(&request),
             Era::Session => {
                 let session = self.session(headers)?;
-                let exchange = dispatch::in_session(&self.server, &session, request, carried)?;
-                Ok(Answer::Exchange(exchange.detach(&session.tasks)))
+                let exchange = dispatch::in_session(&self.server, &session, request, carried, reads_events)?;
+                Ok(self.exchange(session, exchange))
             }
         }
+    }
+
+    /// The answer of a session's exchange, which goes on without its connection.
+    fn exchange(&self, session: Arc<Session>, exchange: Exchange) -> Answer {
+        let exchange = exchange.detach(&session.tasks);
+        Answer::Exchange(exchange, Resumption(Some((session, self.server.settings.stream_close))))
+    }
+
+    fn batch(
+        &self,
+        headers: &HeaderMap,
+        messages: &[&serde_json::value::RawValue],
+        reads_events: bool,
+    ) -> Result<Answer, RpcError> {
+        // A batch says no revision of its own, so only a session can tell that its client knows them.
+        if mirror::single(headers, SESSION)?.is_none() {
+            return Err(batch::unknown());
+        }
+        let session = self.session(headers)?;
+        Ok(match batch::serve(&self.server, &session, messages, reads_events)? {
+            Some(exchange) => self.exchange(session, exchange),
+            None => Answer::Accepted,
+        })
     }
 
     fn initialize(&self, request: &Request) -> Result<Answer, RpcError> {
@@ -116,6 +197,23 @@ impl Endpoint {
         Ok(Answer::Accepted)
     }
 
+    fn events(&self, headers: &HeaderMap) -> Result<Answer, RpcError> {
+        let session = self.session(headers)?;
+        session.touch();
+        let presence =
+            || Presence::new(Arc::clone(&session), self.server.catalog.changes(), self.server.settings.ping);
+        let events = match mirror::single(headers, LAST_EVENT)? {
+            None => Events::common(&session, presence),
+            Some(id) => {
+                let close = self.server.settings.stream_close;
+                Events::resumed(&session, &id, close, presence).ok_or_else(|| {
+                    RpcError::invalid_request("nothing is kept for this `Last-Event-ID`; open a new stream")
+                })?
+            }
+        };
+        Ok(Answer::Events(Box::new(events)))
+    }
+
     /// The session that a request belongs to.
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, RpcError> {
         let version = mirror::single(headers, mirror::VERSION)?;
@@ -134,7 +232,7 @@ impl Endpoint {
                 "no session: send `initialize` first, then `Mcp-Session-Id` with every request",
             )
         })?;
-        self.server.sessions.get(&id).ok_or_else(|| {
+        self.server.sessions.get(&id).filter(|session| !session.ended.is_cancelled()).ok_or_else(|| {
             RpcError::invalid_request("unknown session: it has ended; send `initialize` again")
                 .with_status(StatusCode::NOT_FOUND)
         })

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::abilities::Abilities;
 use super::context::parse_level;
 use super::error::RpcError;
 use super::message::Request;
@@ -37,6 +38,7 @@ pub(crate) enum Era {
 pub(crate) struct Claims {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
+    pub(crate) abilities: Abilities,
     pub(crate) log_level: Option<LogLevel>,
 }
 
@@ -72,13 +74,16 @@ pub(crate) struct Implementation<'a> {
 }
 
 impl Implementation<'_> {
-    pub(crate) fn into_client(self, revision: Revision) -> ClientInfo {
+    pub(crate) fn into_client(self, revision: Revision, abilities: Abilities) -> ClientInfo {
         let cut =
             |text: &str| text.get(..text.floor_char_boundary(LONGEST_NAME)).unwrap_or_default().to_owned();
         ClientInfo {
             name: cut(&self.name),
             version: cut(&self.version),
             protocol: revision.as_str().to_owned(),
+            sampling: abilities.sampling,
+            elicitation: abilities.elicitation_form || abilities.elicitation_url,
+            roots: abilities.roots,
         }
     }
 }
@@ -137,7 +142,9 @@ impl Claims {
             return Err(RpcError::invalid_meta(&missing));
         }
         let log_level = meta.log_level.as_deref().map(parse_level).transpose()?;
-        Ok(Self { revision, client: meta.client.unwrap_or_default().into_client(revision), log_level })
+        let abilities = Abilities::read(meta.capabilities, revision);
+        let client = meta.client.unwrap_or_default().into_client(revision, abilities);
+        Ok(Self { revision, client, abilities, log_level })
     }
 }
 

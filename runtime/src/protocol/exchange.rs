@@ -2,21 +2,24 @@
 //!
 //! A transport pulls frames and writes them in whatever way it has. Dropping the exchange drops the request's future,
 //! which stops the guest: right for the stateless revision, where a broken connection is a cancellation. A revision
-//! with sessions detaches it first, because there only a notification cancels.
+//! with sessions detaches it first, because there only a notification cancels. When a stateless call asks its client
+//! something, the exchange ends with the question and gives the future away to be kept for the retry.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
 use tokio_util::task::TaskTracker;
 
-use super::error::RpcError;
+use super::context::RequestContext;
 use super::in_flight::Place;
 use super::message::{Id, error_response, response};
-use super::outbox::OutboxReader;
-use super::reply::Reply;
+use super::outbox::{Outbox, OutboxReader, Outgoing};
+use super::parked::{Asking, Outcome};
+use super::rounds;
+use super::server::Server;
 
 /// What a transport has to write next.
 #[derive(Debug)]
@@ -27,32 +30,89 @@ pub enum Frame {
     Answer(Bytes, StatusCode),
 }
 
-type Outcome = Option<(Bytes, StatusCode)>;
+type Written = Option<(Bytes, StatusCode)>;
 
 /// A request being served.
 pub struct Exchange {
-    work: Option<BoxFuture<'static, Outcome>>,
-    outcome: Outcome,
+    work: Option<Work>,
+    written: Written,
     outbox: OutboxReader,
     /// Kept until the answer has been written, so that a client which does not read cannot pile up answers.
     _place: Option<Arc<Place>>,
 }
 
+enum Work {
+    Call { id: Id, future: BoxFuture<'static, Outcome>, server: Arc<Server>, context: Arc<RequestContext> },
+    Batch(BoxFuture<'static, Written>),
+}
+
+impl Work {
+    async fn run(&mut self) -> Written {
+        match self {
+            Self::Call { id, future, .. } => future.await.map(|outcome| write(id, outcome)),
+            Self::Batch(future) => future.await,
+        }
+    }
+
+    /// Ends this exchange with a question and keeps the call for the retry that answers it.
+    fn park(self, asking: Asking) -> Written {
+        match self {
+            Self::Call { id, future, server, context } => {
+                Some(write(&id, rounds::park(&server, future, context, asking)))
+            }
+            // Only a stateless call asks this way, and there are no batches of those.
+            Self::Batch(_) => None,
+        }
+    }
+}
+
+fn write(id: &Id, outcome: Result<super::reply::Reply, super::error::RpcError>) -> (Bytes, StatusCode) {
+    match outcome {
+        Ok(reply) => (response(id, reply.as_json()), StatusCode::OK),
+        Err(error) => (error_response(Some(id), &error), error.status),
+    }
+}
+
 impl Exchange {
-    /// `work` is `None` in the end when the client has withdrawn the request, which then gets no answer.
+    /// The outcome of `future` is `None` when the client has withdrawn the request, which then gets no answer.
     pub(super) fn new(
+        server: &Arc<Server>,
+        context: &Arc<RequestContext>,
         id: Id,
         outbox: OutboxReader,
         place: Option<Arc<Place>>,
-        work: impl Future<Output = Option<Result<Reply, RpcError>>> + Send + 'static,
+        future: BoxFuture<'static, Outcome>,
     ) -> Self {
-        let work = async move {
-            Some(match work.await? {
-                Ok(reply) => (response(&id, reply.as_json()), StatusCode::OK),
-                Err(error) => (error_response(Some(&id), &error), error.status),
-            })
+        let (server, context) = (Arc::clone(server), Arc::clone(context));
+        let work = Work::Call { id, future, server, context };
+        Self { work: Some(work), written: None, outbox, _place: place }
+    }
+
+    /// Several requests that came as one message (2025-03-26): their messages as they come, their answers in one array
+    /// at the end, after those that are there `already`.
+    pub(super) fn batch(exchanges: Vec<Self>, already: Vec<Bytes>) -> Self {
+        let (outbox, reader) = Outbox::new();
+        let answers = async move {
+            let each = exchanges.into_iter().map(|exchange| exchange.forward(outbox.clone()));
+            let answers: Vec<Bytes> =
+                already.into_iter().chain(join_all(each).await.into_iter().flatten()).collect();
+            let joined = answers.join(&b","[..]);
+            (!joined.is_empty()).then(|| ([b"[", joined.as_slice(), b"]"].concat().into(), StatusCode::OK))
         };
-        Self { work: Some(work.boxed()), outcome: None, outbox, _place: place }
+        Self { work: Some(Work::Batch(answers.boxed())), written: None, outbox: reader, _place: None }
+    }
+
+    async fn forward(mut self, outbox: Outbox) -> Option<Bytes> {
+        while let Some(frame) = self.next().await {
+            match frame {
+                Frame::Message(message) => {
+                    // Nobody reads the batch any more, but its requests go on.
+                    let _ = outbox.deliver(Outgoing::Message(message)).await;
+                }
+                Frame::Answer(answer, _) => return Some(answer),
+            }
+        }
+        None
     }
 
     /// The next frame; `None` after the answer, or when there will be none.
@@ -60,25 +120,35 @@ impl Exchange {
         if let Some(work) = &mut self.work {
             tokio::select! {
                 biased;
-                Some(message) = self.outbox.recv() => return Some(Frame::Message(message)),
-                outcome = work => {
+                Some(outgoing) = self.outbox.recv() => return self.take(outgoing),
+                written = work.run() => {
                     self.work = None;
-                    self.outcome = outcome;
+                    self.written = written;
                 }
             }
         }
         // The guest may have spoken in the very poll that ended it.
-        if let Ok(message) = self.outbox.try_recv() {
-            return Some(Frame::Message(message));
+        if let Ok(outgoing) = self.outbox.try_recv() {
+            return self.take(outgoing);
         }
-        self.outcome.take().map(|(bytes, status)| Frame::Answer(bytes, status))
+        self.written.take().map(|(bytes, status)| Frame::Answer(bytes, status))
+    }
+
+    fn take(&mut self, outgoing: Outgoing) -> Option<Frame> {
+        match outgoing {
+            Outgoing::Message(message) => Some(Frame::Message(message)),
+            Outgoing::Ask(asking) => {
+                let (bytes, status) = self.work.take()?.park(asking)?;
+                Some(Frame::Answer(bytes, status))
+            }
+        }
     }
 
     /// Lets the request go on when this exchange is dropped, as a task of `owner`.
     pub(super) fn detach(mut self, owner: &TaskTracker) -> Self {
-        if let Some(work) = self.work.take() {
-            let task = owner.spawn(work);
-            self.work = Some(async move { task.await.unwrap_or_default() }.boxed());
+        if let Some(Work::Call { future, .. }) = &mut self.work {
+            let task = owner.spawn(std::mem::replace(future, std::future::ready(None).boxed()));
+            *future = async move { task.await.unwrap_or_default() }.boxed();
         }
         self
     }

@@ -20,7 +20,6 @@ pub(crate) struct InFlight {
 pub(crate) struct Place {
     owner: Arc<InFlight>,
     id: Id,
-    pub(crate) cancel: CancellationToken,
 }
 
 impl InFlight {
@@ -28,11 +27,11 @@ impl InFlight {
         Arc::new(Self { requests: Mutex::default(), most })
     }
 
-    /// Enters a request.
+    /// Enters a request, which `cancel` withdraws.
     ///
     /// # Errors
     /// When its id is already in use, or too many requests are under way.
-    pub(crate) fn enter(self: &Arc<Self>, id: &Id) -> Result<Place, RpcError> {
+    pub(crate) fn enter(self: &Arc<Self>, id: &Id, cancel: CancellationToken) -> Result<Place, RpcError> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         if requests.contains_key(id) {
             return Err(RpcError::invalid_request("a request with this id is still being served"));
@@ -42,9 +41,8 @@ impl InFlight {
                 format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
             return Err(RpcError::internal(&detail));
         }
-        let cancel = CancellationToken::new();
-        requests.insert(id.clone(), cancel.clone());
-        Ok(Place { owner: Arc::clone(self), id: id.clone(), cancel })
+        requests.insert(id.clone(), cancel);
+        Ok(Place { owner: Arc::clone(self), id: id.clone() })
     }
 
     /// Cancels a request, if it is still being served.
@@ -66,6 +64,14 @@ impl InFlight {
     }
 }
 
+impl Place {
+    /// Lets the request be withdrawn through `cancel` from now on.
+    pub(crate) fn rebind(&self, cancel: CancellationToken) {
+        let mut requests = self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.insert(self.id.clone(), cancel);
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
@@ -79,13 +85,15 @@ mod tests {
     #[test]
     fn ids_are_unique_while_they_are_in_use_and_places_are_bounded() {
         let requests = InFlight::new(2);
-        let first = requests.enter(&Id::Number(1)).unwrap();
-        assert_eq!(requests.enter(&Id::Number(1)).unwrap_err().code, -32600);
-        let _second = requests.enter(&Id::Text("1".into())).unwrap();
-        assert_eq!(requests.enter(&Id::Number(3)).unwrap_err().code, -32603);
+        let cancel = CancellationToken::new();
+        let enter = |id| requests.enter(&id, cancel.clone());
+        let first = enter(Id::Number(1)).unwrap();
+        assert_eq!(enter(Id::Number(1)).unwrap_err().code, -32600);
+        let _second = enter(Id::Text("1".into())).unwrap();
+        assert_eq!(enter(Id::Number(3)).unwrap_err().code, -32603);
         requests.cancel(&Id::Number(1));
-        assert!(first.cancel.is_cancelled());
+        assert!(cancel.is_cancelled());
         drop(first);
-        assert!(requests.enter(&Id::Number(1)).is_ok());
+        assert!(enter(Id::Number(1)).is_ok());
     }
 }

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::asked::{Answered, ClientError};
 use super::error::RpcError;
 use super::method::Method;
 
@@ -26,8 +27,8 @@ pub(crate) enum Id {
 pub(crate) enum Message {
     Request(Request),
     Notification(Notification),
-    /// An answer to a request of ours. None is ever sent yet, so it is accepted and forgotten.
-    Response,
+    /// An answer to a request of ours. Without an id it answers nothing.
+    Response(Option<Id>, Answered),
 }
 
 /// A request.
@@ -74,6 +75,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl Message {
+    /// Splits a batch into its messages. `None` when the bytes are something else; an empty batch is no message.
+    pub(crate) fn split(bytes: &[u8]) -> Option<Vec<&RawValue>> {
+        if bytes.trim_ascii_start().first() != Some(&b'[') {
+            return None;
+        }
+        serde_json::from_slice(bytes).ok().filter(|batch: &Vec<_>| !batch.is_empty())
+    }
+
     /// Reads one message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let opening = bytes.trim_ascii_start().first();
@@ -85,8 +94,11 @@ impl Message {
         let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| unreadable(&error))?;
         let id = envelope.id.map(read_id).transpose();
         let refuse = |id: Option<Id>, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
-        let Ok(id) = id else {
-            return refuse(None, "`id` must be a string or an integer");
+        let id = match id {
+            Ok(id) => id,
+            // A client that could not read an id of ours says null.
+            Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
+            Err(_) => return refuse(None, "`id` must be a string or an integer"),
         };
         if envelope.jsonrpc.as_deref() != Some("2.0") {
             return refuse(id, "`jsonrpc` must be \"2.0\"");
@@ -102,8 +114,11 @@ impl Message {
             (Some(method), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
             }
-            (None, Some(_)) if envelope.result.is_some() || envelope.error.is_some() => Ok(Self::Response),
-            (None, id) => refuse(id, "`method` is missing"),
+            (None, id) => match (envelope.result, envelope.error) {
+                (Some(result), None) if id.is_some() => Ok(Self::Response(id, Ok(result.to_owned()))),
+                (None, Some(error)) => Ok(Self::Response(id, Err(read_error(error)))),
+                _ => refuse(id, "`method` is missing"),
+            },
         }
     }
 }
@@ -111,7 +126,7 @@ impl Message {
 fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
     let error = match error {
         Some(error) => RpcError::parse(&error.to_string()),
-        None if array => RpcError::invalid_request("batches are not supported; send one message at a time"),
+        None if array => RpcError::invalid_request("an empty batch is no message"),
         None => RpcError::invalid_request("a message is an object"),
     };
     Malformed { id: None, error }
@@ -130,6 +145,19 @@ fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
         Some(b'"') => serde_json::from_str(raw.get()).map(Id::Text),
         _ => serde_json::from_str(raw.get()).map(Id::Number),
     }
+}
+
+/// An error as far as it can be read; a client may have put anything there.
+fn read_error(raw: &RawValue) -> ClientError {
+    #[derive(Deserialize, Default)]
+    struct Error {
+        #[serde(default)]
+        code: i64,
+        #[serde(default)]
+        message: String,
+    }
+    let Error { code, message } = serde_json::from_str(raw.get()).unwrap_or_default();
+    ClientError { code, message }
 }
 
 /// A response on one line. `result` is the JSON text of the result.
@@ -151,6 +179,23 @@ pub(crate) fn error_response(id: Option<&Id>, error: &RpcError) -> Bytes {
     append(&mut line, error);
     line.push(b'}');
     line.into()
+}
+
+/// A request of ours on one line.
+pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    append(&mut line, &id);
+    line.extend_from_slice(br#","method":"#);
+    append(&mut line, &method);
+    line.extend_from_slice(br#","params":"#);
+    append(&mut line, params);
+    line.push(b'}');
+    line.into()
+}
+
+/// Whether a message of ours is a request.
+pub(crate) fn is_request(message: &Bytes) -> bool {
+    message.starts_with(br#"{"jsonrpc":"2.0","id":"#)
 }
 
 /// A notification on one line.
@@ -191,7 +236,11 @@ mod tests {
         let parsed = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         assert!(matches!(parsed, Ok(Message::Notification(_))));
         let parsed = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert!(matches!(parsed, Ok(Message::Response)));
+        assert!(matches!(parsed, Ok(Message::Response(Some(Id::Number(1)), Ok(_)))));
+        let parsed =
+            Message::parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#).unwrap();
+        let Message::Response(None, Err(error)) = parsed else { panic!("{parsed:?}") };
+        assert_eq!(error, ClientError { code: -1, message: "no".into() });
     }
 
     #[test]

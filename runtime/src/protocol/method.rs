@@ -9,6 +9,9 @@ pub(crate) enum Method {
     SetLevel,
     ListTools,
     CallTool,
+    Subscribe,
+    Unsubscribe,
+    Listen,
     /// Anything else, by the name it came with.
     Unknown(String),
 }
@@ -22,6 +25,9 @@ impl Method {
             "logging/setLevel" => Self::SetLevel,
             "tools/list" => Self::ListTools,
             "tools/call" => Self::CallTool,
+            "resources/subscribe" => Self::Subscribe,
+            "resources/unsubscribe" => Self::Unsubscribe,
+            "subscriptions/listen" => Self::Listen,
             other => Self::Unknown(other.to_owned()),
         }
     }
@@ -34,6 +40,9 @@ impl Method {
             Self::SetLevel => "logging/setLevel",
             Self::ListTools => "tools/list",
             Self::CallTool => "tools/call",
+            Self::Subscribe => "resources/subscribe",
+            Self::Unsubscribe => "resources/unsubscribe",
+            Self::Listen => "subscriptions/listen",
             Self::Unknown(name) => name,
         }
     }
@@ -41,5 +50,11 @@ impl Method {
     /// Whether the `Mcp-Name` header repeats a parameter of it.
     pub(crate) fn has_name(&self) -> bool {
         matches!(self, Self::CallTool)
+    }
+
+    /// Whether its answer may be a question: only these requests can be repeated with answers (2026-07-28,
+    /// basic/patterns/mrtr).
+    pub(crate) fn may_ask(&self) -> bool {
+        matches!(self.as_str(), "tools/call" | "prompts/get" | "resources/read")
     }
 }

@@ -7,30 +7,49 @@
 //! `endpoint::Endpoint` applies the rules of Streamable HTTP, `connection::Connection` those of stdio; both turn a
 //! message into an `exchange::Exchange`, which a transport drives.
 
+mod abilities;
+mod ask;
+mod asked;
+mod batch;
+mod binding;
 mod connection;
 mod context;
 mod dispatch;
 mod endpoint;
 mod era;
 mod error;
+mod event_log;
 mod exchange;
+mod form;
 mod handlers;
 mod in_flight;
 mod message;
 mod method;
 mod mirror;
 mod outbox;
+mod parked;
 mod port;
+mod presence;
+mod question;
+mod random;
 mod reply;
 mod revision;
+mod rounds;
+mod sampling;
+mod seal;
 mod server;
 mod session;
 mod sessions;
+mod streams;
+mod subscriptions;
 mod wire;
 
 pub use connection::{Connection, Received};
-pub use endpoint::{Answer, Endpoint};
+pub use endpoint::{Answer, Endpoint, Resumption};
+pub use event_log::Event;
 pub use exchange::{Exchange, Frame};
+pub use random::token;
 pub use revision::Revision;
 pub use server::Server;
+pub use streams::{Events, Next, RETRY};
 pub use wire::{tool_error_json, tool_result_json};

@@ -1,25 +1,94 @@
-//! The client, as the host layer sees it: guest's words to notifications on the request's own stream.
+//! The client, as the host layer sees it: a guest's words become notifications and requests of its request.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::sync::oneshot;
 
+use super::ask;
 use super::context::{RequestContext, level_name};
 use super::era::is_reserved;
 use super::message::notification;
-use crate::host::{ClientInfo, ClientPort, LogLevel};
+use super::outbox::Outgoing;
+use super::parked::Asking;
+use super::question::{Prepared, prepare};
+use crate::host::{Answers, AskError, ClientInfo, ClientPort, LogLevel, Question};
 use crate::json::RawObject;
+use crate::plugin::Plugin;
 
 /// The client of one call to one plugin.
 pub(crate) struct Port {
     context: Arc<RequestContext>,
     plugin: Arc<str>,
+    most_parked: usize,
+    /// Questions so far: they number those that the guest does not name.
+    asked: AtomicUsize,
 }
 
 impl Port {
-    pub(crate) fn new(context: &Arc<RequestContext>, plugin: &str) -> Self {
-        Self { context: Arc::clone(context), plugin: plugin.into() }
+    pub(crate) fn new(context: &Arc<RequestContext>, plugin: &Plugin) -> Self {
+        let most_parked = usize::try_from(plugin.config().limits.parked_calls).unwrap_or(usize::MAX);
+        Self {
+            context: Arc::clone(context),
+            plugin: plugin.name().into(),
+            most_parked,
+            asked: AtomicUsize::new(0),
+        }
+    }
+
+    async fn ask(&self, questions: Vec<Question>) -> Answers {
+        let context = &*self.context;
+        if !context.request.method.may_ask() {
+            let no =
+                AskError::Invalid("the client can be asked by tools, prompts and resources only".to_owned());
+            return questions.iter().map(|_| Err(no.clone())).collect();
+        }
+        let prepared = questions.into_iter().map(|question| {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            prepare(question, number, context.revision, context.abilities)
+        });
+        let mut slots = Vec::new();
+        let mut open = Vec::new();
+        for (at, question) in prepared.enumerate() {
+            slots.push(question.as_ref().err().cloned().map(Err));
+            open.extend(question.ok().map(|question| (at, question)));
+        }
+        let answers = match &context.session {
+            Some(session) => ask::in_session(context, session, &self.plugin, self.most_parked, open).await,
+            None => self.by_retry(open).await,
+        };
+        for (at, answer) in answers {
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = Some(answer);
+            }
+        }
+        slots.into_iter().map(|slot| slot.unwrap_or(Err(AskError::TimedOut))).collect()
+    }
+
+    /// Takes the answers that came with the request, and has it answered with what is still open.
+    async fn by_retry(&self, open: Vec<(usize, Prepared)>) -> Vec<(usize, Result<String, AskError>)> {
+        let round = self.context.round();
+        let (mut answered, mut left) = (Vec::new(), Vec::new());
+        for (at, question) in open {
+            match round.answer(&question.key).map(|answer| question.read(&answer)) {
+                Some(Ok(answer)) => answered.push((at, answer)),
+                Some(Err(_)) | None => left.push((at, question)),
+            }
+        }
+        if !left.is_empty() {
+            let (resume, answers) = oneshot::channel();
+            let (plugin, most) = (Arc::clone(&self.plugin), self.most_parked);
+            let asking = Asking { plugin, most, open: left, answered, resume };
+            // Nobody reads: the request is gone, and this future with it in a moment.
+            let asked = round.outbox.deliver(Outgoing::Ask(asking)).await;
+            drop(round);
+            answered = if asked.is_ok() { answers.await.unwrap_or_default() } else { Vec::new() };
+        }
+        answered.into_iter().map(|(at, answer)| (at, Ok(answer))).collect()
     }
 }
 
@@ -47,7 +116,8 @@ impl ClientPort for Port {
     }
 
     fn meta(&self) -> Option<String> {
-        let meta = RawObject::parse(self.context.carried.meta.as_deref()?.get()).ok()?.without(is_reserved);
+        let round = self.context.round();
+        let meta = RawObject::parse(round.carried.meta.as_deref()?.get()).ok()?.without(is_reserved);
         if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
     }
 
@@ -56,21 +126,27 @@ impl ClientPort for Port {
     }
 
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawValue) {
-        if !self.context.threshold.admits(level) {
+        let round = self.context.round();
+        if !round.threshold.admits(level) {
             return;
         }
         let logger =
             logger.map_or_else(|| self.plugin.to_string(), |logger| format!("{}/{logger}", self.plugin));
         let params = LogParams { level: level_name(level), logger: &logger, data };
-        self.context.outbox.send(notification("notifications/message", &params));
+        round.outbox.send(notification("notifications/message", &params));
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(progress_token) = self.context.carried.progress_token.as_deref() else {
+        let round = self.context.round();
+        let Some(progress_token) = round.carried.progress_token.as_deref() else {
             return;
         };
         let message = message.filter(|_| self.context.revision.has_progress_message());
         let params = ProgressParams { progress_token, progress, total, message };
-        self.context.outbox.send(notification("notifications/progress", &params));
+        round.outbox.send(notification("notifications/progress", &params));
+    }
+
+    fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers> {
+        self.ask(questions).boxed()
     }
 }

@@ -12,7 +12,7 @@ use super::revision::Revision;
 use crate::json::RawObject;
 
 /// `_meta` key under which a server names itself.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A finished result.
 #[derive(Debug)]
@@ -52,6 +52,11 @@ impl Reply {
     pub(crate) fn new(fields: &impl Fields, revision: Revision, server: &RawValue) -> Result<Self, RpcError> {
         let result = serde_json::to_vec(&ResultObject { fields, revision, server });
         result.map(Self).map_err(|error| RpcError::internal(&error.to_string()))
+    }
+
+    /// A result that is already written.
+    pub(super) fn from_json(json: Vec<u8>) -> Self {
+        Self(json)
     }
 
     pub(crate) fn as_json(&self) -> &[u8] {

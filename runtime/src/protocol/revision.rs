@@ -82,6 +82,39 @@ impl Revision {
         self >= Self::V2026_07_28
     }
 
+    pub(super) fn has_elicitation(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// A form may have titled choices and lists of choices, and names its mode.
+    pub(super) fn has_rich_forms(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    pub(super) fn has_url_elicitation(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// A question that opens an address has an identifier of its own.
+    pub(super) fn has_elicitation_id(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
+    /// Sampling with tools, and with several blocks in one message.
+    pub(super) fn has_sampling_tools(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// Several messages in one array. Taken in the first revision too, whose JSON-RPC did not exclude them.
+    pub(super) fn has_batches(self) -> bool {
+        self <= Self::V2025_03_26
+    }
+
+    /// A stream begins with an event that only has an id, so that it can be resumed from its very start.
+    pub(super) fn has_priming_events(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
     pub(super) fn has_resource_links(self) -> bool {
         self >= Self::V2025_06_18
     }

@@ -1,19 +1,28 @@
 //! What all requests share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
+use super::parked::Parked;
 use super::sessions::Sessions;
 use crate::catalog::Catalog;
 use crate::config;
+
+/// How often waiting calls and silent sessions are looked at.
+const SWEEP: Duration = Duration::from_millis(500);
 
 /// The server, as a client meets it.
 #[derive(Debug)]
 pub struct Server {
     pub(super) catalog: Arc<Catalog>,
     pub(super) sessions: Sessions,
+    pub(super) parked: Arc<Parked>,
+    /// Cancelled when the server is to end.
+    pub(super) stopping: CancellationToken,
     pub(super) settings: config::Server,
     /// Name and version of this program.
     pub(super) info: Box<RawValue>,
@@ -27,6 +36,8 @@ impl Server {
         Self {
             catalog,
             sessions: Sessions::new(settings.sessions, settings.session_idle),
+            parked: Parked::new(settings.parked_calls, settings.parked),
+            stopping: CancellationToken::new(),
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
         }
@@ -36,6 +47,21 @@ impl Server {
     #[must_use]
     pub fn settings(&self) -> &config::Server {
         &self.settings
+    }
+
+    /// Ends what has waited or been silent for too long, until the server is to end.
+    pub async fn keep(&self) {
+        let mut tick = tokio::time::interval(SWEEP);
+        while self.stopping.run_until_cancelled(tick.tick()).await.is_some() {
+            self.parked.sweep();
+            self.sessions.sweep();
+        }
+    }
+
+    /// Tells all who listen that the server ends, and gives up the calls that wait for their clients.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+        self.parked.clear();
     }
 
     /// Waits for calls that outlive their connections.

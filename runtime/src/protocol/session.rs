@@ -1,14 +1,20 @@
 //! A client of a revision with sessions: what it said at `initialize`, and what it has under way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::abilities::Abilities;
+use super::asked::Asked;
 use super::context::SharedLevel;
 use super::in_flight::InFlight;
 use super::revision::Revision;
+use super::server::Server;
+use super::streams::Streams;
+use super::subscriptions::Subscriptions;
 use crate::host::{ClientInfo, LogLevel};
 
 /// One session.
@@ -16,23 +22,57 @@ use crate::host::{ClientInfo, LogLevel};
 pub(crate) struct Session {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
+    pub(crate) abilities: Abilities,
     pub(crate) log_level: SharedLevel,
     pub(crate) in_flight: Arc<InFlight>,
+    /// Requests of ours to the client.
+    pub(crate) asked: Arc<Asked>,
+    pub(crate) subscriptions: Subscriptions,
+    /// Event streams that can be resumed.
+    pub(crate) streams: Streams,
     /// Calls that outlive the connection which began them.
     pub(crate) tasks: TaskTracker,
+    /// Cancelled when the session is over.
+    pub(crate) ended: CancellationToken,
+    /// Cancelled when the server is to end.
+    pub(crate) stopping: CancellationToken,
+    /// Connections that wait for whatever comes.
+    attached: AtomicUsize,
     begun: Instant,
     /// Milliseconds after `begun`.
     last_used: AtomicU64,
 }
 
+/// A connection that waits for whatever comes, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Attached(Arc<Session>);
+
 impl Session {
-    pub(crate) fn new(revision: Revision, client: ClientInfo, requests: usize) -> Self {
+    pub(crate) fn new(server: &Server, revision: Revision, client: ClientInfo, abilities: Abilities) -> Self {
+        let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
+        Self::with(most, stopping, revision, client, abilities)
+    }
+
+    fn with(
+        most: usize,
+        stopping: CancellationToken,
+        revision: Revision,
+        client: ClientInfo,
+        abilities: Abilities,
+    ) -> Self {
         Self {
             revision,
             client,
+            abilities,
             log_level: SharedLevel::new(LogLevel::Info),
-            in_flight: InFlight::new(requests),
+            in_flight: InFlight::new(most),
+            asked: Arc::default(),
+            subscriptions: Subscriptions::default(),
+            streams: Streams::default(),
             tasks: TaskTracker::new(),
+            ended: CancellationToken::new(),
+            stopping,
+            attached: AtomicUsize::new(0),
             begun: Instant::now(),
             last_used: AtomicU64::new(0),
         }
@@ -43,11 +83,36 @@ impl Session {
         self.last_used.store(now, Ordering::Relaxed);
     }
 
-    /// For how long nothing came and nothing was being served.
+    /// Counts a connection as waiting, which keeps the session from being idle.
+    pub(crate) fn attach(self: &Arc<Self>) -> Attached {
+        self.attached.fetch_add(1, Ordering::Relaxed);
+        Attached(Arc::clone(self))
+    }
+
+    /// For how long nothing came, nothing was being served and nobody waited.
     pub(crate) fn idle(&self) -> Duration {
-        if !self.in_flight.is_empty() {
+        if !self.in_flight.is_empty() || self.attached.load(Ordering::Relaxed) > 0 {
             return Duration::ZERO;
         }
         self.begun.elapsed().saturating_sub(Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
+    }
+
+    /// The session is over: whatever it has under way ends.
+    pub(crate) fn end(&self) {
+        self.ended.cancel();
+        self.in_flight.cancel_all();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Arc<Self> {
+        let (client, abilities) = (ClientInfo::default(), Abilities::default());
+        Arc::new(Self::with(9, CancellationToken::new(), Revision::V2025_11_25, client, abilities))
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.attached.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,13 +1,13 @@
 //! All sessions, by an id that cannot be guessed.
 //!
-//! Bounded: when there is no room, sessions that have been silent for long make way, longest first; when all are in
-//! use, a newcomer is refused rather than an old client cut off.
+//! Bounded in number and in time: a session that has been silent for long is over, and when there is no room a newcomer
+//! is refused rather than a client that is still there cut off.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::random;
 use super::session::Session;
 
 /// The registry.
@@ -32,12 +32,14 @@ impl Sessions {
     /// # Errors
     /// When there is no room.
     pub(crate) fn add(&self, session: Arc<Session>) -> Result<String, Full> {
-        let id = random_id().ok_or(Full)?;
+        let id = random::token().ok_or(Full)?;
         let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() >= self.most {
             let longest = sessions.iter().max_by_key(|(_, session)| session.idle());
             let gone = longest.filter(|(_, session)| session.idle() >= self.idle).map(|(id, _)| id.clone());
-            sessions.remove(&gone.ok_or(Full)?);
+            if let Some(gone) = sessions.remove(&gone.ok_or(Full)?) {
+                gone.end();
+            }
         }
         sessions.insert(id.clone(), session);
         Ok(id)
@@ -51,9 +53,23 @@ impl Sessions {
     pub(crate) fn end(&self, id: &str) -> bool {
         let ended = self.by_id.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         if let Some(session) = &ended {
-            session.in_flight.cancel_all();
+            session.end();
         }
         ended.is_some()
+    }
+
+    /// Ends sessions that have been silent for too long or whose client is gone, and forgets old streams of the others.
+    pub(crate) fn sweep(&self) {
+        let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|_, session| {
+            let over = session.ended.is_cancelled() || session.idle() >= self.idle;
+            if over {
+                session.end();
+            } else {
+                session.streams.sweep();
+            }
+            !over
+        });
     }
 
     /// Waits until no session has a call under way.
@@ -67,23 +83,13 @@ impl Sessions {
     }
 }
 
-fn random_id() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(bytes.iter().fold(String::with_capacity(32), |mut id, byte| {
-        let _ = write!(id, "{byte:02x}");
-        id
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::ClientInfo;
-    use crate::protocol::revision::Revision;
+    use tokio_util::sync::CancellationToken;
 
     fn session() -> Arc<Session> {
-        Arc::new(Session::new(Revision::V2025_11_25, ClientInfo::default(), 9))
+        Session::for_tests()
     }
 
     #[test]
@@ -103,8 +109,27 @@ mod tests {
         let sessions = Sessions::new(9, Duration::ZERO);
         let session = session();
         let id = sessions.add(Arc::clone(&session)).unwrap();
-        let place = session.in_flight.enter(&crate::protocol::message::Id::Number(1)).unwrap();
+        let cancel = CancellationToken::new();
+        let _place =
+            session.in_flight.enter(&crate::protocol::message::Id::Number(1), cancel.clone()).unwrap();
         assert!(sessions.end(&id) && !sessions.end(&id));
-        assert!(place.cancel.is_cancelled());
+        assert!(cancel.is_cancelled() && session.ended.is_cancelled());
+    }
+
+    #[test]
+    fn silence_ends_a_session_unless_someone_waits() {
+        let sessions = Sessions::new(9, Duration::ZERO);
+        let (silent, attached) = (session(), session());
+        let (silent_id, attached_id) =
+            (sessions.add(silent).unwrap(), sessions.add(Arc::clone(&attached)).unwrap());
+        let waits = attached.attach();
+        let patient = Sessions { idle: Duration::from_millis(1), ..sessions };
+        std::thread::sleep(Duration::from_millis(3));
+        patient.sweep();
+        assert!(patient.get(&silent_id).is_none() && patient.get(&attached_id).is_some());
+        drop(waits);
+        std::thread::sleep(Duration::from_millis(3));
+        patient.sweep();
+        assert!(patient.get(&attached_id).is_none());
     }
 }

@@ -12,8 +12,8 @@ use crate::config::{Limits, kib, mib};
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
 
-/// Instances that can exist at once. Each takes 4 mappings, and a Linux process has 65 530 by default.
-const INSTANCES: u32 = 1_000;
+/// Instances beside those of calls: the ones that list.
+const SPARE: usize = 100;
 
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
 const KEEP_RESIDENT: usize = mib(1);
@@ -29,11 +29,12 @@ const FIBER_STACK: usize = mib(1);
 #[error("cannot set up the WebAssembly engine on this machine; it needs about 4 TiB of free address space")]
 pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
 
-/// Makes the engine for guests. One per process: stores must never mix engines (RUSTSEC-2026-0222).
+/// Makes the engine for guests, with room for `calls` that run or wait. One per process: stores must never mix engines
+/// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
 ///
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
-pub fn engine() -> Result<Engine, EngineError> {
+pub fn engine(calls: usize) -> Result<Engine, EngineError> {
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -44,18 +45,19 @@ pub fn engine() -> Result<Engine, EngineError> {
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(WASM_STACK)
         .async_stack_size(FIBER_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
     Engine::new(&config).map_err(|error| EngineError(error.into()))
 }
 
-fn pool() -> PoolingAllocationConfig {
+fn pool(calls: usize) -> PoolingAllocationConfig {
+    let instances = u32::try_from(calls + SPARE).unwrap_or(u32::MAX / 4);
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(INSTANCES)
-        .total_core_instances(4 * INSTANCES)
-        .total_memories(INSTANCES)
-        .total_tables(2 * INSTANCES)
-        .total_stacks(INSTANCES)
+    pool.total_component_instances(instances)
+        .total_core_instances(4 * instances)
+        .total_memories(instances)
+        .total_tables(2 * instances)
+        .total_stacks(instances)
         .max_memory_size(mib(largest("memory_mib")))
         .max_memories_per_component(2)
         .max_tables_per_component(20)

@@ -8,6 +8,8 @@ mod engine;
 mod filesystem;
 mod limiter;
 mod meter;
+mod permits;
+mod waiting;
 
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
@@ -15,3 +17,5 @@ pub use engine::{EngineError, engine};
 pub(crate) use filesystem::preopen;
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
+pub(crate) use permits::Permits;
+pub(crate) use waiting::Waiting;

@@ -2,4 +2,5 @@
 
 pub mod http;
 mod lines;
+mod pipe;
 pub mod stdio;

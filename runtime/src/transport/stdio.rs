@@ -1,7 +1,7 @@
 //! MCP over stdin and stdout: one message per line.
 //!
 //! stdout is sacred. One task owns it and writes what comes through a bounded channel; nothing else in this program
-//! may touch it. Requests run side by side, so a slow tool holds nobody up.
+//! may touch it. Another reads, so that a client may write while it does not read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use super::lines::{self, Line};
-use crate::protocol::{Connection, Exchange, Frame, Received, Server};
+use super::pipe::{DRAIN, Pipe};
+use crate::protocol::{Connection, Server};
 
-/// Lines that may wait for a client that is slow to read.
-const WAITING: usize = 64;
-
-/// What requests under way have left when the input has ended.
-const DRAIN: Duration = Duration::from_secs(5);
+/// Lines that may wait on either side.
+const WAITING: usize = 16;
 
 /// Serves one client until its input ends, then lets requests under way finish.
 ///
@@ -26,20 +23,22 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// When the input or the output fails.
 pub async fn serve(
     server: Arc<Server>,
-    input: impl AsyncRead + Unpin,
+    input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
     let most = server.settings().body_bytes;
-    let (sender, lines) = mpsc::channel(WAITING);
+    let (read_lines, received) = mpsc::channel(WAITING);
+    let (send, lines) = mpsc::channel(WAITING);
+    let mut reader = tokio::spawn(read(input, most, Arc::clone(&server), read_lines));
     let mut writer = tokio::spawn(write(lines, output));
-    let mut requests = JoinSet::new();
-    let read = read(Connection::new(server), input, most, &sender, &mut requests).await;
-    drop(sender);
-    let drained = async { while requests.join_next().await.is_some() {} };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
-        tracing::warn!("stopped requests that were still under way when the input ended");
+    // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
+    let mut pipe = Pipe::new(Connection::new(server, Duration::ZERO), received, most);
+    while let Some(message) = pipe.next().await {
+        if send.send(message).await.is_err() {
+            break;
+        }
     }
-    drop(requests);
+    drop((pipe, send));
     let written = match tokio::time::timeout(DRAIN, &mut writer).await {
         Ok(written) => written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())),
         Err(_) => {
@@ -47,46 +46,35 @@ pub async fn serve(
             Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the client does not read its answers"))
         }
     };
+    let read = match reader.is_finished() {
+        true => (&mut reader).await.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())),
+        false => Ok(()),
+    };
+    reader.abort();
     read.and(written)
 }
 
 async fn read(
-    mut connection: Connection,
     input: impl AsyncRead + Unpin,
     most: usize,
-    sender: &mpsc::Sender<Bytes>,
-    requests: &mut JoinSet<()>,
+    server: Arc<Server>,
+    lines: mpsc::Sender<Line>,
 ) -> std::io::Result<()> {
     let mut input = BufReader::new(input);
-    while let Some(line) = lines::next(&mut input, most).await? {
-        while requests.try_join_next().is_some() {}
-        let received = match line {
-            Line::Whole(line) if line.is_empty() => Received::Nothing,
-            Line::Whole(line) => connection.receive(&line),
-            Line::TooLong => Received::Reply(connection.too_long(most)),
-        };
-        match received {
-            Received::Nothing => {}
-            Received::Reply(reply) => {
-                if sender.send(reply).await.is_err() {
-                    break;
+    let ended = loop {
+        match lines::next(&mut input, most).await {
+            Ok(Some(line)) => {
+                if lines.send(line).await.is_err() {
+                    break Ok(());
                 }
             }
-            Received::Exchange(exchange) => {
-                requests.spawn(pump(exchange, sender.clone()));
-            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
         }
-    }
-    Ok(())
-}
-
-async fn pump(mut exchange: Exchange, sender: mpsc::Sender<Bytes>) {
-    while let Some(frame) = exchange.next().await {
-        let (Frame::Message(line) | Frame::Answer(line, _)) = frame;
-        if sender.send(lines::unbroken(line)).await.is_err() {
-            return;
-        }
-    }
+    };
+    // The only client has gone; whoever listens for it can stop.
+    server.stop();
+    ended
 }
 
 async fn write(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {

@@ -6,6 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::super::abilities::Abilities;
 use super::super::context::RequestContext;
 use super::super::era::Implementation;
 use super::super::error::RpcError;
@@ -32,6 +33,8 @@ struct InitializeParams<'a> {
     protocol_version: Cow<'a, str>,
     #[serde(borrow, default)]
     client_info: Implementation<'a>,
+    #[serde(borrow, default)]
+    capabilities: Option<&'a RawValue>,
 }
 
 struct Initialized<'a> {
@@ -49,10 +52,11 @@ impl Fields for Initialized<'_> {
 /// Reads who begins a session and in which revision it will be.
 pub(in super::super) fn read_initialize(
     params: Option<&RawValue>,
-) -> Result<(Revision, ClientInfo), RpcError> {
+) -> Result<(Revision, ClientInfo, Abilities), RpcError> {
     let params: InitializeParams<'_> = read(params)?;
     let revision = Revision::negotiate(&params.protocol_version);
-    Ok((revision, params.client_info.into_client(revision)))
+    let abilities = Abilities::read(params.capabilities, revision);
+    Ok((revision, params.client_info.into_client(revision, abilities), abilities))
 }
 
 /// The answer to `initialize`.

@@ -4,6 +4,7 @@ pub(super) mod discover;
 mod failures;
 pub(super) mod lifecycle;
 pub(super) mod logging;
+pub(super) mod subscriptions;
 pub(super) mod tools;
 
 use serde::Deserialize;

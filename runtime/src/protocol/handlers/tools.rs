@@ -127,7 +127,7 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
 
 /// Runs the guest until it is done, or until the client has withdrawn the request and the grace is over.
 async fn run(context: &Arc<RequestContext>, tool: &PublishedTool, args: &str) -> Option<Called<ToolResult>> {
-    let port = Arc::new(Port::new(context, tool.plugin.name()));
+    let port = Arc::new(Port::new(context, &tool.plugin));
     let withdrawn = async {
         context.cancel.cancelled().await;
         tokio::time::sleep(CANCEL_GRACE).await;

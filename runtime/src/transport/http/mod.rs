@@ -1,11 +1,14 @@
-//! Streamable HTTP: one endpoint, `POST` for messages and `DELETE` to end a session.
+//! Streamable HTTP: one endpoint, `POST` for messages, `GET` for what comes unasked and `DELETE` to end a session; and
+//! beside it HTTP+SSE, for the clients of the first revision.
 //!
 //! The transport decides how an exchange is written, as one JSON object or as an event stream, and only once it knows
-//! which is needed: an answer without notifications before it is JSON, anything else becomes a stream.
+//! which is needed: an answer without notifications before it is JSON, anything else becomes a stream, and so does what
+//! takes long.
 
 mod body;
 mod guard;
 mod listener;
+mod pair;
 mod sse;
 
 use std::sync::Arc;
@@ -14,12 +17,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use bytes::Bytes;
 
-use crate::protocol::{Answer, Endpoint, Exchange, Frame, Server};
+use crate::protocol::{Answer, Endpoint, Exchange, Frame, Resumption, Server};
 use guard::Guard;
 pub use listener::{Listener, serve};
+use pair::Pairs;
+use sse::{Begun, KEEP_ALIVE, OfSession};
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -29,14 +34,21 @@ const SESSION: &str = "mcp-session-id";
 struct Shared {
     endpoint: Endpoint,
     guard: Guard,
+    pairs: Pairs,
 }
 
 /// The routes of a server.
 pub fn router(server: Arc<Server>) -> Router {
     let guard = Guard::new(server.settings());
-    let shared = Arc::new(Shared { endpoint: Endpoint::new(server), guard });
-    let methods = post(take).delete(end).fallback(not_allowed);
-    Router::new().route(PATH, methods).fallback(not_found).with_state(shared)
+    let pairs = Pairs::new(server.settings().sessions);
+    let shared = Arc::new(Shared { endpoint: Endpoint::new(server), guard, pairs });
+    let methods = post(take).get(listen).delete(end).fallback(not_allowed);
+    Router::new()
+        .route(PATH, methods)
+        .route(pair::STREAM, get(open_pair))
+        .route(pair::MESSAGES, post(post_to_pair))
+        .fallback(not_found)
+        .with_state(shared)
 }
 
 async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
@@ -50,7 +62,50 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     };
     let most = shared.endpoint.server().settings().body_bytes;
     match body::read(body, most).await {
-        Ok(body) => write(shared.endpoint.post(&parts.headers, &body), accepts).await,
+        Ok(body) => write(shared.endpoint.post(&parts.headers, &body, accepts.events), accepts).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn listen(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = shared.guard.check(&headers) {
+        return refusal.into_response();
+    }
+    // Without a session there is nothing to listen to; a client of the stateless revision only posts.
+    if !headers.contains_key(SESSION) {
+        return not_allowed().await;
+    }
+    let accepts = accepted(&headers);
+    if !accepts.events {
+        return StatusCode::NOT_ACCEPTABLE.into_response();
+    }
+    write(shared.endpoint.get(&headers), accepts).await
+}
+
+async fn open_pair(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    if let Err(refusal) = shared.guard.check(&headers) {
+        return refusal.into_response();
+    }
+    match shared.pairs.open(shared.endpoint.server(), &headers) {
+        Ok(pair) => sse::stream(pair),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Err(refusal) = shared.guard.check(&parts.headers) {
+        return refusal.into_response();
+    }
+    if let Err(status) = plain_json(&parts.headers) {
+        return status.into_response();
+    }
+    let body = match body::read(body, shared.endpoint.server().settings().body_bytes).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal.into_response(),
+    };
+    match shared.pairs.post(parts.uri.query(), body).await {
+        Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -67,7 +122,7 @@ async fn end(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response 
 }
 
 async fn not_allowed() -> Response {
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, DELETE")]).into_response()
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, GET, DELETE")]).into_response()
 }
 
 async fn not_found() -> Response {
@@ -81,8 +136,14 @@ struct Accepts {
     events: bool,
 }
 
-/// Reads `Content-Type` and `Accept`. A client that does not say what it reads is taken to read both.
+/// Reads `Content-Type` and `Accept`.
 fn negotiate(headers: &HeaderMap) -> Result<Accepts, StatusCode> {
+    plain_json(headers)?;
+    let accepts = accepted(headers);
+    if accepts.json || accepts.events { Ok(accepts) } else { Err(StatusCode::NOT_ACCEPTABLE) }
+}
+
+fn plain_json(headers: &HeaderMap) -> Result<(), StatusCode> {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     let content_type = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
@@ -93,17 +154,21 @@ fn negotiate(headers: &HeaderMap) -> Result<Accepts, StatusCode> {
     if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
+    Ok(())
+}
+
+/// A client that does not say what it reads is taken to read everything.
+fn accepted(headers: &HeaderMap) -> Accepts {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let named = |kind: &str| {
         accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
     };
     let any = accept.is_empty() || named("*/*");
-    let accepts = Accepts {
+    Accepts {
         json: any || named("application/json") || named("application/*"),
         events: any || named("text/event-stream") || named("text/*"),
-    };
-    if accepts.json || accepts.events { Ok(accepts) } else { Err(StatusCode::NOT_ACCEPTABLE) }
+    }
 }
 
 async fn write(answer: Answer, accepts: Accepts) -> Response {
@@ -117,22 +182,38 @@ async fn write(answer: Answer, accepts: Accepts) -> Response {
             }
             response
         }
-        Answer::Exchange(exchange) => write_exchange(exchange, accepts).await,
+        Answer::Events(events) => sse::stream(OfSession(Some(events))),
+        Answer::Exchange(exchange, resumption) => write_exchange(exchange, resumption, accepts).await,
     }
 }
 
-async fn write_exchange(mut exchange: Exchange, accepts: Accepts) -> Response {
+async fn write_exchange(mut exchange: Exchange, resumption: Resumption, accepts: Accepts) -> Response {
+    let patience = resumption.close_after().map_or(KEEP_ALIVE, |close| close.min(KEEP_ALIVE));
     loop {
-        match exchange.next().await {
+        let frame = match tokio::time::timeout(patience, exchange.next()).await {
+            Ok(frame) => frame,
+            Err(_) if accepts.events => return stream(None, exchange, resumption),
+            Err(_) => continue,
+        };
+        match frame {
             Some(Frame::Answer(body, status)) if accepts.json || status != StatusCode::OK => {
                 return json(status, body);
             }
             Some(Frame::Answer(body, _)) => return sse::single(&body),
-            Some(Frame::Message(first)) if accepts.events => return sse::stream(first, exchange),
+            Some(Frame::Message(first)) if accepts.events => {
+                return stream(Some(first), exchange, resumption);
+            }
             // The client cannot read notifications in its answer, so it gets none.
             Some(Frame::Message(_)) => {}
             None => return sse::empty(),
         }
+    }
+}
+
+fn stream(first: Option<Bytes>, exchange: Exchange, resumption: Resumption) -> Response {
+    match resumption.stream(first, exchange) {
+        Ok(events) => sse::stream(OfSession(Some(events))),
+        Err((first, exchange)) => sse::stream(Begun(first, exchange)),
     }
 }
 

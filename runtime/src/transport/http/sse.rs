@@ -1,4 +1,9 @@
 //! An answer as server-sent events.
+//!
+//! A stream that is silent for long gets a comment now and then: proxies and clients drop connections on which nothing
+//! moves, and a broken connection is noticed by writing to it.
+
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header;
@@ -7,26 +12,88 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 
 use super::super::lines::unbroken;
-use crate::protocol::{Exchange, Frame};
+use super::super::pipe::Pipe;
+use crate::protocol::{Event, Events, Exchange, Frame, Next, RETRY};
 
-/// A stream that has begun with `first` and goes on until the exchange ends.
-pub(super) fn stream(first: Bytes, exchange: Exchange) -> Response {
-    let state = (Some(first), exchange);
-    let events = stream::unfold(state, |(first, mut exchange)| async move {
-        let line = match first {
-            Some(first) => first,
-            None => match exchange.next().await? {
-                Frame::Message(line) | Frame::Answer(line, _) => line,
-            },
+/// After how much silence a comment is sent.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
+
+/// What can be written as events, one after the other.
+pub(super) trait Source: Send + 'static {
+    /// The next event as bytes. Can be dropped and called again without losing any.
+    fn next_event(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
+}
+
+/// An exchange that has begun with a message, perhaps.
+pub(super) struct Begun(pub(super) Option<Bytes>, pub(super) Exchange);
+
+impl Source for Begun {
+    async fn next_event(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.0.take() {
+            return Some(event(None, &first));
+        }
+        let (Frame::Message(line) | Frame::Answer(line, _)) = self.1.next().await?;
+        Some(event(None, &line))
+    }
+}
+
+/// A stream of a session. The client is told when to come back if it is closed before its end.
+pub(super) struct OfSession(pub(super) Option<Box<Events>>);
+
+impl Source for OfSession {
+    async fn next_event(&mut self) -> Option<Bytes> {
+        match self.0.as_mut()?.next().await {
+            Next::Event(Event { id, message: Some(message) }) => Some(event(Some(&id), &message)),
+            Next::Event(Event { id, message: None }) => Some(Bytes::from(format!("id: {id}\ndata:\n\n"))),
+            Next::ComeBack => {
+                self.0 = None;
+                Some(Bytes::from(format!("retry: {}\n\n", RETRY.as_millis())))
+            }
+            Next::End => None,
+        }
+    }
+}
+
+/// The stream of HTTP+SSE: where to post, then every message.
+pub(super) struct Paired {
+    endpoint: Option<String>,
+    pipe: Pipe,
+    _entry: Box<dyn Send>,
+}
+
+impl Paired {
+    /// `entry` is dropped with the stream.
+    pub(super) fn new(endpoint: String, pipe: Pipe, entry: Box<dyn Send>) -> Self {
+        Self { endpoint: Some(endpoint), pipe, _entry: entry }
+    }
+}
+
+impl Source for Paired {
+    async fn next_event(&mut self) -> Option<Bytes> {
+        if let Some(endpoint) = self.endpoint.take() {
+            return Some(Bytes::from(format!("event: endpoint\ndata: {endpoint}\n\n")));
+        }
+        self.pipe.next().await.map(|message| framed("event: message\n", &message))
+    }
+}
+
+/// Writes a source to its end, with comments where it is silent.
+pub(super) fn stream(source: impl Source) -> Response {
+    let events = stream::unfold(source, |mut source| async move {
+        let event = match tokio::time::timeout(KEEP_ALIVE, source.next_event()).await {
+            Ok(event) => event?,
+            Err(_) => COMMENT,
         };
-        Some((Ok::<_, std::convert::Infallible>(event(&line)), (None, exchange)))
+        Some((Ok::<_, std::convert::Infallible>(event), source))
     });
     response(Body::from_stream(events))
 }
 
 /// A stream of one event.
 pub(super) fn single(line: &Bytes) -> Response {
-    response(Body::from(event(line)))
+    response(Body::from(event(None, line)))
 }
 
 /// A stream that ends without an answer, as a withdrawn request does.
@@ -34,9 +101,17 @@ pub(super) fn empty() -> Response {
     response(Body::empty())
 }
 
-fn event(line: &Bytes) -> Bytes {
+fn event(id: Option<&str>, line: &Bytes) -> Bytes {
+    match id {
+        Some(id) => framed(&format!("id: {id}\n"), line),
+        None => framed("", line),
+    }
+}
+
+fn framed(fields: &str, line: &Bytes) -> Bytes {
     let line = unbroken(line.clone());
-    let mut event = BytesMut::with_capacity(line.len() + 8);
+    let mut event = BytesMut::with_capacity(fields.len() + line.len() + 8);
+    event.extend_from_slice(fields.as_bytes());
     event.extend_from_slice(b"data: ");
     event.extend_from_slice(&line);
     event.extend_from_slice(b"\n\n");

@@ -14,7 +14,7 @@ use crate::config::Limits;
 
 /// The places of one plugin.
 #[derive(Debug)]
-pub(super) struct Permits {
+pub(crate) struct Permits {
     own: Arc<Semaphore>,
     common: Arc<Semaphore>,
     waiting: Arc<AtomicU64>,
@@ -24,14 +24,14 @@ pub(super) struct Permits {
 
 /// A place, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub(crate) struct Permit {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
 /// No place could be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Busy;
+pub(crate) struct Busy;
 
 /// Counts one caller as waiting, for as long as it lives.
 struct Waiting(Arc<AtomicU64>);
@@ -43,7 +43,7 @@ impl Drop for Waiting {
 }
 
 impl Permits {
-    pub(super) fn new(limits: &Limits, common: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(limits: &Limits, common: Arc<Semaphore>) -> Self {
         Self {
             own: Arc::new(Semaphore::new(usize::try_from(limits.concurrent_calls).unwrap_or(1))),
             common,
@@ -54,7 +54,7 @@ impl Permits {
     }
 
     /// Takes a place, at once or after waiting in a bounded queue for at most the wall time of a call.
-    pub(super) async fn acquire(&self) -> Result<Permit, Busy> {
+    pub(crate) async fn acquire(&self) -> Result<Permit, Busy> {
         if let Some(permit) = self.try_acquire() {
             return Ok(permit);
         }
@@ -64,6 +64,12 @@ impl Permits {
         }
         let _waiting = Waiting(Arc::clone(&self.waiting));
         tokio::time::timeout(self.patience, self.wait()).await.unwrap_or(Err(Busy))
+    }
+
+    /// Takes a place for a call that gave its own up to wait. It is not refused for the length of the queue, since it
+    /// has been let in once. `None` only when the server ends.
+    pub(crate) async fn return_to(&self) -> Option<Permit> {
+        self.wait().await.ok()
     }
 
     fn try_acquire(&self) -> Option<Permit> {

@@ -1,0 +1,94 @@
+//! What a parked call is bound to: the caller and the request, as one digest.
+//!
+//! A retry is the same request again, but a client may write it differently: fields in another order, other spaces,
+//! absent arguments for empty ones. So the digest is over values and not over text.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::method::Method;
+
+/// The digest.
+pub(crate) type Binding = [u8; 32];
+
+/// What a retry may change.
+const CHANGES: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
+/// The binding of a request. `principal` is the authenticated caller.
+pub(crate) fn of(principal: Option<&str>, method: &Method, params: Option<&RawValue>) -> Binding {
+    let mut hash = Sha256::new();
+    part(&mut hash, principal.unwrap_or_default().as_bytes());
+    part(&mut hash, method.as_str().as_bytes());
+    let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+    if let Value::Object(mut fields) = params {
+        fields.retain(|name, value| !CHANGES.contains(&name.as_str()) && !is_nothing(value));
+        digest(&mut hash, &Value::Object(fields));
+    }
+    hash.finalize().into()
+}
+
+/// Absent, null and empty arguments mean the same.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+fn part(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+/// The depth is bounded by what the parser accepts.
+fn digest(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            hash.update([b'{']);
+            hash.update((fields.len() as u64).to_le_bytes());
+            for (name, value) in fields {
+                part(hash, name.as_bytes());
+                digest(hash, value);
+            }
+        }
+        Value::Array(items) => {
+            hash.update([b'[']);
+            hash.update((items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| digest(hash, item));
+        }
+        plain => part(hash, plain.to_string().as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_call(principal: Option<&str>, params: &str) -> Binding {
+        of(principal, &Method::CallTool, Some(&RawValue::from_string(params.to_owned()).unwrap()))
+    }
+
+    #[test]
+    fn a_retry_is_the_same_request_however_it_is_written() {
+        let first = of_call(None, r#"{"name":"t","arguments":{"a":1,"b":[1,"x"]},"_meta":{"v":1}}"#);
+        let again =
+            r#"{ "arguments":{"b":[1,"x"],"a":1}, "name":"t", "requestState":"s", "inputResponses":{} }"#;
+        assert_eq!(first, of_call(None, again));
+        assert_eq!(of_call(None, r#"{"name":"t"}"#), of_call(None, r#"{"name":"t","arguments":{}}"#));
+    }
+
+    #[test]
+    fn another_request_or_caller_is_not_the_same() {
+        let first = of_call(None, r#"{"name":"t","arguments":{"a":1}}"#);
+        for other in [
+            r#"{"name":"u","arguments":{"a":1}}"#,
+            r#"{"name":"t","arguments":{"a":2}}"#,
+            r#"{"name":"t","arguments":{"a":"1"}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":{}}}"#,
+            r#"{"name":"t"}"#,
+        ] {
+            assert_ne!(first, of_call(None, other), "{other}");
+        }
+        assert_ne!(first, of_call(Some("ada"), r#"{"name":"t","arguments":{"a":1}}"#));
+    }
+}

@@ -1,0 +1,162 @@
+//! Forms of `elicitation/create`: flat objects of plain fields.
+//!
+//! MCP allows only these so that any client can show them. A guest's form is checked before anyone is asked, and the
+//! answer before the guest sees it: what a person typed is as foreign as anything else from outside.
+
+use serde_json::{Map, Value};
+
+/// Checks that `schema` is a form.
+///
+/// # Errors
+/// With what is not allowed in it.
+pub(crate) fn check(schema: &Value) -> Result<(), String> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err("`requestedSchema` must have the type `object`".to_owned());
+    }
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let fields = fields.ok_or("`requestedSchema` needs `properties`")?;
+    for (name, field) in fields {
+        let plain = match kind(field) {
+            "string" | "number" | "integer" | "boolean" => true,
+            "array" => !choices(field.get("items").unwrap_or(&Value::Null)).is_empty(),
+            _ => false,
+        };
+        if !plain {
+            return Err(format!(
+                "the field `{name}` is not a plain value or a list of choices; forms are flat"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A form as revisions before 2025-11-25 know it. `None` when it has a list of choices, which they do not.
+pub(crate) fn simplified(mut schema: Value) -> Option<Value> {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut)?;
+    for field in fields.values_mut().filter_map(Value::as_object_mut) {
+        if field.get("type").and_then(Value::as_str) == Some("array") {
+            return None;
+        }
+        let Some(Value::Array(titled)) = field.remove("oneOf") else { continue };
+        let part =
+            |name: &str| titled.iter().filter_map(|choice| choice.get(name).cloned()).collect::<Vec<_>>();
+        field.insert("enum".to_owned(), part("const").into());
+        field.insert("enumNames".to_owned(), part("title").into());
+    }
+    Some(schema)
+}
+
+/// Checks that `content` fits the form. Formats such as `email` are for the client to help with and are not checked.
+///
+/// # Errors
+/// With the first field that does not fit.
+pub(crate) fn fits(schema: &Value, content: &Map<String, Value>) -> Result<(), String> {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        if !content.contains_key(name) {
+            return Err(format!("the field `{name}` is missing"));
+        }
+    }
+    for (name, value) in content {
+        let Some(field) = schema.get("properties").and_then(|fields| fields.get(name)) else { continue };
+        if !value_fits(field, value) {
+            return Err(format!("the field `{name}` does not fit the form"));
+        }
+    }
+    Ok(())
+}
+
+fn value_fits(field: &Value, value: &Value) -> bool {
+    let bound = |name: &str| field.get(name).and_then(Value::as_f64);
+    let within = |number: f64, least: &str, most: &str| {
+        bound(least).is_none_or(|least| number >= least) && bound(most).is_none_or(|most| number <= most)
+    };
+    let chosen = |from: &Value, value: &Value| {
+        let choices = choices(from);
+        choices.is_empty() || choices.contains(&value)
+    };
+    match (kind(field), value) {
+        ("string", Value::String(text)) => {
+            within(text.chars().count() as f64, "minLength", "maxLength") && chosen(field, value)
+        }
+        ("number", Value::Number(number)) => number.as_f64().is_some_and(|n| within(n, "minimum", "maximum")),
+        ("integer", Value::Number(number)) => {
+            number.as_f64().is_some_and(|n| n.fract() == 0.0 && within(n, "minimum", "maximum"))
+        }
+        ("boolean", Value::Bool(_)) => true,
+        ("array", Value::Array(items)) => {
+            let from = field.get("items").unwrap_or(&Value::Null);
+            within(items.len() as f64, "minItems", "maxItems") && items.iter().all(|item| chosen(from, item))
+        }
+        _ => false,
+    }
+}
+
+fn kind(field: &Value) -> &str {
+    field.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The values to choose from; none when the field is free.
+fn choices(field: &Value) -> Vec<&Value> {
+    if let Some(plain) = field.get("enum").and_then(Value::as_array) {
+        return plain.iter().collect();
+    }
+    let titled = field.get("oneOf").or_else(|| field.get("anyOf")).and_then(Value::as_array);
+    titled.into_iter().flatten().filter_map(|choice| choice.get("const")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn form() -> Value {
+        json!({"type": "object", "required": ["name"], "properties": {
+            "name": {"type": "string", "minLength": 2},
+            "age": {"type": "integer", "minimum": 0},
+            "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+        }})
+    }
+
+    fn answer(content: &Value) -> Result<(), String> {
+        fits(&form(), content.as_object().unwrap())
+    }
+
+    #[test]
+    fn answers_must_fit_their_form() {
+        assert_eq!(answer(&json!({"name": "Ada", "age": 36, "size": "s", "more": 1})), Ok(()));
+        assert!(answer(&json!({"age": 36})).unwrap_err().contains("`name` is missing"));
+        for bad in [json!({"name": "A"}), json!({"name": 5}), json!({"name": "Ada", "age": 1.5})] {
+            assert!(answer(&bad).is_err(), "{bad}");
+        }
+        assert!(answer(&json!({"name": "Ada", "size": "m"})).unwrap_err().contains("`size`"));
+    }
+
+    #[test]
+    fn lists_are_made_of_their_choices() {
+        let form =
+            json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": ["a", "b"]}}}});
+        assert_eq!(check(&form), Ok(()));
+        let fits = |value: Value| fits(&form, json!({ "c": value }).as_object().unwrap());
+        assert!(fits(json!(["a"])).is_ok() && fits(json!(["x"])).is_err() && fits(json!("a")).is_err());
+    }
+
+    #[test]
+    fn forms_are_flat() {
+        assert_eq!(check(&form()), Ok(()));
+        let nested = json!({"type": "object", "properties": {"a": {"type": "object"}}});
+        assert!(check(&nested).unwrap_err().contains("`a`"));
+        assert!(check(&json!({"type": "string"})).is_err());
+        assert!(check(&json!({"type": "object"})).is_err());
+    }
+
+    #[test]
+    fn older_clients_get_names_beside_their_choices() {
+        let old = simplified(form()).unwrap();
+        assert_eq!(old["properties"]["size"]["enum"], json!(["s", "l"]));
+        assert_eq!(old["properties"]["size"]["enumNames"], json!(["Small", "Large"]));
+        let list =
+            json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": ["a"]}}}});
+        assert_eq!(simplified(list), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Being told of changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe` (the
+//! revisions with sessions).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::message::notification;
+use super::super::outbox::Outgoing;
+use super::super::presence::method_of;
+use super::super::reply::{Empty, Fields, Reply};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::super::subscriptions::Subscriptions;
+use super::read;
+use crate::catalog::Change;
+use crate::json::RawObject;
+
+/// `_meta` key that says to which `subscriptions/listen` a message belongs.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+#[derive(Deserialize)]
+struct SubscribeParams<'a> {
+    #[serde(borrow)]
+    uri: Cow<'a, str>,
+}
+
+pub(in super::super) fn subscribe(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<Reply, RpcError> {
+    let params: SubscribeParams<'_> = read(params)?;
+    if let Some(session) = &context.session {
+        session.subscriptions.add(&params.uri)?;
+    }
+    Reply::new(&Empty, context.revision, &server.info)
+}
+
+pub(in super::super) fn unsubscribe(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<Reply, RpcError> {
+    let params: SubscribeParams<'_> = read(params)?;
+    if let Some(session) = &context.session {
+        session.subscriptions.remove(&params.uri);
+    }
+    Reply::new(&Empty, context.revision, &server.info)
+}
+
+#[derive(Deserialize)]
+struct ListenParams {
+    notifications: Filter,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Filter {
+    tools_list_changed: bool,
+    resources_list_changed: bool,
+    prompts_list_changed: bool,
+    resource_subscriptions: Vec<String>,
+}
+
+/// One client's subscription.
+struct Listener {
+    id: Value,
+    filter: Filter,
+    uris: Subscriptions,
+}
+
+/// Tells of changes until the client no longer listens, or the server ends: only then there is an answer.
+pub(in super::super) async fn listen(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<Reply, RpcError>> {
+    let listener = match Listener::new(context, params) {
+        Ok(listener) => listener,
+        Err(error) => return Some(Err(error)),
+    };
+    let outbox = context.round().outbox.clone();
+    let mut changes = server.catalog.changes();
+    outbox.deliver(Outgoing::Message(listener.acknowledgement())).await.ok()?;
+    loop {
+        let messages = tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return None,
+            () = server.stopping.cancelled() => return Some(listener.ended(server, context.revision)),
+            change = changes.recv() => match change {
+                Ok(change) => listener.word(&change).into_iter().collect(),
+                Err(RecvError::Lagged(_)) => listener.word_all(),
+                Err(RecvError::Closed) => return Some(listener.ended(server, context.revision)),
+            },
+        };
+        for message in messages {
+            outbox.deliver(Outgoing::Message(message)).await.ok()?;
+        }
+    }
+}
+
+impl Listener {
+    fn new(context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let ListenParams { notifications: mut filter } = read(params)?;
+        let uris = Subscriptions::default();
+        for uri in std::mem::take(&mut filter.resource_subscriptions) {
+            uris.add(&uri)?;
+        }
+        let id = serde_json::to_value(&context.request.id)
+            .map_err(|error| RpcError::internal(&error.to_string()))?;
+        Ok(Self { id, filter, uris })
+    }
+
+    fn tagged(&self, method: &str, mut params: Value) -> Bytes {
+        if let Some(fields) = params.as_object_mut() {
+            fields.insert("_meta".to_owned(), json!({ SUBSCRIPTION: self.id }));
+        }
+        notification(method, &params)
+    }
+
+    /// The first message: what of the wish is granted, which is all of it.
+    fn acknowledgement(&self) -> Bytes {
+        let mut granted = serde_json::Map::new();
+        for (name, wanted) in [
+            ("toolsListChanged", self.filter.tools_list_changed),
+            ("resourcesListChanged", self.filter.resources_list_changed),
+            ("promptsListChanged", self.filter.prompts_list_changed),
+        ] {
+            if wanted {
+                granted.insert(name.to_owned(), true.into());
+            }
+        }
+        let uris = self.uris.all();
+        if !uris.is_empty() {
+            granted.insert("resourceSubscriptions".to_owned(), uris.into());
+        }
+        self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": granted }))
+    }
+
+    fn word(&self, change: &Change) -> Option<Bytes> {
+        let wanted = match change {
+            Change::Tools => self.filter.tools_list_changed,
+            Change::Resources => self.filter.resources_list_changed,
+            Change::Prompts => self.filter.prompts_list_changed,
+            Change::Updated(uri) => self.uris.contains(uri),
+        };
+        if !wanted {
+            return None;
+        }
+        Some(match (method_of(change), change) {
+            (Some(method), _) => self.tagged(method, json!({})),
+            (None, Change::Updated(uri)) => self.updated(uri),
+            (None, _) => return None,
+        })
+    }
+
+    /// After more changes than were kept: all that this client wants to know, once.
+    fn word_all(&self) -> Vec<Bytes> {
+        let lists = Change::LISTS.iter().filter_map(|change| self.word(change));
+        lists.chain(self.uris.all().iter().map(|uri| self.updated(uri))).collect()
+    }
+
+    fn updated(&self, uri: &str) -> Bytes {
+        self.tagged("notifications/resources/updated", json!({ "uri": uri }))
+    }
+
+    fn ended(&self, server: &Server, revision: Revision) -> Result<Reply, RpcError> {
+        let extra = json!({ "_meta": { SUBSCRIPTION: self.id } }).to_string();
+        let extra = RawObject::parse(&extra).map_err(|error| RpcError::internal(&error.to_string()))?;
+        Reply::new(&Ended { extra }, revision, &server.info)
+    }
+}
+
+struct Ended {
+    extra: RawObject,
+}
+
+impl Fields for Ended {
+    fn write<M: SerializeMap>(&self, _: &mut M, _: Revision) -> Result<(), M::Error> {
+        Ok(())
+    }
+
+    fn extra(&self) -> Option<&RawObject> {
+        Some(&self.extra)
+    }
+}

@@ -1,0 +1,229 @@
+//! A guest's question as the client's revision words it, and the test that an answer must pass.
+//!
+//! Guests write the newest form. What an older client lacks is reworded where something equal exists, and is a typed
+//! failure for the guest where nothing does; the author never learns which revision it was.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::abilities::Abilities;
+use super::form;
+use super::revision::Revision;
+use super::sampling;
+use crate::host::{AskError, Question, QuestionBody};
+
+/// A question ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) key: String,
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+    expects: Expects,
+}
+
+#[derive(Debug)]
+enum Expects {
+    Message,
+    /// An answer to a form.
+    Form(Value),
+    /// An answer to an address.
+    Visit,
+    Roots,
+}
+
+/// Words a question for a client, or says why it cannot be asked. `number` names it when the guest did not.
+pub(crate) fn prepare(
+    question: Question,
+    number: usize,
+    revision: Revision,
+    abilities: Abilities,
+) -> Result<Prepared, AskError> {
+    let key = question.key.unwrap_or_else(|| format!("question-{number}"));
+    let (method, (params, expects)) = match question.body {
+        QuestionBody::CreateMessage(params) => {
+            let params = sampling::prepare(object(&params)?, revision, abilities)?;
+            ("sampling/createMessage", (params, Expects::Message))
+        }
+        QuestionBody::Elicit(params) => {
+            ("elicitation/create", elicit(object(&params)?, revision, abilities)?)
+        }
+        QuestionBody::ListRoots if abilities.roots => ("roots/list", (json!({}), Expects::Roots)),
+        QuestionBody::ListRoots => return Err(AskError::Missing("roots")),
+    };
+    Ok(Prepared { key, method, params, expects })
+}
+
+impl Prepared {
+    /// What a client must be able to do to be asked this.
+    pub(crate) fn capability(&self) -> &'static str {
+        match self.expects {
+            Expects::Message => "sampling",
+            Expects::Form(_) | Expects::Visit => "elicitation",
+            Expects::Roots => "roots",
+        }
+    }
+
+    /// Checks an answer before a guest sees it; gives back its text.
+    ///
+    /// # Errors
+    /// With what is wrong with it.
+    pub(crate) fn read(&self, answer: &RawValue) -> Result<String, String> {
+        let value: Value = serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
+        let fields = value.as_object().ok_or("the answer must be an object")?;
+        match &self.expects {
+            Expects::Message => sampling::check_answer(fields)?,
+            Expects::Form(schema) => check_elicited(fields, Some(schema))?,
+            Expects::Visit => check_elicited(fields, None)?,
+            Expects::Roots => check_roots(fields)?,
+        }
+        Ok(answer.get().to_owned())
+    }
+}
+
+fn object(params: &str) -> Result<Map<String, Value>, AskError> {
+    let invalid =
+        |error: serde_json::Error| AskError::Invalid(format!("the question is not a JSON object: {error}"));
+    // What breaks common parsers is refused here, where the guest hears of it, and not at the client.
+    crate::json::RawObject::parse(params).map_err(invalid)?;
+    serde_json::from_str(params).map_err(invalid)
+}
+
+fn elicit(
+    mut params: Map<String, Value>,
+    revision: Revision,
+    abilities: Abilities,
+) -> Result<(Value, Expects), AskError> {
+    let invalid = |why: &str| AskError::Invalid(why.to_owned());
+    if !params.get("message").is_some_and(Value::is_string) {
+        return Err(invalid("`message` must be a text"));
+    }
+    params.remove("elicitationId");
+    match params.get("mode").map_or(Some("form"), Value::as_str) {
+        Some("form") => {
+            let schema =
+                params.get("requestedSchema").ok_or_else(|| invalid("`requestedSchema` is missing"))?;
+            form::check(schema).map_err(AskError::Invalid)?;
+            let asked = schema.clone();
+            if !abilities.elicitation_form {
+                return Err(AskError::Missing("elicitation"));
+            }
+            if !revision.has_rich_forms() {
+                params.remove("mode");
+                let simple = form::simplified(asked.clone()).ok_or(AskError::Missing("elicitation"))?;
+                params.insert("requestedSchema".to_owned(), simple);
+            }
+            Ok((params.into(), Expects::Form(asked)))
+        }
+        Some("url") => {
+            if !params.get("url").is_some_and(Value::is_string) {
+                return Err(invalid("`url` must be an address"));
+            }
+            if !abilities.elicitation_url {
+                return Err(AskError::Missing("elicitation.url"));
+            }
+            if revision.has_elicitation_id() {
+                let id = super::random::token().ok_or_else(|| invalid("no randomness for an identifier"))?;
+                params.insert("elicitationId".to_owned(), id.into());
+            }
+            Ok((params.into(), Expects::Visit))
+        }
+        _ => Err(invalid("`mode` must be `form` or `url`")),
+    }
+}
+
+fn check_elicited(answer: &Map<String, Value>, schema: Option<&Value>) -> Result<(), String> {
+    match answer.get("action").and_then(Value::as_str) {
+        Some("decline" | "cancel") => Ok(()),
+        Some("accept") => {
+            let Some(schema) = schema else { return Ok(()) };
+            let content = answer.get("content").and_then(Value::as_object);
+            form::fits(schema, content.ok_or("`content` is missing")?)
+        }
+        _ => Err("`action` must be `accept`, `decline` or `cancel`".to_owned()),
+    }
+}
+
+fn check_roots(answer: &Map<String, Value>) -> Result<(), String> {
+    let roots = answer.get("roots").and_then(Value::as_array).ok_or("`roots` must be a list")?;
+    let named = |root: &Value| root.get("name").is_none_or(Value::is_string);
+    let good = |root: &Value| root.get("uri").is_some_and(Value::is_string) && named(root);
+    if roots.iter().all(good) {
+        Ok(())
+    } else {
+        Err("a root has a `uri`, and a `name` that is a text".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Abilities = Abilities {
+        sampling: true,
+        sampling_tools: true,
+        elicitation_form: true,
+        elicitation_url: true,
+        roots: true,
+    };
+
+    fn ask(params: &Value, revision: Revision) -> Result<Prepared, AskError> {
+        let body = QuestionBody::Elicit(params.to_string());
+        prepare(Question { key: None, body }, 3, revision, ALL)
+    }
+
+    fn form() -> Value {
+        json!({"mode": "form", "message": "Who?", "requestedSchema":
+            {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}})
+    }
+
+    fn read(prepared: &Prepared, answer: &Value) -> Result<String, String> {
+        prepared.read(&RawValue::from_string(answer.to_string()).unwrap())
+    }
+
+    #[test]
+    fn a_question_is_worded_for_the_revision() {
+        let newest = ask(&form(), Revision::V2026_07_28).unwrap();
+        assert_eq!((newest.key.as_str(), newest.method), ("question-3", "elicitation/create"));
+        assert_eq!(newest.params["mode"], "form");
+        assert_eq!(ask(&form(), Revision::V2025_06_18).unwrap().params.get("mode"), None);
+        let visit =
+            json!({"mode": "url", "message": "Log in", "url": "https://a.example", "elicitationId": "mine"});
+        assert_eq!(ask(&visit, Revision::V2026_07_28).unwrap().params.get("elicitationId"), None);
+        let id = ask(&visit, Revision::V2025_11_25).unwrap().params["elicitationId"].clone();
+        assert!(id.is_string() && id != "mine");
+    }
+
+    #[test]
+    fn what_a_client_cannot_do_is_not_asked() {
+        let none = Abilities::default();
+        let missing = |body| {
+            let question = Question { key: None, body };
+            prepare(question, 1, Revision::V2026_07_28, none).unwrap_err()
+        };
+        assert_eq!(missing(QuestionBody::ListRoots), AskError::Missing("roots"));
+        assert_eq!(missing(QuestionBody::Elicit(form().to_string())), AskError::Missing("elicitation"));
+        let visit = json!({"mode": "url", "message": "Log in", "url": "https://a.example"}).to_string();
+        assert_eq!(missing(QuestionBody::Elicit(visit)), AskError::Missing("elicitation.url"));
+        assert!(matches!(ask(&json!({"message": 5}), Revision::V2026_07_28), Err(AskError::Invalid(_))));
+    }
+
+    #[test]
+    fn answers_are_checked_before_a_guest_sees_them() {
+        let form = ask(&form(), Revision::V2026_07_28).unwrap();
+        assert!(read(&form, &json!({"action": "accept", "content": {"name": "Ada"}})).is_ok());
+        assert!(read(&form, &json!({"action": "decline"})).is_ok());
+        for bad in [
+            json!(12345),
+            json!({"action": "perhaps"}),
+            json!({"action": "accept"}),
+            json!({"action": "accept", "content": {"name": 1}}),
+            json!({"action": "accept", "content": {}}),
+        ] {
+            assert!(read(&form, &bad).is_err(), "{bad}");
+        }
+        let roots = Question { key: Some("r".into()), body: QuestionBody::ListRoots };
+        let roots = prepare(roots, 1, Revision::V2025_11_25, ALL).unwrap();
+        assert!(read(&roots, &json!({"roots": [{"uri": "file:///a", "name": "A"}]})).is_ok());
+        assert!(read(&roots, &json!({"roots": [{"name": "A"}]})).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! Multi round-trip requests (2026-07-28): a call that asks is answered with `input_required`, and the same request with
+//! the answers goes on where the call stopped.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::binding;
+use super::context::RequestContext;
+use super::error::RpcError;
+use super::message::Request;
+use super::parked::{Asking, Outcome, ParkedCall};
+use super::question::Prepared;
+use super::reply::{Reply, SERVER_INFO};
+use super::server::Server;
+use crate::json::RawObject;
+
+/// What a request brings back from an earlier round.
+#[derive(Debug, Default)]
+pub(super) struct Returned {
+    /// `requestState`, if the client was given one.
+    pub(super) state: Option<String>,
+    /// `inputResponses`. Without a state they answer the questions of a fresh call as they come.
+    pub(super) answers: RawObject,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RetryParams<'a> {
+    #[serde(borrow, default)]
+    request_state: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    input_responses: Option<&'a RawValue>,
+}
+
+impl Returned {
+    /// Reads what a request brings back; for most that is nothing.
+    ///
+    /// # Errors
+    /// When either has the wrong form.
+    pub(super) fn read(request: &Request) -> Result<Self, RpcError> {
+        let params = request.params.as_deref().map_or("{}", RawValue::get);
+        if !request.method.may_ask()
+            || !(params.contains("requestState") || params.contains("inputResponses"))
+        {
+            return Ok(Self::default());
+        }
+        let params: RetryParams<'_> =
+            serde_json::from_str(params).map_err(|error| RpcError::invalid_params(&error.to_string()))?;
+        let answers = params.input_responses.map(|answers| RawObject::parse(answers.get())).transpose();
+        let answers =
+            answers.map_err(|error| RpcError::invalid_params(&format!("`inputResponses`: {error}")))?;
+        Ok(Self { state: params.request_state.map(Cow::into_owned), answers: answers.unwrap_or_default() })
+    }
+}
+
+#[derive(Serialize)]
+struct InputRequest<'a> {
+    method: &'static str,
+    params: &'a serde_json::Value,
+}
+
+/// Keeps a call that asks, and words its questions as the result.
+pub(super) fn park(
+    server: &Server,
+    work: BoxFuture<'static, Outcome>,
+    context: Arc<RequestContext>,
+    asking: Asking,
+) -> Result<Reply, RpcError> {
+    let worded = |(_, question): &(usize, Prepared)| {
+        let Prepared { key, method, params, .. } = question;
+        Ok((key.clone(), serde_json::to_value(InputRequest { method, params })?))
+    };
+    let requests: Result<BTreeMap<_, _>, serde_json::Error> = asking.open.iter().map(worded).collect();
+    let internal = |error: serde_json::Error| RpcError::internal(&error.to_string());
+    let requests = requests.map_err(internal)?;
+    let state = context.parked.clone().park(ParkedCall { work, context, asking });
+    let state = state.ok_or_else(|| RpcError::internal("the system has no randomness for `requestState`"))?;
+    let result = json!({
+        "resultType": "input_required",
+        "inputRequests": requests,
+        "requestState": state,
+        "_meta": { SERVER_INFO: server.info },
+    });
+    serde_json::to_vec(&result).map(Reply::from_json).map_err(internal)
+}
+
+/// How a retry goes on.
+pub(super) enum Resumed {
+    /// The guest has its answers: drive its call on.
+    Call(Arc<RequestContext>, BoxFuture<'static, Outcome>),
+    /// Some are still missing: the new questions.
+    AskedAgain(Arc<RequestContext>, Reply),
+}
+
+/// Takes up the call that `state` stands for, with these answers.
+///
+/// # Errors
+/// When there is no such call for this request, or an answer does not fit its question; the call is kept then.
+pub(super) fn resume(
+    server: &Server,
+    request: &Request,
+    state: &str,
+    answers: &RawObject,
+) -> Result<Resumed, RpcError> {
+    let bound = binding::of(None, &request.method, request.params.as_deref());
+    let mut unfit = None;
+    let taken = server.parked.take(state, |call| {
+        if call.context.binding() != bound {
+            return false;
+        }
+        unfit = call.asking.open.iter().find_map(|(_, question)| {
+            let why = question.read(answers.get(&question.key)?).err()?;
+            Some((question.key.clone(), why))
+        });
+        unfit.is_none()
+    });
+    if let Some((key, why)) = unfit {
+        return Err(RpcError::invalid_params(&format!(
+            "`inputResponses`: the answer to `{key}` does not fit: {why}"
+        )));
+    }
+    let ParkedCall { work, context, mut asking } =
+        taken.map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    let mut left = Vec::new();
+    for (at, question) in std::mem::take(&mut asking.open) {
+        match answers.get(&question.key).map(|answer| question.read(answer)) {
+            Some(Ok(answer)) => asking.answered.push((at, answer)),
+            _ => left.push((at, question)),
+        }
+    }
+    asking.open = left;
+    if !asking.open.is_empty() {
+        let again = Arc::clone(&context);
+        return park(server, work, context, asking).map(|reply| Resumed::AskedAgain(again, reply));
+    }
+    // A guest that gave up meanwhile does not wait any more; its call ends by itself.
+    let _ = asking.resume.send(asking.answered);
+    Ok(Resumed::Call(context, work))
+}

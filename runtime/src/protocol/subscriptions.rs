@@ -1,0 +1,68 @@
+//! The resources that a client wants to hear of.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::error::RpcError;
+
+/// How many one client may name.
+const MOST: usize = 1_000;
+
+/// Longest URI, bytes.
+const LONGEST: usize = 2_048;
+
+/// A bounded set of URIs.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(Mutex<HashSet<String>>);
+
+impl Subscriptions {
+    /// Adds a URI. Whether there is such a resource does not matter: it may come to be.
+    ///
+    /// # Errors
+    /// When it is too long, or there are too many.
+    pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
+        if uri.is_empty() || uri.len() > LONGEST {
+            return Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes")));
+        }
+        let mut uris = self.lock();
+        if uris.len() >= MOST && !uris.contains(uri) {
+            return Err(RpcError::invalid_params(&format!("at most {MOST} resources can be subscribed to")));
+        }
+        uris.insert(uri.to_owned());
+        Ok(())
+    }
+
+    pub(crate) fn remove(&self, uri: &str) {
+        self.lock().remove(uri);
+    }
+
+    pub(crate) fn contains(&self, uri: &str) -> bool {
+        self.lock().contains(uri)
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_may_name_many_resources_but_not_endlessly_many() {
+        let uris = Subscriptions::default();
+        for at in 0..MOST {
+            uris.add(&format!("a:{at}")).unwrap();
+        }
+        assert!(uris.add("a:0").is_ok());
+        assert_eq!(uris.add("a:more").unwrap_err().code, -32602);
+        uris.remove("a:0");
+        assert!(uris.add("a:more").is_ok() && !uris.contains("a:0"));
+        assert!(uris.add("").is_err() && uris.add(&"x".repeat(LONGEST + 1)).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! A call that waits for the client gives up its place and stops its clock.
+//!
+//! People take minutes to answer. A guest that asked one neither computes nor may hold up others, so while it waits its
+//! place goes to the next call and its wall time stands still; with the answer it queues for a place again. One object
+//! says so to both sides: the host function that waits and the clock around the call.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::permits::{Permit, Permits};
+
+/// What a call gives up while it waits. Clones are the same call.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    permits: Option<Arc<Permits>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    permit: Option<Permit>,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Waiting {
+    /// For a call that runs on `permit`.
+    pub(crate) fn new(permits: Arc<Permits>, permit: Permit) -> Self {
+        let state = State { permit: Some(permit), ..State::default() };
+        Self { permits: Some(permits), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// For a run that holds no place.
+    pub(crate) fn without_place() -> Self {
+        Self { permits: None, state: Arc::default() }
+    }
+
+    /// Waits for `answer` with the clock stopped and the place given up, then takes a place again.
+    pub(crate) async fn outside<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.with(|state| {
+            state.permit = None;
+            state.since = Some(Instant::now());
+        });
+        let answer = answer.await;
+        let permit = match &self.permits {
+            Some(permits) => permits.return_to().await,
+            None => None,
+        };
+        self.with(|state| {
+            state.permit = permit;
+            state.total += state.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        });
+        answer
+    }
+
+    /// Whether the call waits at this moment.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.with(|state| state.since.is_some())
+    }
+
+    /// For how long it has waited, the present wait not counted.
+    pub(crate) fn waited(&self) -> Duration {
+        self.with(|state| state.total)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use tokio::sync::Semaphore;
+
+    #[tokio::test]
+    async fn a_place_is_free_while_its_call_waits() {
+        let limits = Limits { concurrent_calls: 1, queued_calls: 1, ..Limits::default() };
+        let permits = Arc::new(Permits::new(&limits, Arc::new(Semaphore::new(9))));
+        let waiting = Waiting::new(Arc::clone(&permits), permits.acquire().await.unwrap());
+        waiting
+            .outside(async {
+                assert!(waiting.is_outside());
+                drop(permits.acquire().await.unwrap());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            })
+            .await;
+        assert!(!waiting.is_outside());
+        assert!(waiting.waited() >= Duration::from_millis(5));
+        assert!(tokio::time::timeout(Duration::from_millis(5), permits.acquire()).await.is_err());
+    }
+}
