@@ -35,7 +35,7 @@ pub struct Raw {
 
 impl Raw {
     pub async fn new(guest: &Path) -> Self {
-        let engine = engine().unwrap();
+        let engine = engine(256).unwrap();
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
         bindings::ToolPlugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state).unwrap();

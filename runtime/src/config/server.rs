@@ -137,7 +137,7 @@ fn take_number(
     most: u64,
 ) -> Option<u64> {
     let entry = from.take(key)?;
-    let value = u64::try_from(entry.integer(reader)?).unwrap_or(u64::MAX);
+    let value = entry.integer(reader)?;
     if (least..=most).contains(&value) {
         return Some(value);
     }

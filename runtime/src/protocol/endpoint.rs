@@ -47,6 +47,15 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Resumption(Option<(Arc<Session>, Duration)>);
 
+/// The rest of an exchange as a stream.
+#[derive(Debug)]
+pub enum Rest {
+    /// It survives its connection.
+    Resumable(Box<Events>),
+    /// It ends with its connection: the first message, and what follows.
+    OneConnection(Option<Bytes>, Exchange),
+}
+
 impl Resumption {
     /// After how long without a message the connection should be given up, to be resumed. `None`: never.
     #[must_use]
@@ -55,19 +64,15 @@ impl Resumption {
         (session.revision.has_priming_events() && !close.is_zero()).then_some(*close)
     }
 
-    /// Makes a stream of the rest of an exchange, after its first message. Without sessions it gives the exchange back.
-    ///
-    /// # Errors
-    /// With the message and the exchange, for the connection to write.
-    pub fn stream(
-        self,
-        first: Option<Bytes>,
-        exchange: Exchange,
-    ) -> Result<Box<Events>, (Option<Bytes>, Exchange)> {
+    /// Makes a stream of the rest of an exchange, after its first message.
+    #[must_use]
+    pub fn stream(self, first: Option<Bytes>, exchange: Exchange) -> Rest {
         let close = self.close_after().unwrap_or_default();
         match self.0 {
-            Some((session, _)) => Ok(Box::new(Events::of_request(&session, exchange, first, close))),
-            None => Err((first, exchange)),
+            Some((session, _)) => {
+                Rest::Resumable(Box::new(Events::of_request(&session, exchange, first, close)))
+            }
+            None => Rest::OneConnection(first, exchange),
         }
     }
 }

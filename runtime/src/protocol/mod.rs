@@ -45,7 +45,7 @@ mod subscriptions;
 mod wire;
 
 pub use connection::{Connection, Received};
-pub use endpoint::{Answer, Endpoint, Resumption};
+pub use endpoint::{Answer, Endpoint, Rest, Resumption};
 pub use event_log::Event;
 pub use exchange::{Exchange, Frame};
 pub use random::token;

@@ -19,7 +19,7 @@ pub(super) fn prepare(
     if !messages.iter().all(is_message) {
         return Err(AskError::Invalid("a message has a `role` (user, assistant) and `content`".to_owned()));
     }
-    if !params.get("maxTokens").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0) {
+    if params.get("maxTokens").and_then(Value::as_u64).unwrap_or(0) == 0 {
         return Err(AskError::Invalid("`maxTokens` must be a positive number".to_owned()));
     }
     if !abilities.sampling {

@@ -20,7 +20,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 
-use crate::protocol::{Answer, Endpoint, Exchange, Frame, Resumption, Server};
+use crate::protocol::{Answer, Endpoint, Exchange, Frame, Rest, Resumption, Server};
 use guard::Guard;
 pub use listener::{Listener, serve};
 use pair::Pairs;
@@ -212,8 +212,8 @@ async fn write_exchange(mut exchange: Exchange, resumption: Resumption, accepts:
 
 fn stream(first: Option<Bytes>, exchange: Exchange, resumption: Resumption) -> Response {
     match resumption.stream(first, exchange) {
-        Ok(events) => sse::stream(OfSession(Some(events))),
-        Err((first, exchange)) => sse::stream(Begun(first, exchange)),
+        Rest::Resumable(events) => sse::stream(OfSession(Some(events))),
+        Rest::OneConnection(first, exchange) => sse::stream(Begun(first, exchange)),
     }
 }
 
