@@ -7,6 +7,8 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod asking;
+mod batches;
 mod cancellation;
 mod cli;
 mod clients;
@@ -18,8 +20,11 @@ mod guard;
 mod hostile;
 mod lifecycle;
 mod loading;
+mod pair;
 mod plugins;
 mod repository;
 mod rmcp_client;
+mod rounds;
 mod stdio;
+mod streams;
 mod tools;

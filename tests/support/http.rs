@@ -1,11 +1,16 @@
 //! A client of Streamable HTTP that hides nothing: headers in, status and messages out.
 
+use std::time::Duration;
+
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 /// Both eras, by the revision that speaks for them.
 pub const LEGACY: &str = "2025-11-25";
 pub const STATELESS: &str = "2026-07-28";
+
+/// How long a test waits for an event.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What came back for one POST.
 #[derive(Debug)]
@@ -100,7 +105,12 @@ impl Client {
 
     /// Begins a session.
     pub async fn session(&self, revision: &str) -> Session {
-        let params = json!({ "protocolVersion": revision, "capabilities": {},
+        self.session_with(revision, json!({})).await
+    }
+
+    /// Begins a session with a client that can do something.
+    pub async fn session_with(&self, revision: &str, capabilities: Value) -> Session {
+        let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
                              "clientInfo": { "name": "suite", "version": "1" } });
         let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let reply = self.post(&[], body.to_string()).await;
@@ -115,6 +125,25 @@ impl Client {
     pub async fn delete(&self, session: &str) -> u16 {
         let sent = self.http.delete(&self.url).header("mcp-session-id", session).send().await.unwrap();
         sent.status().as_u16()
+    }
+
+    /// Sends a body and reads what comes back event by event.
+    pub async fn stream(&self, headers: &[(&str, &str)], body: &Value) -> Stream {
+        let mut request = self.http.post(&self.url).header("content-type", "application/json");
+        request = request.header("accept", "application/json, text/event-stream").body(body.to_string());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Stream::of(request).await
+    }
+
+    /// Opens a stream with GET.
+    pub async fn listen(&self, headers: &[(&str, &str)]) -> Stream {
+        let mut request = self.http.get(&self.url).header("accept", "text/event-stream");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Stream::of(request).await
     }
 
     pub async fn get(&self) -> u16 {
@@ -149,11 +178,102 @@ impl Session {
         assert_eq!((reply.status, reply.text.as_str()), (202, ""), "{reply:?}");
     }
 
-    async fn post(&self, body: Value) -> Reply {
-        let headers =
-            [("mcp-session-id", self.id.as_str()), ("mcp-protocol-version", self.revision.as_str())];
-        self.client.post(&headers, body.to_string()).await
+    /// Sends a request and reads what comes back event by event.
+    pub async fn stream(&self, id: Value, method: &str, params: Value) -> Stream {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.client.stream(&self.headers(), &body).await
     }
+
+    /// Opens the stream for what comes unasked, or resumes one.
+    pub async fn listen(&self, last_event: Option<&str>) -> Stream {
+        let mut headers = self.headers().to_vec();
+        headers.extend(last_event.map(|id| ("last-event-id", id)));
+        self.client.listen(&headers).await
+    }
+
+    /// Answers a request of the server.
+    pub async fn answer(&self, request: &Value, result: Value) {
+        let reply = self.post(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+        assert_eq!(reply.status, 202, "{reply:?}");
+    }
+
+    /// Sends any message, or several in an array.
+    pub async fn post(&self, body: Value) -> Reply {
+        self.client.post(&self.headers(), body.to_string()).await
+    }
+
+    fn headers(&self) -> [(&str, &str); 2] {
+        [("mcp-session-id", self.id.as_str()), ("mcp-protocol-version", self.revision.as_str())]
+    }
+}
+
+/// An event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub name: Option<String>,
+    pub id: Option<String>,
+    pub retry: Option<u64>,
+    /// Empty when the event only has an id.
+    pub data: String,
+}
+
+impl Event {
+    pub fn message(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+/// What comes back for a request, as it comes.
+pub struct Stream {
+    response: reqwest::Response,
+    pub status: u16,
+    buffer: String,
+}
+
+impl Stream {
+    async fn of(request: reqwest::RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        Self { status: response.status().as_u16(), response, buffer: String::new() }
+    }
+
+    /// The next event, comments aside; `None` at the end.
+    pub async fn event(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let event = parse_event(block);
+                self.buffer = rest.to_owned();
+                if let Some(event) = event {
+                    return Some(event);
+                }
+                continue;
+            }
+            let chunk =
+                tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
+            self.buffer.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
+        }
+    }
+
+    /// The next message.
+    pub async fn message(&mut self) -> Value {
+        loop {
+            let event = self.event().await.expect("a message");
+            if !event.data.is_empty() {
+                return event.message();
+            }
+        }
+    }
+}
+
+fn parse_event(block: &str) -> Option<Event> {
+    let field = |name: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(|value| value.trim_start().to_owned())
+    };
+    let retry = field("retry").and_then(|retry| retry.parse().ok());
+    let event =
+        Event { name: field("event"), id: field("id"), retry, data: field("data").unwrap_or_default() };
+    let comment = block.lines().all(|line| line.starts_with(':'));
+    (!comment).then_some(event)
 }
 
 /// What every stateless request says of itself.

@@ -125,7 +125,11 @@ impl Config {
                 reader.fault(span, &key, error.to_string());
             }
         }
-        from.finish(reader, &["dirs"]);
+        let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
+        grants.sampling = flag("sampling");
+        grants.elicitation = flag("elicitation");
+        grants.roots = flag("roots");
+        from.finish(reader, &["dirs", "sampling", "elicitation", "roots"]);
         grants
     }
 

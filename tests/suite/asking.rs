@@ -1,0 +1,190 @@
+//! Guests ask clients with sessions: each question is a request on the stream of the request that the guest serves.
+
+use std::time::{Duration, Instant};
+
+use plugport_tests::http::{Client, Session};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+/// The guest `asker`, with all it may ask.
+pub(crate) const GRANTED: &str = "[plugins.asker]\nprefix = \"\"\n[plugins.asker.grants]\nsampling = true\nelicitation = true\nroots = true\n";
+
+/// A client that can answer everything.
+pub(crate) fn able() -> Value {
+    json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} }, "roots": {} })
+}
+
+pub(crate) async fn asker(more: &str) -> Server {
+    Server::builder().guest("asker").config(&format!("{GRANTED}{more}")).start().await
+}
+
+pub(crate) fn form() -> Value {
+    json!({ "message": "Who?", "requestedSchema":
+        { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] } })
+}
+
+pub(crate) fn prompt() -> Value {
+    json!({ "maxTokens": 9, "messages": [{ "role": "user", "content": { "type": "text", "text": "q" } }] })
+}
+
+pub(crate) fn model_says(text: &str) -> Value {
+    json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": text } })
+}
+
+fn ask(method: &str, params: Value) -> Value {
+    json!({ "name": "ask", "arguments": { "method": method, "params": params } })
+}
+
+async fn session(server: &Server, revision: &str) -> Session {
+    Client::new(server.url()).session_with(revision, able()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
+    let server = asker("").await;
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = session(&server, revision).await;
+        let mut stream =
+            session.stream(json!(7), "tools/call", ask("sampling/createMessage", prompt())).await;
+        let question = stream.message().await;
+        assert_eq!(question["method"], "sampling/createMessage", "{question}");
+        assert_eq!(question["params"]["maxTokens"], 9);
+        session.answer(&question, model_says("forty-two")).await;
+        let answer = stream.message().await;
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(answer["id"] == 7 && text.contains("forty-two"), "{answer}");
+        assert_eq!(stream.event().await, None, "the stream ends with the answer");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_questions_go_out_together_and_each_gets_its_own_answer() {
+    let server = asker("").await;
+    let session = session(&server, "2025-11-25").await;
+    let questions = json!([
+        { "key": "model", "method": "sampling/createMessage", "params": prompt() },
+        { "key": "person", "method": "elicitation/create", "params": form() },
+        { "key": "folders", "method": "roots/list" },
+    ]);
+    let call = json!({ "name": "gather", "arguments": { "questions": questions } });
+    let mut stream = session.stream(json!(1), "tools/call", call).await;
+    let asked = [stream.message().await, stream.message().await, stream.message().await];
+    for question in asked.iter().rev() {
+        let answer = match question["method"].as_str().unwrap() {
+            "sampling/createMessage" => model_says("hi"),
+            "elicitation/create" => json!({ "action": "accept", "content": { "name": "Ada" } }),
+            _ => json!({ "roots": [{ "uri": "file:///work", "name": "Work" }] }),
+        };
+        session.answer(question, answer).await;
+    }
+    let answer = stream.message().await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("model: ") && lines[0].contains("hi"), "{text}");
+    assert!(lines[1].starts_with("person: ") && lines[1].contains("Ada"), "{text}");
+    assert!(lines[2].starts_with("folders: ") && lines[2].contains("file:///work"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() {
+    let server = asker("").await;
+    let unable = Client::new(server.url()).session("2025-11-25").await;
+    let text = |reply: plugport_tests::http::Reply| reply.tool_text().to_owned();
+    for (method, params, capability) in [
+        ("sampling/createMessage", prompt(), "sampling"),
+        ("elicitation/create", form(), "elicitation"),
+        ("roots/list", json!({}), "roots"),
+    ] {
+        let reply = unable.request("tools/call", ask(method, params)).await;
+        assert!(text(reply).contains(&format!("MissingCapability(\"{capability}\")")));
+    }
+    let old = session(&server, "2025-03-26").await;
+    let reply = old.request("tools/call", ask("elicitation/create", form())).await;
+    assert!(text(reply).contains("MissingCapability(\"elicitation\")"));
+
+    let able = session(&server, "2025-11-25").await;
+    let mut stream = able.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
+    let question = stream.message().await;
+    let error = json!({ "code": -1, "message": "User rejected sampling request" });
+    able.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
+    assert!(stream.message().await.to_string().contains("Rejected(\\\"User rejected"));
+
+    let mut stream = able.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
+    let question = stream.message().await;
+    able.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
+    let told = stream.message().await.to_string();
+    assert!(told.contains("cannot be used: the field `name` does not fit the form"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() {
+    let server = Server::builder().guest("asker").start().await;
+    let session = session(&server, "2025-11-25").await;
+    let params = json!({ "method": "sampling/createMessage", "params": prompt() });
+    let reply = session.call("asker-ask", params).await;
+    assert!(reply.tool_text().contains("Denied"), "{reply:?}");
+    drop(server);
+
+    let server = asker("[plugins.asker.limits]\nquestions = 1\nquestion_kib = 1\n").await;
+    let session = self::session(&server, "2025-11-25").await;
+    for (params, told) in [
+        (json!({ "messages": [] }), "InvalidParams"),
+        (json!({ "messages": "x".repeat(2000) }), "question_kib"),
+    ] {
+        let reply = session.request("tools/call", ask("sampling/createMessage", params)).await;
+        assert!(reply.tool_text().contains(told), "{reply:?}");
+    }
+    let twice = json!({ "name": "twice", "arguments": { "method": "roots/list" } });
+    let mut stream = session.stream(json!(1), "tools/call", twice).await;
+    let question = stream.message().await;
+    session.answer(&question, json!({ "roots": [] })).await;
+    assert!(stream.message().await.to_string().contains("limit `questions`"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_waits_holds_nobody_up_and_is_not_timed() {
+    let server = asker("[plugins.asker.limits]\nconcurrent_calls = 1\nwall_ms = 400\n").await;
+    let session = session(&server, "2025-11-25").await;
+    let mut stream = session.stream(json!("waits"), "tools/call", ask("roots/list", json!({}))).await;
+    let question = stream.message().await;
+    let begun = Instant::now();
+    assert!(session.call("client", json!({})).await.tool_text().contains("sampling: true"));
+    assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    session.answer(&question, json!({ "roots": [{ "uri": "file:///a" }] })).await;
+    assert!(stream.message().await.to_string().contains("file:///a"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_takes_its_question_back() {
+    let server = asker("").await;
+    let session = session(&server, "2025-11-25").await;
+    let mut stream = session.stream(json!("c"), "tools/call", ask("roots/list", json!({}))).await;
+    let question = stream.message().await;
+    session.notify("notifications/cancelled", json!({ "requestId": "c" })).await;
+    let taken_back = stream.message().await;
+    assert_eq!(taken_back["method"], "notifications/cancelled");
+    assert_eq!(taken_back["params"]["requestId"], question["id"]);
+    assert_eq!(stream.event().await, None, "a withdrawn request has no answer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_calls_are_bounded_in_number_and_in_time() {
+    let limits = "[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 1\n";
+    let server = asker(limits).await;
+    let session = session(&server, "2025-11-25").await;
+    let mut first = session.stream(json!(1), "tools/call", ask("roots/list", json!({}))).await;
+    first.message().await;
+    let mut second = session.stream(json!(2), "tools/call", ask("roots/list", json!({}))).await;
+    second.message().await;
+    let mut evicted = first.message().await;
+    if evicted["method"] == "notifications/cancelled" {
+        evicted = first.message().await;
+    }
+    assert!(evicted.to_string().contains("parked_calls"), "{evicted}");
+    let mut late = second.message().await;
+    if late["method"] == "notifications/cancelled" {
+        late = second.message().await;
+    }
+    assert!(late.to_string().contains("TimedOut"), "{late}");
+}

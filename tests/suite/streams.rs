@@ -1,0 +1,129 @@
+//! The streams of sessions: for what comes unasked, resumable, closed on purpose, and never in each other's way.
+
+use std::time::Duration;
+
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+use crate::asking::{able, asker};
+
+fn narrate(steps: u32) -> serde_json::Value {
+    json!({ "name": "polite-narrate", "arguments": { "steps": steps }, "_meta": { "progressToken": "p" } })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_stream_is_resumed_after_the_last_event_that_was_seen() {
+    let server = Server::builder().guest("polite").start().await;
+    let session = Client::new(server.url()).session("2025-11-25").await;
+    let mut whole = session.stream(json!(1), "tools/call", narrate(3)).await;
+    let mut events = Vec::new();
+    while let Some(event) = whole.event().await {
+        events.push(event);
+    }
+    assert_eq!(events[0].data, "", "the first event only says from where to resume");
+    let ids: Vec<&str> = events.iter().map(|event| event.id.as_deref().unwrap()).collect();
+    let mut resumed = session.listen(Some(ids[1])).await;
+    for event in &events[2..] {
+        assert_eq!(resumed.event().await.as_ref(), Some(event));
+    }
+    assert_eq!(resumed.event().await, None);
+    for unknown in ["99-1", "nonsense", "1-ffff"] {
+        assert_eq!(session.listen(Some(unknown)).await.status, 400, "{unknown}");
+    }
+    let stranger = Client::new(server.url()).session("2025-11-25").await;
+    assert_eq!(stranger.listen(Some(ids[1])).await.status, 400, "streams belong to their session");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_silent_has_its_stream_closed_and_its_answer_fetched() {
+    let server = Server::builder().guest("polite").config("[server]\nstream_close_ms = 200\n").start().await;
+    let session = Client::new(server.url()).session("2025-11-25").await;
+    let nap = json!({ "name": "polite-nap", "arguments": { "ms": 900 } });
+    let mut stream = session.stream(json!(5), "tools/call", nap).await;
+    let mut last = stream.event().await.unwrap().id.unwrap();
+    let mut visits = 0;
+    let answer = loop {
+        match stream.event().await {
+            Some(event) if !event.data.is_empty() => break event.message(),
+            Some(event) => last = event.id.unwrap_or(last),
+            None => {
+                visits += 1;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                stream = session.listen(Some(&last)).await;
+                assert_eq!(stream.status, 200);
+            }
+        }
+    };
+    assert!(answer["id"] == 5 && visits >= 2, "{answer} after {visits} visits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_answer_pings_loses_its_session() {
+    let server = Server::builder().guest("polite").config("[server]\nping_s = 1\n").start().await;
+    let client = Client::new(server.url());
+    let (polite, silent) = (client.session("2025-11-25").await, client.session("2025-11-25").await);
+    let (mut heard, mut unheard) = (polite.listen(None).await, silent.listen(None).await);
+    for _ in 0..3 {
+        let ping = heard.message().await;
+        assert_eq!(ping["method"], "ping");
+        polite.answer(&ping, json!({})).await;
+    }
+    assert_eq!(unheard.message().await["method"], "ping");
+    assert_eq!(unheard.event().await, None, "its stream ends");
+    assert_eq!(silent.request("ping", json!({})).await.status, 404);
+    assert_eq!(polite.request("ping", json!({})).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_silent_for_too_long_ends() {
+    let server = Server::builder().guest("polite").config("[server]\nsession_idle_s = 1\n").start().await;
+    let client = Client::new(server.url());
+    let (silent, waiting) = (client.session("2025-06-18").await, client.session("2025-06-18").await);
+    let _stream = waiting.listen(None).await;
+    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    assert_eq!(silent.request("ping", json!({})).await.status, 404);
+    assert_eq!(waiting.request("ping", json!({})).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_read_holds_up_neither_itself_nor_others() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    // Far more than any buffer holds, and nobody reads it.
+    let unread = session.stream(json!("flood"), "tools/call", narrate(2_000)).await;
+    for at in 0..20 {
+        let echo = session.request_as(
+            json!(at),
+            "tools/call",
+            json!({ "name": "polite-echo", "arguments": { "message": "x" } }),
+        );
+        assert_eq!(echo.await.tool_text(), "x");
+        assert_eq!(client.call("polite-echo", json!({ "message": "y" })).await.tool_text(), "y");
+    }
+    drop(unread);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_streams_of_one_session_carry_their_own_messages_only() {
+    let server = asker("").await;
+    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let roots = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
+    let mut streams = Vec::new();
+    for id in 0..3 {
+        streams.push(session.stream(json!(id), "tools/call", roots.clone()).await);
+    }
+    let mut questions = Vec::new();
+    for stream in &mut streams {
+        questions.push(stream.message().await);
+    }
+    for (id, question) in questions.iter().enumerate().rev() {
+        session.answer(question, json!({ "roots": [{ "uri": format!("file:///{id}") }] })).await;
+    }
+    for (id, stream) in streams.iter_mut().enumerate() {
+        let answer = stream.message().await;
+        assert!(answer["id"] == id && answer.to_string().contains(&format!("file:///{id}")), "{answer}");
+        assert_eq!(stream.event().await, None);
+    }
+}
