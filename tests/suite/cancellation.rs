@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::guests::folder;
+use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::Client;
 use plugport_tests::server::Server;
 use plugport_tests::stdio::Pipe;
@@ -71,4 +71,64 @@ async fn stdio_cancels_in_both_eras() {
     let (lines, said, code) = pipe.end().await;
     assert!(lines.is_empty(), "a withdrawn request was answered: {lines:?}");
     assert!(begun.elapsed() < Duration::from_secs(3) && code == Some(0), "{said}");
+}
+
+/// Calls that are given up, of each kind.
+const REPEATS: usize = 10_000 / 3 + 1;
+
+/// At the same time.
+const ABANDONING: usize = 16;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_calls_that_are_given_up_leave_nothing_behind() {
+    let hurried = std::fs::read(guest("polite")).unwrap();
+    let config = "[plugins.hurried]\nlimits = { wall_ms = 10 }\n";
+    let server =
+        Server::builder().guest("polite").file("hurried.wasm", &hurried).config(config).alone().start().await;
+    let client = Client::new(server.url());
+    abandon(&client, REPEATS / 3).await;
+    let (rss, files) = (server.rss(), server.open_files());
+    abandon(&client, REPEATS).await;
+    let begun = Instant::now();
+    assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    assert!(begun.elapsed() < Duration::from_millis(200), "{:?}", begun.elapsed());
+    let grown = server.rss().saturating_sub(rss) >> 10;
+    assert!(grown < 8 << 10, "memory grew by {grown} KiB over {} calls", 3 * REPEATS);
+    let open = server.open_files();
+    assert!(open <= files + ABANDONING, "{files} files were open and now {open}");
+}
+
+/// Hangs up on as many calls, cancels as many, and lets as many run out of time.
+async fn abandon(client: &Client, repeats: usize) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for part in 0..ABANDONING {
+        let client = client.clone();
+        tasks.spawn(async move {
+            let session = client.session("2025-11-25").await;
+            for at in 0..repeats / ABANDONING {
+                let nap = json!({ "ms": 20_000 });
+                let hung_up =
+                    tokio::time::timeout(Duration::from_millis(3), client.call("polite-nap", nap.clone()));
+                assert!(hung_up.await.is_err());
+                let id = json!(format!("{part}-{at}"));
+                let call = session.request_as(
+                    id.clone(),
+                    "tools/call",
+                    json!({ "name": "polite-nap", "arguments": nap }),
+                );
+                let cancel = async {
+                    tokio::time::sleep(Duration::from_millis(3)).await;
+                    session.notify("notifications/cancelled", json!({ "requestId": id })).await;
+                };
+                // The server may see the cancellation first and then has nothing to cancel.
+                let (reply, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(5), call), cancel);
+                assert!(reply.is_err() || reply.unwrap().messages.is_empty());
+                let late = client.call("hurried-nap", json!({ "ms": 20_000 })).await;
+                assert!(late.tool_error().contains("wall_ms"), "{late:?}");
+            }
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
 }
