@@ -18,27 +18,50 @@ mod imports {
         world: "imports",
         additional_derives: [PartialEq],
         generate_unused_types: true,
+        with: { "plugport:plugin/types@0.1.0/error": crate::error::Error },
     });
 }
 
-pub use imports::plugport::plugin::{request, types};
+pub use imports::plugport::plugin::{changes, elicitation, inputs, request, roots, sampling};
 
-pub mod tools {
-    wit_bindgen::generate!({
-        path: "wit",
-        world: "tool-plugin",
-        additional_derives: [PartialEq],
-        pub_export_macro: true,
-        with: {
-            "plugport:plugin/types@0.1.0": crate::bindings::imports::plugport::plugin::types,
-            "plugport:plugin/request@0.1.0": crate::bindings::imports::plugport::plugin::request,
-            "plugport:plugin/sampling@0.1.0": crate::bindings::imports::plugport::plugin::sampling,
-            "plugport:plugin/elicitation@0.1.0": crate::bindings::imports::plugport::plugin::elicitation,
-            "plugport:plugin/roots@0.1.0": crate::bindings::imports::plugport::plugin::roots,
-            "plugport:plugin/inputs@0.1.0": crate::bindings::imports::plugport::plugin::inputs,
-            "plugport:plugin/changes@0.1.0": crate::bindings::imports::plugport::plugin::changes,
-        },
-    });
-
-    pub use exports::plugport::plugin::tools::*;
+/// The shared types, with the error that is written by hand among them.
+pub mod types {
+    pub use super::imports::plugport::plugin::types::*;
+    pub use crate::error::Error;
 }
+
+pub mod keyvalue {
+    wit_bindgen::generate!({ path: "wit", world: "keyvalue", generate_all });
+
+    pub use wasi::keyvalue::{atomics, store};
+}
+
+macro_rules! exported {
+    ($interface:ident, $world:literal) => {
+        pub mod $interface {
+            wit_bindgen::generate!({
+                path: "wit",
+                inline: $world,
+                additional_derives: [PartialEq],
+                pub_export_macro: true,
+                with: {
+                    "plugport:plugin/types@0.1.0": crate::bindings::types,
+                    "plugport:plugin/request@0.1.0": crate::bindings::request,
+                },
+            });
+
+            pub use exports::plugport::plugin::$interface::*;
+        }
+    };
+}
+
+exported!(tools, "package sdk:tools; world plugport-tools { export plugport:plugin/tools@0.1.0; }");
+exported!(
+    resources,
+    "package sdk:resources; world plugport-resources { export plugport:plugin/resources@0.1.0; }"
+);
+exported!(prompts, "package sdk:prompts; world plugport-prompts { export plugport:plugin/prompts@0.1.0; }");
+exported!(
+    completions,
+    "package sdk:completions; world plugport-completions { export plugport:plugin/completions@0.1.0; }"
+);

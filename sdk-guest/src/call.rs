@@ -11,6 +11,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::ask::Asked;
 use crate::bindings::request;
 
 pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
@@ -23,6 +24,8 @@ pub(crate) trait Port {
     fn cancelled(&self) -> bool;
     fn log(&self, level: Level, logger: Option<&str>, data: &str);
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>);
+    /// Who answers questions.
+    fn asked(&self) -> Asked<'_>;
 }
 
 impl Port for request::Call {
@@ -44,6 +47,9 @@ impl Port for request::Call {
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
         self.progress(done, total, message);
     }
+    fn asked(&self) -> Asked<'_> {
+        Asked::Host(self)
+    }
 }
 
 /// The request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
@@ -63,7 +69,16 @@ impl Call {
         Rc::clone(&self.port)
     }
 
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        self.port.asked()
+    }
+
     /// The client: its name and version, the MCP revision spoken with it, and what it can be asked.
+    ///
+    /// `sampling`, `elicitation` and `roots` tell whether [`sample`](Self::sample), [`elicit`](Self::elicit) and
+    /// [`roots`](Self::roots) have a chance; where they have none, they answer with [`Error::MissingCapability`].
+    ///
+    /// [`Error::MissingCapability`]: crate::Error::MissingCapability
     pub fn client(&self) -> &ClientInfo {
         self.client.get_or_init(|| self.port.client())
     }

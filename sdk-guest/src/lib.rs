@@ -27,13 +27,22 @@
 extern crate self as plugport_sdk;
 
 mod arguments;
+mod ask;
 #[doc(hidden)]
 pub mod bindings;
 mod call;
 mod content;
+pub mod elicitation;
+mod error;
+mod failure;
+pub mod inputs;
+pub mod kv;
 mod logging;
+pub mod notify;
 mod parameter;
 mod returns;
+pub mod roots;
+pub mod sampling;
 mod schema;
 pub mod testing;
 pub mod tools;
@@ -41,14 +50,20 @@ pub mod tools;
 pub use plugport_sdk_macros::{export, tool};
 pub use {schemars, serde, serde_json};
 
-pub use bindings::types::{Annotations, Error, Role};
+pub use ask::Keyed;
+pub use bindings::types::{Annotations, Role, RpcError};
 pub use call::{Call, ClientInfo, Level};
 pub use content::Content;
+pub use elicitation::Elicited;
+pub use error::Error;
+pub use inputs::{Gather, Gathered};
+pub use roots::Root;
+pub use sampling::{Sample, Sampled};
 pub use tools::{Tool, ToolResult};
 
 /// What most tools need: `use plugport_sdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Call, Content, Level, tool};
+    pub use crate::{Call, Content, Elicited, Error, Gather, Level, Sample, tool};
 }
 
 /// What the macros' output refers to. Not for authors: it changes without notice.

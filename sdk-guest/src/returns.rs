@@ -7,12 +7,12 @@
 //! `Result` hides [`Infallible`]'s of the same name.
 
 use std::borrow::Cow;
-use std::error::Error as StdError;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::failure::{Failure, ToolError};
 use crate::{Content, Error, ToolResult, schema};
 
 /// The type that a function returns.
@@ -43,15 +43,15 @@ impl<T, E> Fallibility<Result<T, E>> {
         Kind(PhantomData)
     }
 
-    /// The value, or the tool error.
+    /// The value, or the failure.
     ///
     /// # Errors
     /// The function's own.
-    pub fn split(&self, returned: Result<T, E>) -> Result<T, ToolResult>
+    pub fn split(&self, returned: Result<T, E>) -> Result<T, Failure>
     where
         E: ToolError,
     {
-        returned.map_err(|error| failure(error.into_boxed().as_ref()))
+        returned.map_err(Failure::new)
     }
 }
 
@@ -66,29 +66,12 @@ pub trait Infallible<R> {
     ///
     /// # Errors
     /// Never.
-    fn split(&self, returned: R) -> Result<R, ToolResult> {
+    fn split(&self, returned: R) -> Result<R, Failure> {
         Ok(returned)
     }
 }
 
 impl<R> Infallible<R> for Fallibility<R> {}
-
-/// What can be the `Err` of a tool.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the error of a tool; use a type that implements `std::error::Error`, `anyhow::Error` or `String`",
-    label = "this type does not convert into `Box<dyn Error + Send + Sync>`"
-)]
-pub trait ToolError {
-    /// The error with its chain of causes.
-    fn into_boxed(self) -> Box<dyn StdError + Send + Sync>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<E: Into<Box<dyn StdError + Send + Sync>>> ToolError for E {
-    fn into_boxed(self) -> Box<dyn StdError + Send + Sync> {
-        self.into()
-    }
-}
 
 /// Values that are content already.
 pub trait IntoToolResult {
@@ -231,16 +214,4 @@ fn structured(value: &impl Serialize) -> Result<ToolResult, Error> {
         is_error: false,
         extra: None,
     })
-}
-
-/// A tool error: the message, and one line for each cause.
-fn failure(error: &(dyn StdError + Send + Sync + 'static)) -> ToolResult {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str("\ncaused by: ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    ToolResult { is_error: true, ..text.into_tool_result() }
 }

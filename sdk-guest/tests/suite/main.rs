@@ -9,4 +9,5 @@ mod compile_errors;
 mod description;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
+mod questions;
 mod returns;

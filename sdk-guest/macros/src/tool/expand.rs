@@ -153,7 +153,7 @@ fn call(tool: &ToolFunction) -> TokenStream {
             let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
             match #outcome {
                 ::core::result::Result::Ok(__value) => #result,
-                ::core::result::Result::Err(__failure) => ::core::result::Result::Ok(__failure),
+                ::core::result::Result::Err(__failure) => __failure.into_tool_result(),
             }
         }
     }

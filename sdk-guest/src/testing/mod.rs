@@ -24,9 +24,16 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use crate::ask::{Asked, Question, Script};
 use crate::call::Port;
+#[cfg(not(target_family = "wasm"))]
+use crate::notify::Change;
 use crate::tools::{self, ToolDescription};
 use crate::{Call, ClientInfo, Content, Error, Level, Tool, ToolResult};
+
+mod script;
+
+pub use script::Asking;
 
 /// A call for tests that do not look at what it was told.
 pub fn call() -> Call {
@@ -46,6 +53,12 @@ pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
 /// When the tool cannot be described, which the host would report at load.
 pub fn describe<T: Tool>() -> Result<ToolDescription, Error> {
     T::describe()
+}
+
+/// What [`notify`](crate::notify) was told on this thread since this was asked last.
+#[cfg(not(target_family = "wasm"))]
+pub fn changes() -> Vec<Change> {
+    crate::notify::take()
 }
 
 /// A log message.
@@ -82,6 +95,7 @@ struct Recorded {
     cancelled: Cell<bool>,
     logs: RefCell<Vec<LogRecord>>,
     progress: RefCell<Vec<ProgressRecord>>,
+    answers: script::Answers,
 }
 
 impl Default for Recorder {
@@ -107,6 +121,7 @@ impl Recorder {
             cancelled: Cell::new(false),
             logs: RefCell::default(),
             progress: RefCell::default(),
+            answers: script::Answers::default(),
         }))
     }
 
@@ -190,6 +205,16 @@ impl Port for Recorder {
             message: message.map(str::to_owned),
         });
     }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked::Script(self)
+    }
+}
+
+impl Script for Recorder {
+    fn answer(&self, key: Option<&str>, question: &Question) -> Result<String, Error> {
+        self.0.answers.answer(key, question)
+    }
 }
 
 /// What came of calling a tool.
@@ -220,10 +245,7 @@ impl Outcome {
                 let pieces: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
                 pieces.join("\n")
             }
-            Err(Error::InvalidParams(message) | Error::Internal(message) | Error::NotFound(message)) => {
-                message.clone()
-            }
-            Err(other) => other.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 

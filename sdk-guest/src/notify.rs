@@ -1,0 +1,70 @@
+//! The interface `changes`: tells the host that something which clients know is out of date.
+//!
+//! The host lists again and decides who is told, so a plugin only says what changed, from within any call. Outside of a
+//! component there is nobody to tell; there [`testing::changes`](crate::testing::changes) remembers what was said.
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of resources or of templates.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+    /// The content of the resource of this URI.
+    Resource(String),
+}
+
+/// The list of tools is another now.
+pub fn tools_changed() {
+    tell(Change::Tools);
+}
+
+/// The list of resources or of resource templates is another now.
+pub fn resources_changed() {
+    tell(Change::Resources);
+}
+
+/// The list of prompts is another now.
+pub fn prompts_changed() {
+    tell(Change::Prompts);
+}
+
+/// The content of this resource is another now. Clients that subscribed to it are told.
+pub fn resource_updated(uri: impl Into<String>) {
+    tell(Change::Resource(uri.into()));
+}
+
+#[cfg(target_family = "wasm")]
+fn tell(change: Change) {
+    use crate::bindings::changes::{Listing, list_changed, resource_updated};
+    match change {
+        Change::Tools => list_changed(Listing::Tools),
+        Change::Resources => list_changed(Listing::Resources),
+        Change::Prompts => list_changed(Listing::Prompts),
+        Change::Resource(uri) => resource_updated(&uri),
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use record::{take, tell};
+
+/// Per thread, as tests are.
+#[cfg(not(target_family = "wasm"))]
+mod record {
+    use super::Change;
+    use std::cell::RefCell;
+
+    thread_local! {
+        static TOLD: RefCell<Vec<Change>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(crate) fn tell(change: Change) {
+        TOLD.with_borrow_mut(|told| told.push(change));
+    }
+
+    pub(crate) fn take() -> Vec<Change> {
+        TOLD.take()
+    }
+}
