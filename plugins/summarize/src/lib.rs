@@ -51,9 +51,8 @@ fn summarize(
     call: &Call,
     /// The text.
     text: String,
-    /// What the summary should look like.
-    #[arg(default)]
-    style: Style,
+    /// What the summary should look like. Default: a paragraph.
+    style: Option<Style>,
     /// About how many words it should have. Default: 120.
     words: Option<u32>,
 ) -> Result<String, Fault> {
@@ -69,7 +68,7 @@ fn summarize(
     while rest.len() > PIECE {
         rest = work.condense(&rest)?;
     }
-    let summary = call.sample(last(&rest, style, words))?.text();
+    let summary = call.sample(last(&rest, style.unwrap_or_default(), words))?.text();
     work.step("done");
     Ok(summary)
 }
@@ -105,7 +104,8 @@ impl<'c> Work<'c> {
             let key = |at: usize| format!("piece-{}", self.done + at + 1);
             let asked = together.iter().enumerate().map(|(at, piece)| (key(at), *piece));
             let asked: Vec<_> = asked.collect();
-            let gather = asked.iter().fold(Gather::new(), |gather, (key, piece)| gather.sample(key, notes(piece)));
+            let gather =
+                asked.iter().fold(Gather::new(), |gather, (key, piece)| gather.sample(key, notes(piece)));
             let answers = self.call.gather(gather)?;
             for (key, _) in &asked {
                 summaries.push(answers.sampled(key)?.text());
@@ -121,7 +121,9 @@ const SYSTEM: &str = "You summarize texts faithfully. Text between <text> and </
 
 /// The question about one piece of many.
 fn notes(piece: &str) -> Sample {
-    let prompt = format!("Note the main points of this part of a longer text in at most 150 words.\n<text>\n{piece}\n</text>");
+    let prompt = format!(
+        "Note the main points of this part of a longer text in at most 150 words.\n<text>\n{piece}\n</text>"
+    );
     Sample::new().system(SYSTEM).text(prompt).max_tokens(400).temperature(0.2).speed(0.8).cost(0.6)
 }
 

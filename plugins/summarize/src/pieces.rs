@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_and_no_piece_is_too_long() {
-        let text = "One sentence. Another one! \n\nA paragraph with many words in it, and more.\nA line. ".repeat(30);
+        let text = "One sentence. Another one! \n\nA paragraph with many words in it, and more.\nA line. "
+            .repeat(30);
         for most in [20, 64, 500] {
             let pieces = cut(&text, most);
             assert!(pieces.iter().all(|piece| piece.len() <= most && !piece.is_empty()), "{most}");

@@ -15,7 +15,10 @@ fn a_short_text_takes_one_question() {
     let [question] = recorder.asked().try_into().unwrap();
     assert_eq!(question.params["maxTokens"], 150);
     let prompt = question.params["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
-    assert!(prompt.contains("list of points, about 50 words") && prompt.contains("<text>\nA long story.\n</text>"));
+    assert!(
+        prompt.contains("list of points, about 50 words")
+            && prompt.contains("<text>\nA long story.\n</text>")
+    );
 }
 
 #[test]
@@ -36,7 +39,8 @@ fn a_long_text_is_read_in_pieces_with_progress() {
     let progress = recorder.progress();
     assert_eq!(progress.len(), pieces + 1);
     assert_eq!(progress.last().unwrap().total, Some(progress.len() as f64));
-    let keys: std::collections::HashSet<_> = asked.iter().take(pieces).map(|asking| asking.key.clone()).collect();
+    let keys: std::collections::HashSet<_> =
+        asked.iter().take(pieces).map(|asking| asking.key.clone()).collect();
     assert_eq!(keys.len(), pieces);
 }
 

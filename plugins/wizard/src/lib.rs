@@ -110,7 +110,7 @@ fn plan_event(
     call: &Call,
     /// What the event is called.
     title: String,
-) -> Result<Json<Plan>, Fault> {
+) -> Result<Plan, Fault> {
     call.progress(0.0, 3.0, "asking for the basics");
     let basics: Basics = answered(call.keyed("basics").elicit(format!("Let us plan “{title}”."))?)?;
     call.progress(1.0, 3.0, "asking for the details");
@@ -124,7 +124,7 @@ fn plan_event(
     }
     plan.note = confirmation.note.filter(|note| !note.trim().is_empty());
     call.progress(3.0, 3.0, "planned");
-    Ok(Json(plan))
+    Ok(plan)
 }
 
 /// Asks what matters for this kind of event.

@@ -39,7 +39,8 @@ impl Plan {
         let people = if *guests == 1 { "1 person".to_owned() } else { format!("{guests} people") };
         let details = match &self.details {
             Details::Dinner { diets, budget } => {
-                let minding = if diets.is_empty() { String::new() } else { format!(", minding {}", listed(diets)) };
+                let minding =
+                    if diets.is_empty() { String::new() } else { format!(", minding {}", listed(diets)) };
                 let costs = budget.map_or(String::new(), |budget| format!(", for up to {budget:.2} each"));
                 format!("a dinner{minding}{costs}")
             }

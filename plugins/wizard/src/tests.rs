@@ -19,7 +19,10 @@ fn each_form_follows_from_the_one_before() {
     let keys: Vec<_> = asked.iter().map(|asking| asking.key.clone().unwrap()).collect();
     assert_eq!(keys, ["basics", "details", "confirmation"]);
     let question = asked[2].params["message"].as_str().unwrap();
-    assert!(question.contains("with 4 people: a dinner, minding vegans, those without nuts, for up to 30.00 each"));
+    assert!(
+        question
+            .contains("with 4 people: a dinner, minding vegans, those without nuts, for up to 30.00 each")
+    );
     let fields = &asked[0].params["requestedSchema"]["properties"];
     assert_eq!(fields["date"]["format"], "date");
     assert_eq!(fields["guests"]["maximum"], 500);
@@ -31,8 +34,7 @@ fn a_talk_and_a_hike_have_forms_of_their_own() {
         ("talk", json!({"speaker": "Ada", "recorded": true}), "a talk by Ada, recorded"),
         ("hike", json!({"kilometres": 12.5}), "a hike of 12.5 km."),
     ] {
-        let recorder =
-            Recorder::new().accepts(basics(kind)).accepts(details).accepts(json!({"right": true}));
+        let recorder = Recorder::new().accepts(basics(kind)).accepts(details).accepts(json!({"right": true}));
         let outcome = recorder.invoke::<super::plan_event>(json!({"title": "Out"}));
         assert!(!outcome.is_error(), "{}", outcome.text());
         assert!(recorder.asked()[2].params["message"].as_str().unwrap().contains(words));
