@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::binding::Binding;
 use super::context::RequestContext;
 use super::error::RpcError;
 use super::question::Prepared;
@@ -31,6 +32,8 @@ pub(crate) struct ParkedCall {
     pub(crate) work: BoxFuture<'static, Outcome>,
     pub(crate) context: Arc<RequestContext>,
     pub(crate) asking: Asking,
+    /// Of which request it is a part.
+    pub(crate) binding: Binding,
 }
 
 /// What a guest waits for.
@@ -79,6 +82,13 @@ impl std::fmt::Debug for Hold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if matches!(self, Self::Call(_)) { "Call" } else { "Ticket" })
     }
+}
+
+/// A parked call that a retry has taken.
+pub(crate) struct Taken {
+    pub(crate) call: ParkedCall,
+    handle: Handle,
+    since: Instant,
 }
 
 /// A waiting call of a session; leaving ends the entry.
@@ -138,31 +148,35 @@ impl Parked {
         Some(Ticket { owner: Arc::clone(self), handle, evicted })
     }
 
-    /// Takes the call that `state` stands for, if `fits` says that it is the one which is meant.
+    /// Takes the call that `state` stands for, if it is a part of the request that `binding` says.
     ///
     /// # Errors
     /// When there is none, or another's.
-    pub(crate) fn take(
-        &self,
-        state: &str,
-        fits: impl FnOnce(&ParkedCall) -> bool,
-    ) -> Result<ParkedCall, Lost> {
+    pub(crate) fn take(&self, state: &str, binding: Binding) -> Result<Taken, Lost> {
         let opened = self.seal.as_ref().and_then(|seal| seal.open(state)).ok_or(Lost::Forged)?;
+        let handle = opened.handle;
         if opened.expired {
-            drop(self.lock().remove(&opened.handle));
+            let gone = self.lock().remove(&handle);
+            drop(gone);
             return Err(Lost::Expired);
         }
         let mut entries = self.lock();
-        let gone = if entries.given_up.contains(&opened.handle) { Lost::GivenUp } else { Lost::Used };
-        match entries.by_handle.get(&opened.handle).map(|entry| &entry.hold) {
-            Some(Hold::Call(call)) if fits(call) => {}
+        let gone = if entries.given_up.contains(&handle) { Lost::GivenUp } else { Lost::Used };
+        match entries.by_handle.get(&handle).map(|entry| &entry.hold) {
+            Some(Hold::Call(call)) if call.binding == binding => {}
             Some(Hold::Call(_)) => return Err(Lost::Foreign),
             _ => return Err(gone),
         }
-        match entries.remove(&opened.handle).map(|entry| entry.hold) {
-            Some(Hold::Call(call)) => Ok(*call),
+        match entries.remove(&handle) {
+            Some(Entry { since, hold: Hold::Call(call), .. }) => Ok(Taken { call: *call, handle, since }),
             _ => Err(gone),
         }
+    }
+
+    /// Puts a call back as if it had not been taken.
+    pub(crate) fn put_back(&self, Taken { call, handle, since }: Taken) {
+        let plugin = Arc::clone(&call.asking.plugin);
+        self.lock().insert(handle, Entry { plugin, since, hold: Hold::Call(Box::new(call)) });
     }
 
     /// Gives up every call that has waited too long.
@@ -199,8 +213,7 @@ impl Parked {
             let busiest = busiest.map(|(plugin, _)| Arc::clone(plugin));
             gone.extend(busiest.and_then(|plugin| entries.evict(&plugin)));
         }
-        *entries.per_plugin.entry(Arc::clone(&plugin)).or_default() += 1;
-        entries.by_handle.insert(handle, Entry { plugin, since: Instant::now(), hold });
+        entries.insert(handle, Entry { plugin, since: Instant::now(), hold });
         drop(entries);
         for entry in gone {
             tracing::warn!(target: "plugin", plugin = &*entry.plugin, "gave up the call that waited longest for its client (limits `parked_calls`)");
@@ -217,6 +230,11 @@ impl Parked {
 }
 
 impl Entries {
+    fn insert(&mut self, handle: Handle, entry: Entry) {
+        *self.per_plugin.entry(Arc::clone(&entry.plugin)).or_default() += 1;
+        self.by_handle.insert(handle, entry);
+    }
+
     fn remove(&mut self, handle: &Handle) -> Option<Entry> {
         let entry = self.by_handle.remove(handle)?;
         if let Some(waiting) = self.per_plugin.get_mut(&entry.plugin) {
@@ -291,10 +309,10 @@ mod tests {
     #[test]
     fn a_state_from_elsewhere_is_forged() {
         let (parked, _) = tickets(9);
-        assert_eq!(parked.take("x", |_| true).err(), Some(Lost::Forged));
+        assert_eq!(parked.take("x", [0; 32]).err(), Some(Lost::Forged));
         let sealed = parked.seal.as_ref().unwrap().close([1; 16], Duration::from_secs(9));
-        assert_eq!(parked.take(&sealed, |_| true).err(), Some(Lost::Used));
+        assert_eq!(parked.take(&sealed, [0; 32]).err(), Some(Lost::Used));
         let late = parked.seal.as_ref().unwrap().close([1; 16], Duration::ZERO);
-        assert_eq!(parked.take(&late, |_| true).err(), Some(Lost::Expired));
+        assert_eq!(parked.take(&late, [0; 32]).err(), Some(Lost::Expired));
     }
 }

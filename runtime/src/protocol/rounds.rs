@@ -79,7 +79,8 @@ pub(super) fn park(
     let requests: Result<BTreeMap<_, _>, serde_json::Error> = asking.open.iter().map(worded).collect();
     let internal = |error: serde_json::Error| RpcError::internal(&error.to_string());
     let requests = requests.map_err(internal)?;
-    let state = context.parked.clone().park(ParkedCall { work, context, asking });
+    let (parked, binding) = (Arc::clone(&context.parked), context.binding());
+    let state = parked.park(ParkedCall { work, context, asking, binding });
     let state = state.ok_or_else(|| RpcError::internal("the system has no randomness for `requestState`"))?;
     let result = json!({
         "resultType": "input_required",
@@ -109,24 +110,13 @@ pub(super) fn resume(
     answers: &RawObject,
 ) -> Result<Resumed, RpcError> {
     let bound = binding::of(None, &request.method, request.params.as_deref());
-    let mut unfit = None;
-    let taken = server.parked.take(state, |call| {
-        if call.context.binding() != bound {
-            return false;
-        }
-        unfit = call.asking.open.iter().find_map(|(_, question)| {
-            let why = question.read(answers.get(&question.key)?).err()?;
-            Some((question.key.clone(), why))
-        });
-        unfit.is_none()
-    });
-    if let Some((key, why)) = unfit {
-        return Err(RpcError::invalid_params(&format!(
-            "`inputResponses`: the answer to `{key}` does not fit: {why}"
-        )));
+    let taken =
+        server.parked.take(state, bound).map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    if let Some(unfit) = taken.call.asking.open.iter().find_map(|(_, question)| unfit(question, answers)) {
+        server.parked.put_back(taken);
+        return Err(unfit);
     }
-    let ParkedCall { work, context, mut asking } =
-        taken.map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    let ParkedCall { work, context, mut asking, .. } = taken.call;
     let mut left = Vec::new();
     for (at, question) in std::mem::take(&mut asking.open) {
         match answers.get(&question.key).map(|answer| question.read(answer)) {
@@ -142,4 +132,11 @@ pub(super) fn resume(
     // A guest that gave up meanwhile does not wait any more; its call ends by itself.
     let _ = asking.resume.send(asking.answered);
     Ok(Resumed::Call(context, work))
+}
+
+/// Why the answer to a question cannot be used, if there is one.
+fn unfit(question: &Prepared, answers: &RawObject) -> Option<RpcError> {
+    let why = question.read(answers.get(&question.key)?).err()?;
+    let key = &question.key;
+    Some(RpcError::invalid_params(&format!("`inputResponses`: the answer to `{key}` does not fit: {why}")))
 }
