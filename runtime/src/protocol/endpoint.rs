@@ -142,7 +142,7 @@ impl Endpoint {
     }
 
     fn request(&self, headers: &HeaderMap, request: Request, reads_events: bool) -> Result<Answer, RpcError> {
-        let (era, carried) = Era::of(&request)?;
+        let (era, carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
         match era {
             Era::Stateless(claims) => {
                 mirror::check(headers, &request, claims.revision)?;
@@ -241,6 +241,15 @@ impl Endpoint {
             RpcError::invalid_request("unknown session: it has ended; send `initialize` again")
                 .with_status(StatusCode::NOT_FOUND)
         })
+    }
+}
+
+/// A version that the header does not repeat is a mismatch, whether or not anyone speaks it.
+fn contradicted(headers: &HeaderMap, error: RpcError) -> RpcError {
+    let requested = error.data.as_ref().and_then(|data| data.get("requested")?.as_str().map(str::to_owned));
+    match requested.map(|requested| mirror::check_version(headers, &requested)) {
+        Some(Err(mismatch)) => mismatch,
+        _ => error,
     }
 }
 

@@ -18,7 +18,7 @@ const NAME: &str = "mcp-name";
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
 pub(crate) fn check(headers: &HeaderMap, request: &Request, revision: Revision) -> Result<(), RpcError> {
-    same(VERSION, &required(headers, VERSION)?, revision.as_str())?;
+    check_version(headers, revision.as_str())?;
     same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
     if !request.method.has_name() {
         return Ok(());
@@ -28,6 +28,14 @@ pub(crate) fn check(headers: &HeaderMap, request: &Request, revision: Revision) 
         return Ok(());
     };
     same(NAME, &decoded(&required(headers, NAME)?)?, &name)
+}
+
+/// Compares the version that the headers name with the body's.
+///
+/// # Errors
+/// -32020 when it is missing or differs.
+pub(crate) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
+    same(VERSION, &required(headers, VERSION)?, version)
 }
 
 /// The only value of a header, as text.
