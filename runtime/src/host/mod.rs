@@ -17,6 +17,7 @@ mod stdio;
 mod types;
 mod wasi;
 
+pub use changes::{ChangeBoard, Pending};
 pub use client_port::{ClientInfo, ClientPort, LogLevel, NoClient};
 pub use failure::Failure;
 pub(crate) use logs::Logs;

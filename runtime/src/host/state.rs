@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{Logs, wasi};
+use super::{ChangeBoard, Logs, wasi};
 use crate::config::{Grants, Limits};
 use crate::sandbox::{Limiter, Meter};
 
@@ -17,6 +17,8 @@ pub(crate) struct State {
     pub(crate) limiter: Limiter,
     pub(crate) meter: Meter,
     pub(crate) logs: Logs,
+    /// Whose words of a change these are, and where they go; `None` when nobody wants to hear them.
+    pub(crate) changes: Option<(Arc<str>, Arc<ChangeBoard>)>,
 }
 
 impl State {
@@ -24,8 +26,13 @@ impl State {
     ///
     /// # Errors
     /// When a granted directory has gone.
-    pub(crate) fn new(plugin: Arc<str>, grants: &Grants, limits: &Limits) -> wasmtime::Result<Self> {
-        let logs = Logs::new(plugin, limits);
+    pub(crate) fn new(
+        plugin: Arc<str>,
+        changes: Arc<ChangeBoard>,
+        grants: &Grants,
+        limits: &Limits,
+    ) -> wasmtime::Result<Self> {
+        let logs = Logs::new(Arc::clone(&plugin), limits);
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
@@ -35,7 +42,13 @@ impl State {
             limiter: Limiter::new(limits),
             meter,
             logs,
+            changes: Some((plugin, changes)),
         })
+    }
+
+    /// From here on the guest's words of a change are not heard.
+    pub(crate) fn ignore_changes(&mut self) {
+        self.changes = None;
     }
 }
 
