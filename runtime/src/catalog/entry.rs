@@ -76,7 +76,8 @@ impl Entry {
     /// Vets everything that a plugin says of itself.
     #[must_use]
     pub fn vet(loaded: Loaded) -> Self {
-        let Loaded { plugin, surface, tools } = loaded;
+        let Loaded { plugin, surface, offer } = loaded;
+        let tools = offer.tools;
         let mut entry = Self { plugin, surface, tools: Vec::new(), refused: Vec::new() };
         let most = usize::try_from(entry.plugin.config().limits.tools).unwrap_or(usize::MAX);
         let excess = tools.len().saturating_sub(most);

@@ -18,6 +18,7 @@ mod stdio;
 mod types;
 mod wasi;
 
+pub use changes::{ChangeBoard, Pending};
 pub use client_port::{
     Answers, AskError, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };

@@ -7,7 +7,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
-use super::{Logs, wasi};
+use super::{ChangeBoard, Logs, wasi};
 use crate::config::{Grants, Limits};
 use crate::sandbox::{Limiter, Meter, Waiting};
 
@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) logs: Logs,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
+    /// Whose words of a change these are, and where they go; `None` when nobody wants to hear them.
+    pub(crate) changes: Option<(Arc<str>, Arc<ChangeBoard>)>,
 }
 
 impl State {
@@ -29,11 +31,12 @@ impl State {
     /// When a granted directory has gone.
     pub(crate) fn new(
         plugin: Arc<str>,
+        changes: Arc<ChangeBoard>,
         grants: &Grants,
         limits: &Limits,
         waiting: Waiting,
     ) -> wasmtime::Result<Self> {
-        let logs = Logs::new(plugin, limits);
+        let logs = Logs::new(Arc::clone(&plugin), limits);
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
@@ -45,7 +48,13 @@ impl State {
             logs,
             waiting,
             questions: Questions::new(grants, limits),
+            changes: Some((plugin, changes)),
         })
+    }
+
+    /// From here on the guest's words of a change are not heard.
+    pub(crate) fn ignore_changes(&mut self) {
+        self.changes = None;
     }
 }
 

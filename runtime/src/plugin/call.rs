@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use wasmtime::Store;
-use wasmtime::component::Instance;
 
+use super::errand::{Errand, Weight};
 use super::failure::Interrupted;
-use super::{CallFailure, Content, ContentData, GuestError, Plugin, ResourceData, Tool, ToolResult};
+use super::{CallFailure, GuestError, Plugin};
 use crate::config::{kib, mib};
-use crate::host::{Call, ClientPort, State};
+use crate::host::State;
 use crate::observe::Escaped;
 use crate::sandbox::{CpuTime, Waiting, YIELD_INTERVAL};
 
@@ -52,8 +52,23 @@ struct Run<'p> {
 }
 
 impl Plugin {
-    /// Calls a tool in a fresh instance. `args` is a JSON object.
-    pub async fn call_tool(&self, tool: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
+    /// Sends a guest on an errand in a fresh instance, within the wall time of a call.
+    pub(super) async fn serve<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
+        self.within(function, errand, self.config.limits.wall(), "wall_ms").await
+    }
+
+    /// The same within the time for starting.
+    pub(super) async fn serve_starting<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
+        self.within(function, errand, self.config.limits.startup(), "startup_ms").await
+    }
+
+    async fn within<E: Errand>(
+        &self,
+        function: &str,
+        errand: E,
+        wall: Duration,
+        wall_name: &'static str,
+    ) -> Called<E::Answer> {
         let Ok(permit) = self.permits.acquire().await else {
             return self.busy();
         };
@@ -62,26 +77,16 @@ impl Plugin {
             Ok(run) => run,
             Err(error) => {
                 let failure = CallFailure::Host(format!("{error:#}"));
-                self.report(tool, &failure, &format!("{error:?}"));
+                self.report(function, &failure, &format!("{error:?}"));
                 return Called { outcome: Err(failure), usage: Usage::NONE };
             }
         };
         let waiting = run.waiting.clone();
-        let work = enter_call_tool(self, &mut run.store, tool, args, port);
-        let ended = bounded(work, self.config.limits.wall(), self.config.limits.cpu(), &waiting).await;
-        let called = run.settle(ended, tool, "wall_ms");
-        Called { outcome: called.outcome.and_then(|result| self.check(result)), ..called }
-    }
-
-    /// Asks the component for its tools, within the time for starting.
-    pub(super) async fn list_tools(&self) -> Result<Vec<Tool>, CallFailure> {
-        let waiting = Waiting::without_place();
-        let mut run =
-            Run::start(self, waiting.clone()).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
-        let limits = &self.config.limits;
-        let work = enter_list_tools(self, &mut run.store);
-        let ended = bounded(work, limits.startup(), limits.cpu(), &waiting).await;
-        run.settle(ended, "list-tools", "startup_ms").outcome
+        let work = errand.enter(self, &mut run.store);
+        let ended = bounded(work, wall, self.config.limits.cpu(), &waiting).await;
+        let called = run.settle(ended, function, wall_name);
+        let outcome = called.outcome.and_then(|answer| self.check::<E>(answer));
+        Called { outcome, usage: called.usage }
     }
 
     /// Notes for the operator why a call failed, with all that the caller is not told.
@@ -97,17 +102,16 @@ impl Plugin {
         Called { outcome: Err(failure), usage: Usage::NONE }
     }
 
-    fn check(&self, result: ToolResult) -> Result<ToolResult, CallFailure> {
+    fn check<E: Errand>(&self, answer: E::Answer) -> Result<E::Answer, CallFailure> {
         let limits = &self.config.limits;
-        if result.content.len() as u64 > limits.content_items {
+        let Weight { bytes, items } = E::weigh(&answer);
+        if items as u64 > limits.content_items {
             return Err(CallFailure::limit(limits, "content_items"));
         }
-        let text = |part: &Option<String>| part.as_ref().map_or(0, String::len);
-        let content: usize = result.content.iter().map(size).sum();
-        if content + text(&result.structured) + text(&result.extra) > kib(limits.result_kib) {
+        if bytes > kib(limits.result_kib) {
             return Err(CallFailure::limit(limits, "result_kib"));
         }
-        Ok(result)
+        Ok(answer)
     }
 }
 
@@ -118,7 +122,8 @@ impl Usage {
 impl<'p> Run<'p> {
     fn start(plugin: &'p Plugin, waiting: Waiting) -> wasmtime::Result<Self> {
         let limits = &plugin.config.limits;
-        let state = State::new(Arc::clone(&plugin.name), &plugin.config.grants, limits, waiting.clone())?;
+        let (name, changes) = (Arc::clone(&plugin.name), Arc::clone(&plugin.changes));
+        let state = State::new(name, changes, &plugin.config.grants, limits, waiting.clone())?;
         let mut store = Store::new(plugin.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(mib(limits.transfer_mib));
@@ -191,37 +196,6 @@ async fn bounded<T>(
     .await
 }
 
-async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wasmtime::Result<Instance> {
-    plugin.pre.instantiate_async(store).await
-}
-
-async fn enter_call_tool(
-    plugin: &Plugin,
-    store: &mut Store<State>,
-    tool: &str,
-    args: &str,
-    port: Arc<dyn ClientPort>,
-) -> wasmtime::Result<Result<ToolResult, GuestError>> {
-    let indices =
-        plugin.exports.tools.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no tools"))?;
-    let instance = instantiate(plugin, store).await?;
-    let guest = indices.load(&mut *store, &instance)?;
-    let call = Call::new(port, &plugin.config.limits);
-    let call = store.data_mut().table.push(call)?;
-    guest.call_call_tool(store, call, tool, args).await
-}
-
-async fn enter_list_tools(
-    plugin: &Plugin,
-    store: &mut Store<State>,
-) -> wasmtime::Result<Result<Vec<Tool>, GuestError>> {
-    let instance = instantiate(plugin, store).await?;
-    let Some(indices) = &plugin.exports.tools else {
-        return Ok(Ok(Vec::new()));
-    };
-    indices.load(&mut *store, &instance)?.call_list_tools(store).await
-}
-
 /// A guest's error with its text cut: errors are read, not processed.
 fn shortened(mut error: GuestError) -> GuestError {
     let text = match &mut error {
@@ -240,24 +214,4 @@ fn shortened(mut error: GuestError) -> GuestError {
     };
     text.truncate(text.floor_char_boundary(ERROR_TEXT));
     error
-}
-
-/// Bytes that a content block brings.
-fn size(content: &Content) -> usize {
-    let text = |part: &Option<String>| part.as_ref().map_or(0, String::len);
-    let data = match &content.data {
-        ContentData::Text(body) => body.len(),
-        ContentData::Image(media) | ContentData::Audio(media) => media.data.len() + media.mime_type.len(),
-        ContentData::Embedded(resource) => {
-            let body = match &resource.data {
-                ResourceData::Text(body) => body.len(),
-                ResourceData::Blob(body) => body.len(),
-            };
-            body + resource.uri.len() + text(&resource.mime_type) + text(&resource.extra)
-        }
-        ContentData::Link(link) => {
-            link.uri.len() + link.name.len() + text(&link.title) + text(&link.description) + text(&link.extra)
-        }
-    };
-    data + text(&content.extra)
 }

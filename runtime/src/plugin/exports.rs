@@ -5,14 +5,20 @@
 
 use wasmtime::component::InstancePre;
 
-use crate::bindings::exports::plugport::plugin::tools;
+use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
 use crate::host::State;
 
 use super::surface::Surface;
 
+/// Interfaces that make a component a plugin: it exports at least one of them.
+pub(super) const FEATURES: [&str; 3] = ["tools", "resources", "prompts"];
+
 /// The interfaces of one component, by index, so that a call looks up no names.
 pub(super) struct Exports {
     pub(super) tools: Option<tools::GuestIndices>,
+    pub(super) resources: Option<resources::GuestIndices>,
+    pub(super) prompts: Option<prompts::GuestIndices>,
+    pub(super) completions: Option<completions::GuestIndices>,
 }
 
 impl Exports {
@@ -21,7 +27,17 @@ impl Exports {
     /// # Errors
     /// When an interface is there but lacks a function.
     pub(super) fn find(pre: &InstancePre<State>, surface: &Surface) -> wasmtime::Result<Self> {
-        let tools = surface.offers("tools").then(|| tools::GuestIndices::new(pre)).transpose()?;
-        Ok(Self { tools })
+        let offers = |interface: &str| surface.offers(interface);
+        Ok(Self {
+            tools: offers("tools").then(|| tools::GuestIndices::new(pre)).transpose()?,
+            resources: offers("resources").then(|| resources::GuestIndices::new(pre)).transpose()?,
+            prompts: offers("prompts").then(|| prompts::GuestIndices::new(pre)).transpose()?,
+            completions: offers("completions").then(|| completions::GuestIndices::new(pre)).transpose()?,
+        })
     }
+}
+
+/// The indices of an interface that was asked for, or the error of a component that lacks it.
+pub(super) fn required<'i, I>(indices: &'i Option<I>, interface: &str) -> wasmtime::Result<&'i I> {
+    indices.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no {interface}"))
 }

@@ -9,9 +9,10 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use super::{Artifact, CallFailure, Exports, GuestError, Plugin, Surface, Tool};
+use super::exports::FEATURES;
+use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{Limits, PluginConfig};
-use crate::host::{self, State};
+use crate::host::{self, ChangeBoard, State};
 use crate::sandbox::{self, EngineError, Permits};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
@@ -19,6 +20,7 @@ pub struct Loader {
     engine: Engine,
     linker: Linker<State>,
     places: Arc<Semaphore>,
+    changes: Arc<ChangeBoard>,
 }
 
 /// A plugin and what it says of itself, not yet vetted.
@@ -28,8 +30,8 @@ pub struct Loaded {
     pub plugin: Arc<Plugin>,
     /// What it imports and exports.
     pub surface: Surface,
-    /// Its tools, in its own order.
-    pub tools: Vec<Tool>,
+    /// What it says it has.
+    pub offer: Offer,
 }
 
 /// Why a component is not a plugin. Each says what to do.
@@ -42,8 +44,8 @@ pub enum LoadError {
     Invalid(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It has none of our exports.
     #[error(
-        "is a component of another world: it exports {found}; a plugin exports plugport:plugin/tools@{}, so build it \
-         against this server's WIT",
+        "is a component of another world: it exports {found}; a plugin exports plugport:plugin/tools@{0}, \
+         plugport:plugin/resources@{0} or plugport:plugin/prompts@{0}, so build it against this server's WIT",
         super::WIT_VERSION
     )]
     OtherWorld {
@@ -69,7 +71,7 @@ pub enum LoadError {
     #[error("could not be started")]
     Start(#[source] CallFailure),
     /// It answered the listing with an error.
-    #[error("refused to list its tools: {}", .0.in_words())]
+    #[error("refused to list what it offers: {}", .0.in_words())]
     Refused(GuestError),
     /// Beyond `compile_ms`.
     #[error(
@@ -91,7 +93,14 @@ impl Loader {
         let engine = sandbox::engine(concurrent_calls + parked_calls)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
-        Ok(Self { engine, linker, places: Arc::new(Semaphore::new(concurrent_calls)) })
+        let places = Arc::new(Semaphore::new(concurrent_calls));
+        Ok(Self { engine, linker, places, changes: Arc::default() })
+    }
+
+    /// Where the plugins that it loads say that something changed.
+    #[must_use]
+    pub fn changes(&self) -> &Arc<ChangeBoard> {
+        &self.changes
     }
 
     /// Loads a component under `name` with what the operator says of it.
@@ -109,12 +118,20 @@ impl Loader {
         let surface = Surface::of(&component, &self.engine);
         let (pre, exports) = self.link(&component, &surface)?;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
-        let plugin = Plugin { name: name.into(), digest, config, pre, exports, permits };
-        let tools = plugin.list_tools().await.map_err(|failure| match failure {
+        let plugin = Plugin {
+            name: name.into(),
+            digest,
+            config,
+            pre,
+            exports,
+            permits,
+            changes: Arc::clone(&self.changes),
+        };
+        let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
         })?;
-        Ok(Loaded { plugin: Arc::new(plugin), surface, tools })
+        Ok(Loaded { plugin: Arc::new(plugin), surface, offer })
     }
 
     async fn compile(&self, bytes: Vec<u8>, limits: &Limits) -> Result<Component, LoadError> {
@@ -134,7 +151,7 @@ impl Loader {
         if let Some(wanted) = surface.foreign_versions().first() {
             return Err(LoadError::OtherVersion { wanted: (*wanted).to_owned() });
         }
-        if !surface.offers("tools") {
+        if !FEATURES.iter().any(|interface| surface.offers(interface)) {
             return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
         }
         let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());

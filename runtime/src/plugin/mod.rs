@@ -1,20 +1,33 @@
 //! One component's life and one call's life.
 //!
 //! A component is compiled and linked once ([`Loader`]); what it exports is found out there, so that a call does nothing
-//! but take a place, make a fresh instance, run and be dropped ([`Plugin::call_tool`]). No instance outlives its call:
-//! whatever a guest did to its memory is gone before the next caller comes. Knows no JSON-RPC and no other plugin.
+//! but take a place, make a fresh instance, run and be dropped. No instance outlives its call: whatever a guest did to its
+//! memory is gone before the next caller comes. One file per WIT interface says how it is entered. Knows no JSON-RPC and no
+//! other plugin.
 
 mod artifact;
 mod call;
+mod completions;
+mod errand;
 mod exports;
 mod failure;
+mod listing;
 mod load;
+mod prompts;
+mod resources;
+mod size;
 mod surface;
+mod tools;
 
 use std::sync::Arc;
 
 use wasmtime::component::InstancePre;
 
+pub use crate::bindings::exports::plugport::plugin::completions::{Completion, Target as CompletionTarget};
+pub use crate::bindings::exports::plugport::plugin::prompts::{
+    Prompt, PromptArgument, PromptMessage, PromptResult,
+};
+pub use crate::bindings::exports::plugport::plugin::resources::ResourceTemplate;
 pub use crate::bindings::exports::plugport::plugin::tools::{Tool, ToolAnnotations, ToolResult};
 pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
@@ -22,12 +35,14 @@ pub use crate::bindings::plugport::plugin::types::{
 };
 pub use artifact::{Artifact, ArtifactError};
 pub use call::{Called, Usage};
+pub use completions::Unfinished;
 pub use failure::{CallFailure, Limit};
+pub use listing::Offer;
 pub use load::{LoadError, Loaded, Loader};
 pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
-use crate::host::State;
+use crate::host::{ChangeBoard, State};
 use crate::sandbox::Permits;
 use exports::Exports;
 
@@ -39,6 +54,7 @@ pub struct Plugin {
     pre: InstancePre<State>,
     exports: Exports,
     permits: Arc<Permits>,
+    changes: Arc<ChangeBoard>,
 }
 
 impl Plugin {

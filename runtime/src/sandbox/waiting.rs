@@ -12,7 +12,7 @@ use super::permits::{Permit, Permits};
 /// What a call gives up while it waits. Clones are the same call.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
-    permits: Option<Arc<Permits>>,
+    permits: Arc<Permits>,
     state: Arc<Mutex<State>>,
 }
 
@@ -27,12 +27,7 @@ impl Waiting {
     /// For a call that runs on `permit`.
     pub(crate) fn new(permits: Arc<Permits>, permit: Permit) -> Self {
         let state = State { permit: Some(permit), ..State::default() };
-        Self { permits: Some(permits), state: Arc::new(Mutex::new(state)) }
-    }
-
-    /// For a run that holds no place.
-    pub(crate) fn without_place() -> Self {
-        Self { permits: None, state: Arc::default() }
+        Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Waits for `answer` with the clock stopped and the place given up, then takes a place again.
@@ -42,10 +37,7 @@ impl Waiting {
             state.since = Some(Instant::now());
         });
         let answer = answer.await;
-        let permit = match &self.permits {
-            Some(permits) => permits.return_to().await,
-            None => None,
-        };
+        let permit = self.permits.return_to().await;
         self.with(|state| {
             state.permit = permit;
             state.total += state.since.take().map_or(Duration::ZERO, |since| since.elapsed());

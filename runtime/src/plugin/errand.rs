@@ -1,0 +1,53 @@
+//! One thing that a guest is asked to do, whatever the interface.
+//!
+//! Every function of the WIT runs under the same walls; only entering it and weighing its answer differ. An interface's
+//! file has these two and nothing else, and `call.rs` has everything they share.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::{Instance, Resource};
+
+use super::{GuestError, Plugin};
+use crate::host::{Call, ClientPort, State};
+
+/// What comes back from entering a guest: a trap, the guest's own error, or its answer.
+pub(super) type Ended<T> = wasmtime::Result<Result<T, GuestError>>;
+
+/// A call into a guest.
+pub(super) trait Errand: Send {
+    /// What the guest answers.
+    type Answer: Send;
+
+    /// Enters the guest in a fresh instance.
+    fn enter(
+        self,
+        plugin: &Plugin,
+        store: &mut Store<State>,
+    ) -> impl Future<Output = Ended<Self::Answer>> + Send;
+
+    /// What the limits on results count.
+    fn weigh(answer: &Self::Answer) -> Weight;
+}
+
+/// Bytes and items of an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Weight {
+    pub(super) bytes: usize,
+    pub(super) items: usize,
+}
+
+/// A fresh instance in the call's own store.
+pub(super) async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wasmtime::Result<Instance> {
+    plugin.pre.instantiate_async(store).await
+}
+
+/// The handle of the request being served, as the guest gets it.
+pub(super) fn handle(
+    plugin: &Plugin,
+    store: &mut Store<State>,
+    port: Arc<dyn ClientPort>,
+) -> wasmtime::Result<Resource<Call>> {
+    let call = Call::new(port, &plugin.config.limits);
+    Ok(store.data_mut().table.push(call)?)
+}

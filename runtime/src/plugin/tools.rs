@@ -1,0 +1,41 @@
+//! `plugport:plugin/tools`: calling a tool.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+
+use super::errand::{Ended, Errand, Weight, handle, instantiate};
+use super::exports::required;
+use super::{Called, Plugin, ToolResult, size};
+use crate::host::{ClientPort, State};
+
+struct CallTool<'a> {
+    name: &'a str,
+    args: &'a str,
+    port: Arc<dyn ClientPort>,
+}
+
+impl Errand for CallTool<'_> {
+    type Answer = ToolResult;
+
+    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
+        let indices = required(&plugin.exports.tools, "tools")?;
+        let instance = instantiate(plugin, store).await?;
+        let guest = indices.load(&mut *store, &instance)?;
+        let call = handle(plugin, store, self.port)?;
+        guest.call_call_tool(store, call, self.name, self.args).await
+    }
+
+    fn weigh(result: &ToolResult) -> Weight {
+        let content: usize = result.content.iter().map(size::content).sum();
+        let bytes = content + size::text(&result.structured) + size::text(&result.extra);
+        Weight { bytes, items: result.content.len() }
+    }
+}
+
+impl Plugin {
+    /// Calls a tool in a fresh instance. `args` is a JSON object.
+    pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
+        self.serve(name, CallTool { name, args, port }).await
+    }
+}
