@@ -10,3 +10,16 @@ wasmtime::component::bindgen!({
     with: { "plugport:plugin/request.call": crate::host::Call },
     trappable_error_type: { "plugport:plugin/types.error" => crate::host::Failure },
 });
+
+/// The standard interface for what is kept between calls.
+pub(crate) mod keyvalue {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "keyvalue",
+        imports: { default: async | trappable },
+        with: {
+            "wasi:keyvalue/store.bucket": crate::host::Bucket,
+            "wasi:keyvalue/atomics.cas": crate::host::Cas,
+        },
+    });
+}

@@ -63,7 +63,8 @@ pub struct Call {
     /// The tool's arguments, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only) or dir=HOST:GUEST:rw; may be repeated
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only) or dir=HOST:GUEST:rw; or the store: kv, kv=MIB. May be
+    /// repeated
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<String>,
     /// Print the MCP result as JSON

@@ -14,6 +14,7 @@ use plugport::config::{Config, Server as Settings};
 use plugport::host::NoClient;
 use plugport::plugin::{Artifact, Loader, Plugin};
 use plugport::protocol::Server;
+use plugport::sandbox::Store;
 use plugport::transport::http::router;
 
 use native::Subject;
@@ -59,7 +60,13 @@ async fn entry(guest: &Path) -> Entry {
     let config = Config::new(guest.parent().unwrap().to_owned());
     let settings = config.plugin("polite");
     let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
-    Entry::vet(Loader::new(256, 0).unwrap().load("polite", artifact, settings).await.unwrap())
+    Entry::vet(
+        Loader::new(256, 0, Store::new("unused".into()))
+            .unwrap()
+            .load("polite", artifact, settings)
+            .await
+            .unwrap(),
+    )
 }
 
 /// A plugin, called without a transport.

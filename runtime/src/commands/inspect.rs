@@ -13,7 +13,9 @@ use crate::observe::Escaped;
 pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let settings = PluginConfig { prefix: name, limits: Limits::default(), grants: Grants::default() };
-    let entry = call::load(&args.file, settings, 1).await?;
+    // Nothing is granted here, so nothing is ever kept there.
+    let state = std::path::PathBuf::new();
+    let entry = call::load(&args.file, settings, 1, &state).await?;
     let size = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
     let text =
         if args.json { format!("{:#}", as_json(&entry, &args, size)) } else { as_text(&entry, &args, size) };

@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 use super::{Failure, console};
 use crate::catalog::{Catalog, Snapshot};
 use crate::cli;
-use crate::config::{Config, ConfigError, parse_listen};
+use crate::config::{Config, ConfigError, Grants, parse_listen};
 use crate::observe::Escaped;
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::load_folder;
+use crate::sandbox::Store;
 use crate::transport::{http, stdio};
 
 /// What calls that outlive their connections have left when the server stops.
@@ -102,8 +103,13 @@ impl Signals {
 }
 
 async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
-    let loader =
-        Loader::new(config.server.concurrent_calls, config.server.parked_calls).context("cannot start")?;
+    let store = Store::new(config.state.clone());
+    if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
+        // Better now than in the middle of a call.
+        store.open().context("what plugins keep cannot be kept")?;
+    }
+    let loader = Loader::new(config.server.concurrent_calls, config.server.parked_calls, store)
+        .context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
@@ -121,6 +127,9 @@ fn announce(snapshot: &Snapshot, config: &Config) {
         for grant in &entry.plugin.config().grants.dirs {
             let mode = if grant.write { "read and write" } else { "read" };
             console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
+        }
+        for grant in granted(&entry.plugin.config().grants) {
+            console::remark(&format!("  may {grant}"));
         }
         for refused in &entry.refused {
             console::remark(&format!(
@@ -144,6 +153,20 @@ fn announce(snapshot: &Snapshot, config: &Config) {
             config.folder.display()
         ));
     }
+}
+
+/// What else a plugin may do, in words.
+fn granted(grants: &Grants) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(grants.kv_mib.map(|mib| format!("keep up to {mib} MiB between calls")));
+    for (granted, what) in [
+        (grants.sampling, "ask the client's model"),
+        (grants.elicitation, "ask the person at the client"),
+        (grants.roots, "see which folders the client's user works in"),
+    ] {
+        words.extend(granted.then(|| what.to_owned()));
+    }
+    words
 }
 
 fn welcome(listener: &http::Listener, config: &Config, file: Option<&Path>) {

@@ -12,6 +12,8 @@ const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
 pub struct Grants {
     /// Directories, each under a guest path of its own.
     pub dirs: Vec<DirGrant>,
+    /// How much it may keep between calls, MiB; nothing when absent.
+    pub kv_mib: Option<u64>,
     /// Whether it may ask the client's model.
     pub sampling: bool,
     /// Whether it may ask the person at the client.
@@ -19,6 +21,12 @@ pub struct Grants {
     /// Whether it may see the client's roots.
     pub roots: bool,
 }
+
+/// What a plugin may keep when nothing else is said, MiB.
+pub const KV_MIB: u64 = 16;
+
+/// The most that any plugin may keep, MiB.
+pub const KV_MIB_MAX: u64 = 65_536;
 
 /// One directory, as the guest sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,11 +14,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants};
+pub use grants::{DirGrant, GrantError, Grants, KV_MIB, KV_MIB_MAX};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 
 use reader::{Entry, Reader, Section};
+
+/// The state folder, beside the configuration file unless it names another.
+const STATE: &str = "plugport-state";
 
 /// Everything the operator has decided.
 #[derive(Debug, Clone)]
@@ -33,6 +36,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// The file that all this was read from.
     pub file: Option<PathBuf>,
+    /// Where what plugins keep is kept.
+    pub state: PathBuf,
 }
 
 /// What the operator says of one plugin.
@@ -56,6 +61,7 @@ impl Config {
             plugins: BTreeMap::new(),
             folder,
             file: None,
+            state: PathBuf::from(STATE),
         }
     }
 
@@ -80,6 +86,7 @@ impl Config {
             read_limits(entry, &mut config.limits, &mut reader);
         }
         let base = file.parent().unwrap_or(Path::new(""));
+        config.state = base.join(config.server.state.as_deref().unwrap_or(Path::new(STATE)));
         if let Some(mut section) = root.take("plugins").and_then(|entry| entry.section(&mut reader)) {
             for (name, entry) in section.take_all() {
                 if let Some(section) = entry.section(&mut reader) {
@@ -125,11 +132,12 @@ impl Config {
                 reader.fault(span, &key, error.to_string());
             }
         }
+        grants.kv_mib = from.take("kv").and_then(|entry| read_kv(entry, reader));
         let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
         grants.sampling = flag("sampling");
         grants.elicitation = flag("elicitation");
         grants.roots = flag("roots");
-        from.finish(reader, &["dirs", "sampling", "elicitation", "roots"]);
+        from.finish(reader, &["dirs", "kv", "sampling", "elicitation", "roots"]);
         grants
     }
 
@@ -137,7 +145,11 @@ impl Config {
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
         let whole = |path: &PathBuf| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
-        [Some(&self.folder), self.file.as_ref()].into_iter().flatten().filter_map(whole).collect()
+        [Some(&self.folder), self.file.as_ref(), Some(&self.state)]
+            .into_iter()
+            .flatten()
+            .filter_map(whole)
+            .collect()
     }
 
     /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.
@@ -149,6 +161,26 @@ impl Config {
             grants: Grants::default(),
         })
     }
+}
+
+/// `true` or `{ quota_mib = 16 }`.
+fn read_kv(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<u64> {
+    if entry.is_boolean() {
+        return entry.boolean(reader)?.then_some(KV_MIB);
+    }
+    let mut section = entry.section(reader)?;
+    let quota = match section.take("quota_mib") {
+        None => KV_MIB,
+        Some(entry) => match entry.integer(reader)? {
+            mib @ 1..=KV_MIB_MAX => mib,
+            _ => {
+                reader.fault(entry.span, &entry.key, format!("must be from 1 to {KV_MIB_MAX}"));
+                return None;
+            }
+        },
+    };
+    section.finish(reader, &["quota_mib"]);
+    Some(quota)
 }
 
 /// `"./data"` or `{ host = "./data", guest = "/data", write = false }`.

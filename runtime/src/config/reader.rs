@@ -71,6 +71,10 @@ impl<'i> Entry<'i> {
         found
     }
 
+    pub(super) fn is_boolean(&self) -> bool {
+        matches!(self.value, DeValue::Boolean(_))
+    }
+
     pub(super) fn boolean(&self, reader: &mut Reader<'_>) -> Option<bool> {
         if let DeValue::Boolean(found) = self.value {
             return Some(found);

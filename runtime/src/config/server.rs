@@ -1,6 +1,7 @@
 //! The `[server]` table: where to listen, who may connect, and what one connection may cost.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::reader::{Reader, Section};
@@ -13,6 +14,8 @@ const DEFAULT_PORT: u16 = 7584;
 pub struct Server {
     /// Where HTTP is served.
     pub listen: SocketAddr,
+    /// Where what plugins keep is kept, relative to the configuration file.
+    pub state: Option<PathBuf>,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
@@ -46,6 +49,7 @@ impl Default for Server {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            state: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             page_size: 100,
@@ -65,6 +69,7 @@ impl Default for Server {
 
 const KEYS: &[&str] = &[
     "listen",
+    "state",
     "allowed_hosts",
     "allowed_origins",
     "page_size",
@@ -91,6 +96,7 @@ impl Server {
                 Err(message) => reader.fault(entry.span, &entry.key, message),
             }
         }
+        server.state = from.take("state").and_then(|entry| entry.string(reader)).map(PathBuf::from);
         if let Some(entry) = from.take("allowed_hosts") {
             server.allowed_hosts = entry.strings(reader);
         }

@@ -9,6 +9,7 @@ mod client_port;
 mod elicitation;
 mod failure;
 mod inputs;
+mod keyvalue;
 mod logs;
 mod request;
 mod roots;
@@ -23,6 +24,7 @@ pub use client_port::{
     Answers, AskError, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };
 pub use failure::Failure;
+pub use keyvalue::{Bucket, Cas};
 pub(crate) use logs::Logs;
 pub use request::Call;
 pub(crate) use state::State;
@@ -30,6 +32,7 @@ pub(crate) use state::State;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::bindings::Plugin;
+use crate::bindings::keyvalue::Keyvalue;
 
 /// Links every import that a guest can have: ours and all of WASI 0.2.
 ///
@@ -37,5 +40,6 @@ use crate::bindings::Plugin;
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

@@ -9,7 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use super::asking::Questions;
 use super::{ChangeBoard, Logs, wasi};
 use crate::config::{Grants, Limits};
-use crate::sandbox::{Limiter, Meter, Waiting};
+use crate::sandbox::{Bucket, Limiter, Meter, Store, Waiting};
 
 /// What the host keeps for one instance.
 pub(crate) struct State {
@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) limiter: Limiter,
     pub(crate) meter: Meter,
     pub(crate) logs: Logs,
+    /// What it keeps between calls; `None` when that is not granted.
+    pub(super) bucket: Option<Arc<Bucket>>,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
     /// Whose words of a change these are, and where they go; `None` when nobody wants to hear them.
@@ -32,6 +34,7 @@ impl State {
     pub(crate) fn new(
         plugin: Arc<str>,
         changes: Arc<ChangeBoard>,
+        store: &Arc<Store>,
         grants: &Grants,
         limits: &Limits,
         waiting: Waiting,
@@ -46,6 +49,9 @@ impl State {
             limiter: Limiter::new(limits),
             meter,
             logs,
+            bucket: grants
+                .kv_mib
+                .map(|mib| Arc::new(Bucket::new(Arc::clone(store), Arc::clone(&plugin), mib))),
             waiting,
             questions: Questions::new(grants, limits),
             changes: Some((plugin, changes)),

@@ -123,7 +123,7 @@ impl<'p> Run<'p> {
     fn start(plugin: &'p Plugin, waiting: Waiting) -> wasmtime::Result<Self> {
         let limits = &plugin.config.limits;
         let (name, changes) = (Arc::clone(&plugin.name), Arc::clone(&plugin.changes));
-        let state = State::new(name, changes, &plugin.config.grants, limits, waiting.clone())?;
+        let state = State::new(name, changes, &plugin.store, &plugin.config.grants, limits, waiting.clone())?;
         let mut store = Store::new(plugin.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(mib(limits.transfer_mib));

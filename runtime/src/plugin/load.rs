@@ -13,13 +13,14 @@ use super::exports::FEATURES;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{Limits, PluginConfig};
 use crate::host::{self, ChangeBoard, State};
-use crate::sandbox::{self, EngineError, Permits};
+use crate::sandbox::{self, EngineError, Permits, Store};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
     engine: Engine,
     linker: Linker<State>,
     places: Arc<Semaphore>,
+    store: Arc<Store>,
     changes: Arc<ChangeBoard>,
 }
 
@@ -89,12 +90,12 @@ impl Loader {
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
-    pub fn new(concurrent_calls: usize, parked_calls: usize) -> Result<Self, EngineError> {
+    pub fn new(concurrent_calls: usize, parked_calls: usize, store: Arc<Store>) -> Result<Self, EngineError> {
         let engine = sandbox::engine(concurrent_calls + parked_calls)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
         let places = Arc::new(Semaphore::new(concurrent_calls));
-        Ok(Self { engine, linker, places, changes: Arc::default() })
+        Ok(Self { engine, linker, places, changes: Arc::default(), store })
     }
 
     /// Where the plugins that it loads say that something changed.
@@ -126,6 +127,7 @@ impl Loader {
             exports,
             permits,
             changes: Arc::clone(&self.changes),
+            store: Arc::clone(&self.store),
         };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),

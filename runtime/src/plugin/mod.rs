@@ -43,7 +43,7 @@ pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
 use crate::host::{ChangeBoard, State};
-use crate::sandbox::Permits;
+use crate::sandbox::{Permits, Store};
 use exports::Exports;
 
 /// A loaded component, ready to be called from many tasks at once.
@@ -55,6 +55,7 @@ pub struct Plugin {
     exports: Exports,
     permits: Arc<Permits>,
     changes: Arc<ChangeBoard>,
+    store: Arc<Store>,
 }
 
 impl Plugin {

@@ -9,6 +9,7 @@ mod filesystem;
 mod limiter;
 mod meter;
 mod permits;
+mod store;
 mod waiting;
 
 pub(crate) use cpu_time::CpuTime;
@@ -18,4 +19,6 @@ pub(crate) use filesystem::preopen;
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
 pub(crate) use permits::Permits;
+pub(crate) use store::Bucket;
+pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;

@@ -1,0 +1,47 @@
+//! `wasi:keyvalue/batch`. A batch is one transaction here: all of it happens, or nothing.
+
+use wasmtime::component::Resource;
+
+use super::{Bucket, COMMIT, State, blocking};
+use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
+use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
+
+type Found = Vec<Option<(String, Vec<u8>)>>;
+
+impl Host for State {
+    async fn get_many(
+        &mut self,
+        bucket: Resource<Bucket>,
+        keys: Vec<String>,
+    ) -> wasmtime::Result<Result<Found, Error>> {
+        self.meter.charge(keys.iter().map(|key| key.len() + 1_000).sum()).await?;
+        let found = blocking(self.table.get(&bucket)?, move |bucket| {
+            let one = |key: String| Ok(bucket.get(&key)?.map(|value| (key, value)));
+            keys.into_iter().map(one).collect::<Result<Found, _>>()
+        })
+        .await?;
+        let sizes = found.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
+        self.meter.charge(sizes.sum()).await?;
+        Ok(found)
+    }
+
+    async fn set_many(
+        &mut self,
+        bucket: Resource<Bucket>,
+        entries: Vec<(String, Vec<u8>)>,
+    ) -> wasmtime::Result<Result<(), Error>> {
+        let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + 1_000).sum();
+        self.meter.charge(COMMIT + size).await?;
+        blocking(self.table.get(&bucket)?, move |bucket| bucket.set_many(&entries)).await
+    }
+
+    async fn delete_many(
+        &mut self,
+        bucket: Resource<Bucket>,
+        keys: Vec<String>,
+    ) -> wasmtime::Result<Result<(), Error>> {
+        let size: usize = keys.iter().map(|key| key.len() + 1_000).sum();
+        self.meter.charge(COMMIT + size).await?;
+        blocking(self.table.get(&bucket)?, move |bucket| bucket.delete_many(&keys)).await
+    }
+}

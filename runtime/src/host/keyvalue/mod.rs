@@ -1,0 +1,46 @@
+//! `wasi:keyvalue`: what a plugin keeps between calls. One file per interface of the package.
+//!
+//! The store blocks, so every operation runs on a thread that may; the guest is charged before for what it moves, and a
+//! write for the work of a disk. The bucket is the plugin's own and there is only one.
+
+mod atomics;
+mod batch;
+mod store;
+
+use std::sync::Arc;
+
+pub use atomics::Cas;
+
+use super::State;
+use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
+use crate::sandbox::{self, StoreError};
+
+/// An opened bucket.
+#[derive(Debug, Clone)]
+pub struct Bucket(Arc<sandbox::Bucket>);
+
+/// What a transaction costs beside its bytes, as if it moved this many: a commit waits for the disk.
+const COMMIT: usize = 200_000;
+
+/// Runs an operation where it may block.
+async fn blocking<T: Send + 'static>(
+    bucket: &Bucket,
+    work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
+) -> wasmtime::Result<Result<T, Error>> {
+    let bucket = Arc::clone(&bucket.0);
+    Ok(tokio::task::spawn_blocking(move || work(&bucket)).await?.map_err(|error| refused(&error)))
+}
+
+/// What a guest hears of it. Paths and causes stay in the log.
+fn refused(error: &StoreError) -> Error {
+    match error {
+        StoreError::OverQuota(_) | StoreError::Key | StoreError::NotANumber => {
+            Error::Other(error.to_string())
+        }
+        StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {
+            let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            tracing::error!(cause, "{error}");
+            Error::Other("the store cannot be used; the server's log has the details".to_owned())
+        }
+    }
+}

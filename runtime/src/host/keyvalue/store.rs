@@ -1,0 +1,78 @@
+//! `wasi:keyvalue/store`.
+
+use std::sync::Arc;
+
+use wasmtime::component::Resource;
+
+use super::{Bucket, COMMIT, State, blocking};
+use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
+
+/// The names under which a plugin finds its bucket.
+const NAMES: [&str; 2] = ["", "default"];
+
+impl Host for State {
+    async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
+        self.meter.charge(identifier.len()).await?;
+        let Some(bucket) = &self.bucket else { return Ok(Err(Error::AccessDenied)) };
+        if !NAMES.contains(&identifier.as_str()) {
+            return Ok(Err(Error::NoSuchStore));
+        }
+        let bucket = Bucket(Arc::clone(bucket));
+        Ok(Ok(self.table.push(bucket)?))
+    }
+}
+
+impl HostBucket for State {
+    async fn get(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+    ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+        self.meter.charge(key.len()).await?;
+        let found = blocking(self.table.get(&bucket)?, move |bucket| bucket.get(&key)).await?;
+        let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
+        self.meter.charge(size).await?;
+        Ok(found)
+    }
+
+    async fn set(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+        value: Vec<u8>,
+    ) -> wasmtime::Result<Result<(), Error>> {
+        self.meter.charge(COMMIT + key.len() + value.len()).await?;
+        blocking(self.table.get(&bucket)?, move |bucket| bucket.set_many(&[(key, value)])).await
+    }
+
+    async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
+        self.meter.charge(COMMIT + key.len()).await?;
+        blocking(self.table.get(&bucket)?, move |bucket| bucket.delete_many(&[key])).await
+    }
+
+    async fn exists(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        self.meter.charge(key.len()).await?;
+        blocking(self.table.get(&bucket)?, move |bucket| Ok(bucket.get(&key)?.is_some())).await
+    }
+
+    async fn list_keys(
+        &mut self,
+        bucket: Resource<Bucket>,
+        cursor: Option<String>,
+    ) -> wasmtime::Result<Result<KeyResponse, Error>> {
+        self.meter.charge(cursor.as_ref().map_or(0, String::len)).await?;
+        let listed = blocking(self.table.get(&bucket)?, move |bucket| bucket.keys(cursor.as_deref())).await?;
+        let size = listed.as_ref().map_or(0, |(keys, _)| keys.iter().map(String::len).sum());
+        self.meter.charge(size).await?;
+        Ok(listed.map(|(keys, cursor)| KeyResponse { keys, cursor }))
+    }
+
+    async fn drop(&mut self, bucket: Resource<Bucket>) -> wasmtime::Result<()> {
+        self.table.delete(bucket)?;
+        Ok(())
+    }
+}
