@@ -31,8 +31,10 @@ mod ask;
 #[doc(hidden)]
 pub mod bindings;
 mod call;
+pub mod completions;
 mod content;
 pub mod elicitation;
+mod entry;
 mod error;
 mod failure;
 pub mod inputs;
@@ -40,14 +42,17 @@ pub mod kv;
 mod logging;
 pub mod notify;
 mod parameter;
+pub mod prompts;
+pub mod resources;
 mod returns;
 pub mod roots;
 pub mod sampling;
 mod schema;
 pub mod testing;
 pub mod tools;
+mod variable;
 
-pub use plugport_sdk_macros::{export, tool};
+pub use plugport_sdk_macros::{complete, export, prompt, resource, resource_template, tool};
 pub use {schemars, serde, serde_json};
 
 pub use ask::Keyed;
@@ -57,23 +62,34 @@ pub use content::Content;
 pub use elicitation::Elicited;
 pub use error::Error;
 pub use inputs::{Gather, Gathered};
+pub use prompts::Prompt;
+pub use resources::Resource;
 pub use roots::Root;
 pub use sampling::{Sample, Sampled};
 pub use tools::{Tool, ToolResult};
 
-/// What most tools need: `use plugport_sdk::prelude::*;`.
+/// What most plugins need: `use plugport_sdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Call, Content, Elicited, Error, Gather, Level, Sample, tool};
+    pub use crate::completions::Known;
+    pub use crate::prompts::PromptMessage;
+    pub use crate::resources::{Contents, Json, ResourceInfo};
+    pub use crate::{Call, Content, Elicited, Error, Gather, Level, Sample};
+    pub use crate::{complete, prompt, resource, resource_template, tool};
 }
 
 /// What the macros' output refers to. Not for authors: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::arguments::Arguments;
+    pub use crate::completions::{IntoCompletion, arguments_differ};
+    pub use crate::entry::{has, names_differ};
     pub use crate::parameter::{Parameter, Whole, shown, text};
-    pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready};
+    pub use crate::prompts::AboutPrompt;
+    pub use crate::resources::{About, IntoListing, Piece, matched};
+    pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready, fallibility};
     pub use crate::schema::Properties;
-    pub use crate::tools::{Hints, describe};
+    pub use crate::tools::{Hints, describe, verbatim};
+    pub use crate::variable::{Plain, Variable, refuse_others};
 }
 
 /// The README's examples are tests.

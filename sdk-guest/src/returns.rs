@@ -55,6 +55,11 @@ impl<T, E> Fallibility<Result<T, E>> {
     }
 }
 
+/// The type of a value whose type has no name.
+pub const fn fallibility<R>(_: &R) -> Fallibility<R> {
+    Fallibility::new()
+}
+
 /// A return type that is not a `Result`.
 pub trait Infallible<R> {
     /// The type itself.

@@ -5,6 +5,7 @@
 
 use crate::bindings::request;
 use crate::bindings::tools as wit;
+use crate::entry::Entry;
 use crate::{Call, Error, logging};
 
 pub use crate::bindings::tools::{Tool as ToolDescription, ToolAnnotations, ToolResult};
@@ -17,6 +18,11 @@ pub use crate::bindings::tools::{Tool as ToolDescription, ToolAnnotations, ToolR
 pub trait Tool {
     /// The name that the plugin gives it; the host may put a prefix before it.
     const NAME: &'static str;
+
+    /// Whether there is such a tool at this moment.
+    fn offered() -> bool {
+        true
+    }
 
     /// What clients are told of it.
     ///
@@ -32,9 +38,12 @@ pub trait Tool {
 }
 
 /// One line of the list that `export!` makes.
+pub type ToolEntry = Entry<ToolFunctions>;
+
+/// What the host can do with a tool.
 #[derive(Debug, Clone, Copy)]
-pub struct ToolEntry {
-    name: &'static str,
+pub struct ToolFunctions {
+    offered: fn() -> bool,
     describe: fn() -> Result<ToolDescription, Error>,
     call: fn(&Call, &str) -> Result<ToolResult, Error>,
 }
@@ -42,34 +51,8 @@ pub struct ToolEntry {
 impl ToolEntry {
     /// The entry of a tool, which the value names.
     pub const fn of<T: Tool>(_: &T) -> Self {
-        Self { name: T::NAME, describe: T::describe, call: T::call }
-    }
-}
-
-/// Whether every tool has a name of its own.
-pub const fn names_differ(tools: &[ToolEntry]) -> bool {
-    let mut rest = tools;
-    while let [first, others @ ..] = rest {
-        if contains(others, first.name) {
-            return false;
-        }
-        rest = others;
-    }
-    true
-}
-
-const fn contains(tools: &[ToolEntry], name: &str) -> bool {
-    match tools {
-        [] => false,
-        [first, others @ ..] => same(first.name.as_bytes(), name.as_bytes()) || contains(others, name),
-    }
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    match (a, b) {
-        ([], []) => true,
-        ([x, a @ ..], [y, b @ ..]) => *x == *y && same(a, b),
-        _ => false,
+        let functions = ToolFunctions { offered: T::offered, describe: T::describe, call: T::call };
+        Self { name: T::NAME, functions }
     }
 }
 
@@ -81,7 +64,8 @@ pub trait Tools {
 
 impl<P: Tools> wit::Guest for P {
     fn list_tools() -> Result<Vec<ToolDescription>, Error> {
-        P::tools().iter().map(|tool| (tool.describe)()).collect()
+        let offered = P::tools().iter().filter(|tool| (tool.functions.offered)());
+        offered.map(|tool| (tool.functions.describe)()).collect()
     }
 
     fn call_tool(call: request::Call, name: String, args: String) -> Result<ToolResult, Error> {
@@ -91,8 +75,8 @@ impl<P: Tools> wit::Guest for P {
 
 /// Runs the tool of this name.
 fn dispatch(tools: &[ToolEntry], call: &Call, name: &str, arguments: &str) -> Result<ToolResult, Error> {
-    match tools.iter().find(|tool| tool.name == name) {
-        Some(tool) => run(tool.call, call, arguments),
+    match tools.iter().find(|tool| tool.name == name && (tool.functions.offered)()) {
+        Some(tool) => run(tool.functions.call, call, arguments),
         None => Err(Error::NotFound(format!("there is no tool `{name}`"))),
     }
 }
@@ -107,6 +91,12 @@ pub(crate) fn run(
     tool(call, arguments)
 }
 
+/// A text that the author wrote. Only for the macro.
+#[doc(hidden)]
+pub const fn verbatim(text: &str) -> &str {
+    text
+}
+
 /// What the attribute's keys say. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
@@ -116,11 +106,12 @@ pub struct Hints {
     pub destructive: Option<bool>,
     pub idempotent: Option<bool>,
     pub open_world: Option<bool>,
+    pub extra: Option<&'static str>,
 }
 
 impl Hints {
     fn annotations(self) -> Option<ToolAnnotations> {
-        let Self { title: _, read_only, destructive, idempotent, open_world } = self;
+        let Self { read_only, destructive, idempotent, open_world, .. } = self;
         let any = [read_only, destructive, idempotent, open_world].iter().any(Option::is_some);
         any.then_some(ToolAnnotations { read_only, destructive, idempotent, open_world })
     }
@@ -142,7 +133,7 @@ pub fn describe(
         input_schema,
         output_schema,
         annotations: hints.annotations(),
-        extra: None,
+        extra: hints.extra.map(str::to_owned),
     }
 }
 
@@ -190,9 +181,34 @@ mod tests {
         );
     }
 
+    /// Say three, when asked to.
+    #[tool(when = open)]
+    fn three() -> &'static str {
+        "3"
+    }
+
+    thread_local! {
+        static OPEN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+
+    fn open() -> bool {
+        OPEN.get()
+    }
+
+    struct Changing;
+
+    impl Tools for Changing {
+        fn tools() -> &'static [ToolEntry] {
+            const { &[ToolEntry::of(&three {})] }
+        }
+    }
+
     #[test]
-    fn names_are_compared_at_compile_time() {
-        assert!(names_differ(Plugin::tools()));
-        assert!(!names_differ(&[ToolEntry::of(&one {}), ToolEntry::of(&two {}), ToolEntry::of(&one {})]));
+    fn a_tool_comes_and_goes() {
+        let listed = || <Changing as wit::Guest>::list_tools().unwrap().len();
+        let called = || dispatch(Changing::tools(), &testing::call(), "three", "{}").is_ok();
+        assert_eq!((listed(), called()), (0, false));
+        OPEN.set(true);
+        assert_eq!((listed(), called()), (1, true));
     }
 }

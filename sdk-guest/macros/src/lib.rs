@@ -6,8 +6,15 @@
 
 use proc_macro::TokenStream;
 
+mod complete;
 mod docs;
 mod export;
+mod function;
+mod keys;
+mod parameter;
+mod prompt;
+mod resource;
+mod texts;
 mod tool;
 
 /// Makes a tool of a function.
@@ -16,7 +23,8 @@ mod tool;
 /// those. The function stays as it is; beside it stands a type of the same name, which `export!` lists.
 ///
 /// Keys: `name = "..."`, `title = "..."`, and the hints `read_only`, `destructive`, `idempotent` and `open_world`, each
-/// alone or as `= true` or `= false`.
+/// alone or as `= true` or `= false`. `when = function` lets the tool come and go; `input_schema`, `output_schema` and
+/// `extra` are JSON that goes out as it is.
 ///
 /// On parameters: `#[arg(default = EXPR)]`, `#[arg(rename = "...")]`, and `#[args]` for one struct that takes them all.
 #[proc_macro_attribute]
@@ -24,9 +32,49 @@ pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     tool::expand(options.into(), function.into()).into()
 }
 
-/// Makes a plugin of what it lists: `export! { tools: [hello, more::goodbye] }`.
+/// Makes a resource of a function: `#[resource("notes://all")]`.
 ///
-/// Once in a plugin.
+/// The doc comment is its description. What the function returns is its content; it may take the call and nothing else.
+///
+/// Keys: `name`, `title`, `mime_type` and `extra`, each with a text.
+#[proc_macro_attribute]
+pub fn resource(options: TokenStream, function: TokenStream) -> TokenStream {
+    resource::expand(options.into(), function.into()).into()
+}
+
+/// Makes many resources of a function: `#[resource_template("notes://{id}")]`.
+///
+/// Each variable in the braces is a parameter of that name. The keys are those of `#[resource]`, and `list = function`,
+/// whose `Vec<ResourceInfo>` tells clients which of the resources there are.
+#[proc_macro_attribute]
+pub fn resource_template(options: TokenStream, function: TokenStream) -> TokenStream {
+    resource::expand_template(options.into(), function.into()).into()
+}
+
+/// Makes a prompt of a function.
+///
+/// The doc comment is its description, the parameters are its arguments, and doc comments on parameters describe those.
+/// An argument is required unless it is an `Option` or has a default.
+///
+/// Keys: `name`, `title`, `when` and `extra`, as for `#[tool]`. On parameters: `#[arg(default = EXPR)]` and
+/// `#[arg(rename = "...")]`.
+#[proc_macro_attribute]
+pub fn prompt(options: TokenStream, function: TokenStream) -> TokenStream {
+    prompt::expand(options.into(), function.into()).into()
+}
+
+/// Lets a function suggest values: `#[complete(prompt = greet, argument = "language")]`, or
+/// `#[complete(template = note, argument = "id")]`.
+///
+/// It takes what is typed so far as `&str`, and if it likes the other arguments as `&Known` and the call as `&Call`.
+#[proc_macro_attribute]
+pub fn complete(options: TokenStream, function: TokenStream) -> TokenStream {
+    complete::expand(options.into(), function.into()).into()
+}
+
+/// Makes a plugin of what it lists: `export! { tools: [hello, more::goodbye], resources: [notes] }`.
+///
+/// The keys are `tools`, `resources` (for templates as well), `prompts` and `completions`. Once in a plugin.
 #[proc_macro]
 pub fn export(input: TokenStream) -> TokenStream {
     export::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -26,10 +26,13 @@ use serde_json::{Map, Value};
 
 use crate::ask::{Asked, Question, Script};
 use crate::call::Port;
+use crate::completions::{self, Completer, Completion, Known};
 #[cfg(not(target_family = "wasm"))]
 use crate::notify::Change;
+use crate::prompts::{self, PromptResult};
+use crate::resources::{self, ResourceContents};
 use crate::tools::{self, ToolDescription};
-use crate::{Call, ClientInfo, Content, Error, Level, Tool, ToolResult};
+use crate::{Call, ClientInfo, Content, Error, Level, Prompt, Resource, Tool, ToolResult};
 
 mod script;
 
@@ -45,6 +48,35 @@ pub fn call() -> Call {
 /// The host checks the arguments against the tool's schema before; here they only have to fit the parameters' types.
 pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
     Recorder::new().invoke::<T>(arguments)
+}
+
+/// Reads a resource as the host does: one of a template, or a fixed one by its own URI.
+///
+/// # Errors
+/// `NotFound` when this is none of its URIs, and the function's own.
+pub fn read<R: Resource>(uri: &str) -> Result<Vec<ResourceContents>, Error> {
+    Recorder::new().read::<R>(uri)
+}
+
+/// Gets a prompt for these arguments, as the host does.
+///
+/// # Errors
+/// `InvalidParams` when the arguments do not fit, and the function's own.
+pub fn get_prompt<'a, P: Prompt>(
+    arguments: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<PromptResult, Error> {
+    Recorder::new().get_prompt::<P>(arguments)
+}
+
+/// Completes what is typed so far; `known` are the other arguments.
+///
+/// # Errors
+/// The function's own.
+pub fn complete<'a, C: Completer>(
+    value: &str,
+    known: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Completion, Error> {
+    Recorder::new().complete::<C>(value, known)
 }
 
 /// What clients are told of a tool.
@@ -161,6 +193,37 @@ impl Recorder {
         Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), recorder: self.clone() }
     }
 
+    /// Reads a resource, as [`testing::read`](read) does.
+    ///
+    /// # Errors
+    /// Those of [`testing::read`](read).
+    pub fn read<R: Resource>(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
+        resources::run(R::read, &self.call(), uri)?.ok_or_else(|| resources::none(uri))
+    }
+
+    /// Gets a prompt, as [`testing::get_prompt`](get_prompt) does.
+    ///
+    /// # Errors
+    /// Those of [`testing::get_prompt`](get_prompt).
+    pub fn get_prompt<'a, P: Prompt>(
+        &self,
+        arguments: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<PromptResult, Error> {
+        prompts::run(P::get, &self.call(), &owned(arguments))
+    }
+
+    /// Completes an argument, as [`testing::complete`](complete) does.
+    ///
+    /// # Errors
+    /// Those of [`testing::complete`](complete).
+    pub fn complete<'a, C: Completer>(
+        &self,
+        value: &str,
+        known: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Completion, Error> {
+        completions::run(C::complete, &self.call(), value, &Known::new(owned(known)))
+    }
+
     /// What was logged so far.
     pub fn logs(&self) -> Vec<LogRecord> {
         self.0.logs.borrow().clone()
@@ -170,6 +233,10 @@ impl Recorder {
     pub fn progress(&self) -> Vec<ProgressRecord> {
         self.0.progress.borrow().clone()
     }
+}
+
+fn owned<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<(String, String)> {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 impl Port for Recorder {

@@ -120,3 +120,25 @@ fn a_raw_name_is_told_without_its_mark() {
     assert_eq!(describe::<elsewhere::r#type>().unwrap().name, "type");
     assert_eq!(schema::<elsewhere::r#type>()["required"], json!(["in"]));
 }
+
+/// Take what the schema says.
+#[tool(
+    input_schema = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#,
+    output_schema = OUTPUT,
+    extra = r#"{"icons":[]}"#
+)]
+fn verbatim(#[args] all: plugport_sdk::serde_json::Map<String, Value>) -> Value {
+    Value::Object(all)
+}
+
+const OUTPUT: &str = r#"{ "type": "object" }"#;
+
+#[test]
+fn schemas_of_the_authors_own_go_out_as_they_are() {
+    let tool = describe::<verbatim>().unwrap();
+    assert!(tool.input_schema.contains("x-mcp-header"));
+    assert_eq!(tool.output_schema.as_deref(), Some(OUTPUT));
+    assert_eq!(tool.extra.as_deref(), Some(r#"{"icons":[]}"#));
+    let given = json!({"a": "b", "c": 1});
+    assert_eq!(plugport_sdk::testing::invoke::<verbatim>(given.clone()).structured(), Some(given));
+}

@@ -9,5 +9,7 @@ mod compile_errors;
 mod description;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
+mod prompts;
 mod questions;
+mod resources;
 mod returns;

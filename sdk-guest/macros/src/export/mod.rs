@@ -8,15 +8,21 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Ident, Token};
 
+mod completions;
 mod list;
+mod prompts;
+mod resources;
 mod tools;
 
-const KEYS: &str = "`tools: [...]`";
+const KEYS: &str = "`tools: [...]`, `resources: [...]`, `prompts: [...]` and `completions: [...]`";
 
 /// What stands in the braces.
 #[derive(Default)]
 struct Plugin {
     tools: Option<tools::Tools>,
+    resources: Option<resources::Resources>,
+    prompts: Option<prompts::Prompts>,
+    completions: Option<completions::Completions>,
 }
 
 /// The plugin's exports.
@@ -25,7 +31,13 @@ struct Plugin {
 /// When a key is unknown or stands twice, or its value is wrong.
 pub(crate) fn expand(input: TokenStream) -> syn::Result<TokenStream> {
     let plugin = Plugin::parse.parse2(input)?;
-    let parts = plugin.tools.iter().map(tools::Tools::expand);
+    let parts = [
+        plugin.tools.map(|tools| tools.expand()),
+        plugin.resources.map(|resources| resources.expand()),
+        plugin.prompts.map(|prompts| prompts.expand()),
+        plugin.completions.map(|completions| completions.expand()),
+    ];
+    let parts = parts.into_iter().flatten();
     Ok(quote! {
         const _: () = {
             struct __PlugportPlugin;
@@ -54,6 +66,9 @@ impl Plugin {
         let key: Ident = input.call(key)?;
         match key.to_string().as_str() {
             "tools" => set(&mut self.tools, &key, input),
+            "resources" => set(&mut self.resources, &key, input),
+            "prompts" => set(&mut self.prompts, &key, input),
+            "completions" => set(&mut self.completions, &key, input),
             _ => Err(syn::Error::new(key.span(), format!("`export!` has no such key; it knows {KEYS}"))),
         }
     }

@@ -21,7 +21,7 @@ impl Tools {
         let span = paths.first().map_or_else(Span::call_site, Spanned::span);
         let names = quote_spanned! {span=>
             const _: () = ::core::assert!(
-                ::plugport_sdk::tools::names_differ(__TOOLS),
+                ::plugport_sdk::__private::names_differ(__TOOLS),
                 "two tools in this list have the same name; give one of them another with `#[tool(name = \"...\")]`",
             );
         };

@@ -6,43 +6,57 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, Lit, Type};
+use syn::{Expr, ExprLit, Lit, Path, Type};
 
 use super::options::Options;
-use super::parameter::{Argument, Parameter};
 use super::parse::ToolFunction;
+use crate::function::{Function, option};
+use crate::parameter::{Argument, Parameter};
 
 /// The type of the function's name, and what it implements.
 pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
-    let ToolFunction { ident, visibility, name, .. } = tool;
-    let doc = format!("The tool `{}`, for `export!`.", name.value());
+    let ToolFunction { function, name, options, .. } = tool;
+    let ident = &function.ident;
     let constants = tool.parameters.iter().zip(&names(tool)).map(constant).collect::<TokenStream>();
+    let offered = options.when.as_ref().map(offered);
     let describe = describe(tool);
     let call = call(tool);
-    quote! {
-        #[doc = #doc]
-        #[allow(non_camel_case_types, reason = "written by the macro")]
-        #visibility struct #ident {}
+    let implementation = quote! {
+        #constants
 
-        const _: () = {
-            #constants
+        #[automatically_derived]
+        impl ::plugport_sdk::Tool for #ident {
+            const NAME: &'static str = #name;
+            #offered
+            #describe
+            #call
+        }
+    };
+    function.item(&format!("The tool `{}`, for `export!`.", name.value()), &implementation)
+}
 
-            #[automatically_derived]
-            impl ::plugport_sdk::Tool for #ident {
-                const NAME: &'static str = #name;
-                #describe
-                #call
-            }
-        };
+/// Asks the author's function whether there is such an item.
+pub(crate) fn offered(when: &Path) -> TokenStream {
+    quote_spanned! {when.span()=>
+        fn offered() -> bool {
+            #when()
+        }
     }
 }
 
 fn describe(tool: &ToolFunction) -> TokenStream {
-    let ToolFunction { description, options, returns, .. } = tool;
+    let ToolFunction { description, options, function, .. } = tool;
+    let returns = &function.returns;
     let hints = hints(options);
-    let input = input_schema(tool);
-    let output = quote_spanned! {returns.span()=>
-        (&&::plugport_sdk::__private::Fallibility::<#returns>::new().kind()).output_schema()
+    let input = match &options.input_schema {
+        Some(schema) => verbatim(schema),
+        None => input_schema(tool),
+    };
+    let output = match &options.output_schema {
+        Some(schema) => option(Some(&verbatim(schema))),
+        None => quote_spanned! {returns.span()=>
+            (&&::plugport_sdk::__private::Fallibility::<#returns>::new().kind()).output_schema()
+        },
     };
     quote! {
         fn describe() -> ::core::result::Result<::plugport_sdk::tools::ToolDescription, ::plugport_sdk::Error> {
@@ -62,12 +76,18 @@ fn describe(tool: &ToolFunction) -> TokenStream {
     }
 }
 
+/// A text that the author wrote, which no part of this crate reads.
+fn verbatim(text: &Expr) -> TokenStream {
+    quote_spanned! {text.span()=> ::plugport_sdk::__private::verbatim(#text).to_owned() }
+}
+
 fn hints(options: &Options) -> TokenStream {
     let title = option(options.title.as_ref());
     let read_only = option(options.read_only.as_ref());
     let destructive = option(options.destructive.as_ref());
     let idempotent = option(options.idempotent.as_ref());
     let open_world = option(options.open_world.as_ref());
+    let extra = option(options.extra.as_ref());
     quote! {
         ::plugport_sdk::__private::Hints {
             title: #title,
@@ -75,6 +95,7 @@ fn hints(options: &Options) -> TokenStream {
             destructive: #destructive,
             idempotent: #idempotent,
             open_world: #open_world,
+            extra: #extra,
         }
     }
 }
@@ -98,19 +119,24 @@ fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     }
 }
 
-/// A default as the author means it: a literal text also for a `String` or a path.
+/// Lets a parameter be left out.
 fn or(default: &Expr, ty: &Type) -> TokenStream {
-    let value = match default {
-        Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
-            quote_spanned! {ty.span()=> ::plugport_sdk::__private::text::<#ty>(#default) }
-        }
-        _ => default.to_token_stream(),
-    };
+    let value = default_of(default, ty);
     quote_spanned! {ty.span()=>
         .or(
             || ::core::option::Option::Some(#value),
             || ::plugport_sdk::__private::shown::<#ty>(#value),
         )
+    }
+}
+
+/// A default as the author means it: a literal text also for a `String` or a path.
+pub(crate) fn default_of(default: &Expr, ty: &Type) -> TokenStream {
+    match default {
+        Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => {
+            quote_spanned! {ty.span()=> ::plugport_sdk::__private::text::<#ty>(#default) }
+        }
+        _ => default.to_token_stream(),
     }
 }
 
@@ -132,7 +158,7 @@ fn input_schema(tool: &ToolFunction) -> TokenStream {
 }
 
 fn call(tool: &ToolFunction) -> TokenStream {
-    let ToolFunction { ident, returns, .. } = tool;
+    let Function { ident, returns, .. } = &tool.function;
     let split = split(&tool.parameters);
     let values = tool.parameters.iter().zip(&names(tool)).map(value).collect::<Vec<_>>();
     let result = quote_spanned! {returns.span()=>
@@ -187,11 +213,4 @@ fn value((parameter, name): (&Parameter, &Ident)) -> TokenStream {
 fn names(tool: &ToolFunction) -> Vec<Ident> {
     let count = tool.parameters.len();
     (0..count).map(|n| format_ident!("__PARAMETER_{n}")).collect()
-}
-
-fn option<T: ToTokens>(value: Option<&T>) -> TokenStream {
-    match value {
-        Some(value) => quote! { ::core::option::Option::Some(#value) },
-        None => quote! { ::core::option::Option::None },
-    }
 }

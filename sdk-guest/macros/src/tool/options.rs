@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
-use syn::{LitBool, LitStr, Token};
+use syn::{Expr, LitStr, Path};
+
+use crate::keys::{expression, flag, name, path, set, string};
 
 /// What the author says of the tool besides its description.
 #[derive(Default)]
@@ -14,6 +16,10 @@ pub(crate) struct Options {
     pub(crate) destructive: Option<bool>,
     pub(crate) idempotent: Option<bool>,
     pub(crate) open_world: Option<bool>,
+    pub(crate) when: Option<Path>,
+    pub(crate) input_schema: Option<Expr>,
+    pub(crate) output_schema: Option<Expr>,
+    pub(crate) extra: Option<Expr>,
 }
 
 impl Options {
@@ -32,58 +38,13 @@ impl Options {
             "destructive" => set(meta, &mut self.destructive, flag),
             "idempotent" => set(meta, &mut self.idempotent, flag),
             "open_world" => set(meta, &mut self.open_world, flag),
+            "when" => set(meta, &mut self.when, path),
+            "input_schema" => set(meta, &mut self.input_schema, expression),
+            "output_schema" => set(meta, &mut self.output_schema, expression),
+            "extra" => set(meta, &mut self.extra, expression),
             _ => Err(meta.error(
-                "`#[tool]` has no such key; it knows `name`, `title`, `read_only`, `destructive`, `idempotent` and `open_world`",
+                "`#[tool]` has no such key; it knows `name`, `title`, `read_only`, `destructive`, `idempotent`, `open_world`, `when`, `input_schema`, `output_schema` and `extra`",
             )),
         }
     }
-}
-
-/// Reads the value of a key that may stand once.
-pub(crate) fn set<T>(
-    meta: &ParseNestedMeta<'_>,
-    place: &mut Option<T>,
-    read: fn(&ParseNestedMeta<'_>) -> syn::Result<T>,
-) -> syn::Result<()> {
-    if place.is_some() {
-        return Err(meta.error("this key stands here twice; remove one"));
-    }
-    *place = Some(read(meta)?);
-    Ok(())
-}
-
-/// `key = "text"`.
-pub(crate) fn string(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
-    let wrong = "give this key a text, as in `key = \"text\"`";
-    let value = meta.value().map_err(|_| meta.error(wrong))?;
-    let text: LitStr = value.parse().map_err(|error| syn::Error::new(error.span(), wrong))?;
-    match text.value().trim() {
-        "" => Err(syn::Error::new(text.span(), "this text is empty; write one or remove the key")),
-        _ => Ok(text),
-    }
-}
-
-/// `key`, `key = true` or `key = false`.
-fn flag(meta: &ParseNestedMeta<'_>) -> syn::Result<bool> {
-    if !meta.input.peek(Token![=]) {
-        return Ok(true);
-    }
-    let value: syn::Result<LitBool> = meta.value()?.parse();
-    value.map(|value| value.value).map_err(|error| {
-        syn::Error::new(error.span(), "give this key `true` or `false`, or no value for `true`")
-    })
-}
-
-/// `name = "..."`, with the characters and the length that clients accept.
-fn name(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
-    let name = string(meta)?;
-    let text = name.value();
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if text.len() <= 128 && text.chars().all(allowed) {
-        return Ok(name);
-    }
-    Err(syn::Error::new(
-        name.span(),
-        "a tool's name has at most 128 characters, all of them ASCII letters, digits, `_`, `-` or `.`; choose another",
-    ))
 }

@@ -4,8 +4,8 @@ use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Expr, FnArg, Ident, ItemFn, LitStr, Meta, Pat, PatType, Type};
 
-use super::options::{set, string};
 use crate::docs;
+use crate::keys::{set, string};
 
 /// What a parameter is for.
 pub(crate) enum Parameter {
@@ -17,7 +17,8 @@ pub(crate) enum Parameter {
     Argument(Box<Argument>),
 }
 
-/// A property of the input schema.
+/// An argument of a tool or a prompt, or a variable of a template.
+#[derive(Clone)]
 pub(crate) struct Argument {
     pub(crate) name: LitStr,
     pub(crate) ty: Type,
@@ -129,30 +130,38 @@ fn plain(args: &Attribute) -> syn::Result<()> {
     }
 }
 
-fn ident(pattern: &Pat) -> syn::Result<&Ident> {
+/// The parameter's name.
+///
+/// # Errors
+/// When it is a pattern.
+pub(crate) fn ident(pattern: &Pat) -> syn::Result<&Ident> {
     match pattern {
         Pat::Ident(pattern) if pattern.subpat.is_none() && pattern.by_ref.is_none() => Ok(&pattern.ident),
         other => Err(syn::Error::new_spanned(
             other,
-            "a parameter of a tool needs a plain name, which becomes the argument's name; take patterns apart in the body",
+            "a parameter needs a plain name, which becomes the argument's name; take patterns apart in the body",
         )),
     }
 }
 
+/// Whether this is `&Call`.
 fn is_call(ty: &Type) -> bool {
+    is_reference(ty, "Call")
+}
+
+/// Whether this is a shared reference to a type of this name.
+pub(crate) fn is_reference(ty: &Type, name: &str) -> bool {
     let Type::Reference(reference) = ty else { return false };
-    let Type::Path(path) = &*reference.elem else {
-        return false;
-    };
-    let named_call = path.path.segments.last().is_some_and(|segment| segment.ident == "Call");
-    named_call && reference.mutability.is_none()
+    let Type::Path(path) = &*reference.elem else { return false };
+    let named = path.path.segments.last().is_some_and(|segment| segment.ident == name);
+    named && reference.mutability.is_none()
 }
 
 fn refuse_reference(ty: &Type) -> syn::Result<()> {
     match ty {
         Type::Reference(_) => Err(syn::Error::new_spanned(
             ty,
-            "an argument is read from JSON and must own what it holds; take `String` for `&str`, `Vec<T>` for `&[T]`, and the call as `&Call`",
+            "an argument must own what it holds; take `String` for `&str`, `Vec<T>` for `&[T]`, and the call as `&Call`",
         )),
         Type::ImplTrait(_) => Err(syn::Error::new_spanned(
             ty,

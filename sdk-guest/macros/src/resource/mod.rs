@@ -1,0 +1,191 @@
+//! `#[resource("...")]` and `#[resource_template("...")]`: a function becomes a resource, or many.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{ItemFn, LitStr, Type};
+
+use crate::function::{self, Function, option};
+use crate::parameter::Parameter;
+use crate::texts;
+
+mod options;
+mod template;
+
+use options::Options;
+use template::Template;
+
+/// A resource.
+pub(crate) fn expand(options: TokenStream, function: TokenStream) -> TokenStream {
+    function::expand("resource", function, |item| {
+        let what = "a resource";
+        let options = options::parse(options, "resource")?;
+        options::check_uri(&options.uri)?;
+        let function = Function::parse(item, what)?;
+        let parameters = function::parameters(&item.sig, what)?;
+        if let Some(argument) = texts::arguments(&parameters, what)?.first() {
+            let message = "a resource has no arguments but the call; `#[resource_template(\"...\")]` makes many resources of one function";
+            return Err(syn::Error::new_spanned(&argument.ty, message));
+        }
+        fixed(&options, &function, item, &parameters)
+    })
+}
+
+/// A template for many resources.
+pub(crate) fn expand_template(options: TokenStream, function: TokenStream) -> TokenStream {
+    function::expand("resource_template", function, |item| {
+        let what = "a resource template";
+        let options = options::parse(options, "resource_template")?;
+        let template = Template::parse(&options.uri)?;
+        let function = Function::parse(item, what)?;
+        let parameters = function::parameters(&item.sig, what)?;
+        template.check(&texts::arguments(&parameters, what)?)?;
+        many(&options, &template, &function, item, &parameters)
+    })
+}
+
+fn fixed(
+    options: &Options,
+    function: &Function,
+    item: &ItemFn,
+    parameters: &[Parameter],
+) -> syn::Result<TokenStream> {
+    let (ident, uri) = (&function.ident, &options.uri);
+    let about = about(options, function, item, "a resource")?;
+    let passed = texts::passed(parameters);
+    let read = read(&function.returns, options, &quote! { #ident(#(#passed),*) });
+    let implementation = quote! {
+        #[automatically_derived]
+        impl ::plugport_sdk::Resource for #ident {
+            const URI: &'static str = #uri;
+            const VARIABLES: &'static [&'static str] = &[];
+            const IS_TEMPLATE: bool = false;
+
+            fn list() -> ::core::result::Result<::std::vec::Vec<::plugport_sdk::resources::ResourceInfo>, ::plugport_sdk::Error> {
+                #[allow(unused_imports, reason = "written by the macro")]
+                use ::plugport_sdk::__private::Infallible as _;
+                ::core::result::Result::Ok(::std::vec![#about.resource()])
+            }
+
+            fn template() -> ::core::option::Option<::plugport_sdk::resources::ResourceTemplateInfo> {
+                ::core::option::Option::None
+            }
+
+            fn read(
+                __call: &::plugport_sdk::Call,
+                __uri: &str,
+            ) -> ::core::result::Result<::core::option::Option<::std::vec::Vec<::plugport_sdk::resources::ResourceContents>>, ::plugport_sdk::Error> {
+                if __uri != <Self as ::plugport_sdk::Resource>::URI {
+                    return ::core::result::Result::Ok(::core::option::Option::None);
+                }
+                #read
+            }
+        }
+    };
+    Ok(function.item(&format!("The resource `{}`, for `export!`.", uri.value()), &implementation))
+}
+
+fn many(
+    options: &Options,
+    template: &Template,
+    function: &Function,
+    item: &ItemFn,
+    parameters: &[Parameter],
+) -> syn::Result<TokenStream> {
+    let (ident, uri) = (&function.ident, &options.uri);
+    let about = about(options, function, item, "a resource template")?;
+    let (pieces, names) = (template.pieces(), template.names());
+    let list = options.list.as_ref().map_or_else(
+        || quote! { ::core::result::Result::Ok(::std::vec::Vec::new()) },
+        |list| quote_spanned! {list.span()=> ::plugport_sdk::__private::IntoListing::into_listing(#list()) },
+    );
+    let arguments = texts::arguments(parameters, "a resource template")?;
+    let values = arguments.iter().enumerate().map(|(n, argument)| {
+        let (local, take) = (texts::local(n), texts::take(argument));
+        quote! {
+            let ::core::result::Result::Ok(#local) = #take else {
+                return ::core::result::Result::Ok(::core::option::Option::None);
+            };
+        }
+    });
+    let passed = texts::passed(parameters);
+    let read = read(&function.returns, options, &quote! { #ident(#(#passed),*) });
+    let implementation = quote! {
+        #[automatically_derived]
+        impl ::plugport_sdk::Resource for #ident {
+            const URI: &'static str = #uri;
+            const VARIABLES: &'static [&'static str] = &[#(#names),*];
+            const IS_TEMPLATE: bool = true;
+
+            fn list() -> ::core::result::Result<::std::vec::Vec<::plugport_sdk::resources::ResourceInfo>, ::plugport_sdk::Error> {
+                #list
+            }
+
+            fn template() -> ::core::option::Option<::plugport_sdk::resources::ResourceTemplateInfo> {
+                #[allow(unused_imports, reason = "written by the macro")]
+                use ::plugport_sdk::__private::Infallible as _;
+                ::core::option::Option::Some(#about.template())
+            }
+
+            fn read(
+                __call: &::plugport_sdk::Call,
+                __uri: &str,
+            ) -> ::core::result::Result<::core::option::Option<::std::vec::Vec<::plugport_sdk::resources::ResourceContents>>, ::plugport_sdk::Error> {
+                #[allow(unused_imports, reason = "written by the macro")]
+                use ::plugport_sdk::__private::Plain as _;
+                let ::core::option::Option::Some(__values) = ::plugport_sdk::__private::matched(&[#(#pieces),*], __uri) else {
+                    return ::core::result::Result::Ok(::core::option::Option::None);
+                };
+                #(#values)*
+                #read
+            }
+        }
+    };
+    Ok(function.item(&format!("The resources `{}`, for `export!`.", uri.value()), &implementation))
+}
+
+/// All that is known of the resource or of the template. `Infallible` must be in scope.
+fn about(options: &Options, function: &Function, item: &ItemFn, what: &str) -> syn::Result<TokenStream> {
+    let Options { uri, .. } = options;
+    let name: LitStr = options.name.clone().unwrap_or_else(|| function.name());
+    let description = function.description(item, what)?;
+    let title = option(options.title.as_ref());
+    let extra = option(options.extra.as_ref());
+    let mime_type = mime_type(&function.returns, options);
+    Ok(quote! {
+        ::plugport_sdk::__private::About {
+            uri: #uri,
+            name: #name,
+            title: #title,
+            description: #description,
+            mime_type: #mime_type,
+            extra: #extra,
+        }
+    })
+}
+
+fn mime_type(returns: &Type, options: &Options) -> TokenStream {
+    let said = option(options.mime_type.as_ref());
+    quote_spanned! {returns.span()=>
+        ::plugport_sdk::__private::Fallibility::<#returns>::new().kind().mime_type(#said)
+    }
+}
+
+/// Calls the function and makes contents of what it returns.
+fn read(returns: &Type, options: &Options, call: &TokenStream) -> TokenStream {
+    let said = option(options.mime_type.as_ref());
+    let contents = quote_spanned! {returns.span()=>
+        __fallibility.kind().contents(__value, __uri, #said)
+    };
+    let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
+    quote! {
+        #[allow(unused_imports, reason = "written by the macro")]
+        use ::plugport_sdk::__private::Infallible as _;
+        let __returned: #returns = #call;
+        let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
+        match #outcome {
+            ::core::result::Result::Ok(__value) => #contents,
+            ::core::result::Result::Err(__failure) => ::core::result::Result::Err(__failure.into_error()),
+        }
+    }
+}

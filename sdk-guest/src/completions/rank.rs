@@ -1,0 +1,90 @@
+//! Orders candidates by how well they fit what somebody has typed so far.
+
+use super::{Completion, IntoCompletion};
+
+/// How well a candidate fits; the less, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Exact,
+    Prefix,
+    WordPrefix,
+    /// All letters are there in order, with so many others between them.
+    Scattered(usize),
+}
+
+/// The candidates that fit, the best ones first, without regard to upper and lower case.
+///
+/// First comes what equals `value`, then what begins with it, then what has a word that begins with it, and at last what
+/// has its letters in this order. Candidates that fit equally well keep their order.
+///
+/// ```
+/// use plugport_sdk::completions::rank;
+///
+/// let cities = ["Las Palmas", "Paris", "Aspar", "Pa", "Oslo"];
+/// assert_eq!(rank("pa", cities).values, ["Pa", "Paris", "Las Palmas", "Aspar"]);
+/// ```
+pub fn rank(value: &str, candidates: impl IntoIterator<Item: Into<String>>) -> Completion {
+    let wanted = value.to_lowercase();
+    let mut fitting: Vec<(Fit, String)> = candidates
+        .into_iter()
+        .map(Into::into)
+        .filter_map(|candidate: String| Some((fit(&wanted, &candidate.to_lowercase())?, candidate)))
+        .collect();
+    fitting.sort_by_key(|(fit, _)| *fit);
+    let total = u32::try_from(fitting.len()).ok();
+    let values = fitting.into_iter().map(|(_, candidate)| candidate);
+    Completion { total, ..values.into_completion() }
+}
+
+fn fit(wanted: &str, candidate: &str) -> Option<Fit> {
+    if wanted == candidate {
+        return Some(Fit::Exact);
+    }
+    if candidate.starts_with(wanted) {
+        return Some(Fit::Prefix);
+    }
+    let words = candidate.split(|c: char| !c.is_alphanumeric());
+    if words.into_iter().any(|word| word.starts_with(wanted)) {
+        return Some(Fit::WordPrefix);
+    }
+    scattered(wanted, candidate).map(Fit::Scattered)
+}
+
+/// How many letters stand between the first and the last that were wanted.
+fn scattered(wanted: &str, candidate: &str) -> Option<usize> {
+    let mut letters = candidate.chars().enumerate();
+    let mut found = Vec::new();
+    for letter in wanted.chars() {
+        found.push(letters.find(|(_, other)| *other == letter)?.0);
+    }
+    let (first, last) = (found.first()?, found.last()?);
+    Some((last - first + 1).saturating_sub(found.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(value: &str, candidates: &[&str]) -> Vec<String> {
+        rank(value, candidates.iter().copied()).values
+    }
+
+    #[test]
+    fn better_fits_come_first_and_no_fits_not_at_all() {
+        let all = ["xpa", "the-park", "Park", "PA", "p-a", "oslo"];
+        assert_eq!(ranked("pa", &all), ["PA", "Park", "the-park", "xpa", "p-a"]);
+    }
+
+    #[test]
+    fn equal_fits_keep_their_order_and_nothing_typed_fits_everything() {
+        assert_eq!(ranked("", &["b", "a"]), ["b", "a"]);
+        assert_eq!(ranked("é", &["Éclair", "eclair"]), ["Éclair"]);
+    }
+
+    #[test]
+    fn the_total_counts_what_was_cut() {
+        let many = rank("1", (0..1000).map(|n| n.to_string()));
+        assert_eq!((many.values.len(), many.total, many.has_more), (100, Some(271), true));
+        assert_eq!(many.values.first().map(String::as_str), Some("1"));
+    }
+}
