@@ -71,7 +71,8 @@ pub(in super::super) fn list(
 ) -> Result<Reply, RpcError> {
     let params: ListParams<'_> = read(params)?;
     let snapshot = server.catalog.current();
-    let page = Page::at(params.cursor.as_deref(), snapshot.tools(), snapshot.id(), server.settings.page_size)
+    let list = snapshot.tools();
+    let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     Reply::new(&Listed { page }, context.revision, &server.info)
 }
