@@ -8,7 +8,7 @@ use super::context::{RequestContext, Threshold};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::handlers::{discover, lifecycle, logging, tools};
+use super::handlers::{completion, discover, lifecycle, lists, logging, prompts, resources, tools};
 use super::in_flight::{InFlight, Place};
 use super::message::Request;
 use super::method::Method;
@@ -81,8 +81,14 @@ async fn handle(
     let params = request.params.as_deref();
     let stateless = context.revision.is_stateless();
     Some(match &request.method {
-        Method::ListTools => tools::list(server, context, params),
+        Method::ListTools => lists::tools(server, context, params),
+        Method::ListResources => lists::resources(server, context, params),
+        Method::ListResourceTemplates => lists::templates(server, context, params),
+        Method::ListPrompts => lists::prompts(server, context, params),
         Method::CallTool => return tools::call(server, context, params).await,
+        Method::ReadResource => return resources::read(server, context, params).await,
+        Method::GetPrompt => return prompts::get(server, context, params).await,
+        Method::Complete => return completion::complete(server, context, params).await,
         Method::Discover if stateless => discover::discover(server, context),
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),

@@ -9,6 +9,12 @@ pub(crate) enum Method {
     SetLevel,
     ListTools,
     CallTool,
+    ListResources,
+    ListResourceTemplates,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+    Complete,
     /// Anything else, by the name it came with.
     Unknown(String),
 }
@@ -22,6 +28,12 @@ impl Method {
             "logging/setLevel" => Self::SetLevel,
             "tools/list" => Self::ListTools,
             "tools/call" => Self::CallTool,
+            "resources/list" => Self::ListResources,
+            "resources/templates/list" => Self::ListResourceTemplates,
+            "resources/read" => Self::ReadResource,
+            "prompts/list" => Self::ListPrompts,
+            "prompts/get" => Self::GetPrompt,
+            "completion/complete" => Self::Complete,
             other => Self::Unknown(other.to_owned()),
         }
     }
@@ -34,12 +46,22 @@ impl Method {
             Self::SetLevel => "logging/setLevel",
             Self::ListTools => "tools/list",
             Self::CallTool => "tools/call",
+            Self::ListResources => "resources/list",
+            Self::ListResourceTemplates => "resources/templates/list",
+            Self::ReadResource => "resources/read",
+            Self::ListPrompts => "prompts/list",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
             Self::Unknown(name) => name,
         }
     }
 
-    /// Whether the `Mcp-Name` header repeats a parameter of it.
-    pub(crate) fn has_name(&self) -> bool {
-        matches!(self, Self::CallTool)
+    /// The parameter that the `Mcp-Name` header repeats.
+    pub(crate) fn named_by(&self) -> Option<&'static str> {
+        match self {
+            Self::CallTool | Self::GetPrompt => Some("name"),
+            Self::ReadResource => Some("uri"),
+            _ => None,
+        }
     }
 }
