@@ -1,60 +1,24 @@
-//! One plugin's part of the catalog: its tools as they may be published, and those that may not, with the reason.
+//! One plugin's part of the catalog: its items as they may be published, and those that may not, with the reason.
 //!
-//! A bad tool is left out and its plugin stays; a tool is its author's mistake, and the others may be what someone
+//! A bad item is left out and its plugin stays; an item is its author's mistake, and the others may be what someone
 //! relies on.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-
-use super::schema::Schema;
-use super::vetting::{VettingError, vet};
+use super::list::{Item, Kind};
+use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::vetting::{self, VettingError};
 use crate::config::Limits;
-use crate::json::RawObject;
-use crate::plugin::{Loaded, Plugin, Surface, Tool};
+use crate::plugin::{Loaded, Offer, Plugin, Prompt, Surface, Tool};
 
-/// A tool that clients can see and call.
-#[derive(Debug)]
-pub struct PublishedTool {
-    /// The name that clients use.
-    pub name: String,
-    /// Who runs it.
-    pub plugin: Arc<Plugin>,
-    /// What the plugin says of it; its own name for it is in here.
-    pub tool: Tool,
-    /// Schema of its arguments.
-    pub input: Schema,
-    /// Schema of its structured content.
-    pub output: Option<Schema>,
-    /// Further MCP fields.
-    pub extra: RawObject,
-}
-
-impl PublishedTool {
-    /// A tool with an output schema owes structured content that fits it, unless it failed.
-    ///
-    /// # Errors
-    /// With what is missing or does not fit.
-    pub fn keeps_promise(&self, structured: Option<&RawValue>, is_error: bool) -> Result<(), String> {
-        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(()) };
-        let text = structured.ok_or("it promises structured content and gave none")?.get();
-        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let checked = schema.validate(&value, text.len());
-        checked.map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
-    }
-
-    fn patterns(&self) -> u64 {
-        self.input.patterns() + self.output.as_ref().map_or(0, Schema::patterns)
-    }
-}
-
-/// A tool that is not published.
-#[derive(Debug)]
+/// An item that is not published.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
+    /// Which kind of item.
+    pub kind: Kind,
     /// The plugin's own name for it.
-    pub tool: String,
+    pub name: String,
     /// Why.
     pub why: String,
 }
@@ -68,6 +32,12 @@ pub struct Entry {
     pub surface: Surface,
     /// In order of their names.
     pub tools: Vec<Arc<PublishedTool>>,
+    /// In order of their URIs.
+    pub resources: Vec<Arc<PublishedResource>>,
+    /// In the plugin's own order.
+    pub templates: Vec<Arc<PublishedTemplate>>,
+    /// In order of their names.
+    pub prompts: Vec<Arc<PublishedPrompt>>,
     /// In the plugin's own order.
     pub refused: Vec<Refused>,
 }
@@ -77,47 +47,119 @@ impl Entry {
     #[must_use]
     pub fn vet(loaded: Loaded) -> Self {
         let Loaded { plugin, surface, offer } = loaded;
-        let tools = offer.tools;
-        let mut entry = Self { plugin, surface, tools: Vec::new(), refused: Vec::new() };
-        let most = usize::try_from(entry.plugin.config().limits.tools).unwrap_or(usize::MAX);
-        let excess = tools.len().saturating_sub(most);
-        let mut seen = HashSet::new();
-        let mut limits = entry.plugin.config().limits.clone();
-        for tool in tools.into_iter().take(most) {
-            let name = tool.name.clone();
-            if !seen.insert(name.clone()) {
-                entry.refuse(name, "the plugin already has a tool of this name".to_owned());
-                continue;
-            }
-            match published(&entry.plugin, tool, &limits) {
-                Ok(tool) => {
-                    // The patterns that are left for the next tool.
-                    limits.patterns = limits.patterns.saturating_sub(tool.patterns());
-                    entry.tools.push(Arc::new(tool));
-                }
-                Err(error) => entry.refuse(name, error.to_string()),
-            }
-        }
-        if excess > 0 {
-            entry.refuse(format!("{excess} more tools"), format!("a plugin may have {most} (limit `tools`)"));
-        }
-        entry.tools.sort_by(|a, b| a.name.cmp(&b.name));
-        entry
+        Self::of(plugin, surface, offer)
     }
 
-    pub(super) fn refuse(&mut self, tool: String, why: String) {
-        self.refused.push(Refused { tool, why });
+    /// The same plugin with what it offers now.
+    #[must_use]
+    pub fn renewed(&self, offer: Offer) -> Self {
+        Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer)
+    }
+
+    fn of(plugin: Arc<Plugin>, surface: Surface, offer: Offer) -> Self {
+        let limits = plugin.config().limits.clone();
+        let mut refused = Vec::new();
+        let mut patterns = limits.clone();
+        let tools = accept(offer.tools, ("tools", limits.tools), &mut refused, |tool| {
+            let published = tool_of(&plugin, tool, &patterns)?;
+            // The patterns that are left for the next tool.
+            patterns.patterns = patterns.patterns.saturating_sub(published.patterns());
+            Ok(published)
+        });
+        let most = ("resources", limits.resources);
+        let resources = accept(offer.resources, most, &mut refused, |resource| {
+            PublishedResource::vet(&plugin, resource, &limits)
+        });
+        let most = ("resource_templates", limits.resource_templates);
+        let templates = accept(offer.templates, most, &mut refused, |template| {
+            PublishedTemplate::vet(&plugin, template, &limits)
+        });
+        let prompts = accept(offer.prompts, ("prompts", limits.prompts), &mut refused, |prompt| {
+            prompt_of(&plugin, prompt, &limits)
+        });
+        Self {
+            tools: sorted(tools),
+            resources: sorted(resources),
+            templates,
+            prompts: sorted(prompts),
+            plugin,
+            surface,
+            refused,
+        }
     }
 }
 
-fn published(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<PublishedTool, VettingError> {
-    let vetted = vet(&tool, &plugin.config().prefix, limits)?;
+/// What an item is called before it is known to be fit.
+trait Named {
+    fn name(&self) -> &str;
+}
+
+macro_rules! named {
+    ($( $kind:ty: $field:ident; )*) => {
+        $( impl Named for $kind {
+            fn name(&self) -> &str {
+                &self.$field
+            }
+        } )*
+    };
+}
+
+named! {
+    Tool: name;
+    Prompt: name;
+    crate::plugin::ResourceDescriptor: uri;
+    crate::plugin::ResourceTemplate: uri_template;
+}
+
+/// Publishes what passes, at most as many as the limit says, and each name once.
+fn accept<R: Named, T: Item>(
+    offered: Vec<R>,
+    (limit, most): (&str, u64),
+    refused: &mut Vec<Refused>,
+    mut vet: impl FnMut(R) -> Result<T, VettingError>,
+) -> Vec<Arc<T>> {
+    let mut refuse = |name: String, why: String| refused.push(Refused { kind: T::KIND, name, why });
+    let count = usize::try_from(most).unwrap_or(usize::MAX);
+    let excess = offered.len().saturating_sub(count);
+    let mut seen = HashSet::new();
+    let mut accepted = Vec::new();
+    for item in offered.into_iter().take(count) {
+        let name = item.name().to_owned();
+        if !seen.insert(name.clone()) {
+            refuse(name, format!("the plugin already has a {} of this name", T::KIND.as_str()));
+            continue;
+        }
+        match vet(item) {
+            Ok(item) => accepted.push(Arc::new(item)),
+            Err(error) => refuse(name, error.to_string()),
+        }
+    }
+    if excess > 0 {
+        let why = format!("a plugin may have {most} (limit `{limit}`)");
+        refuse(format!("{excess} more {}s", T::KIND.as_str()), why);
+    }
+    accepted
+}
+
+fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {
+    items.sort_by(|a, b| a.key().cmp(b.key()));
+    items
+}
+
+fn tool_of(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<PublishedTool, VettingError> {
+    let vetted = vetting::tool(&tool, &plugin.config().prefix, limits)?;
     Ok(PublishedTool {
         name: vetted.name,
         plugin: Arc::clone(plugin),
         tool,
         input: vetted.input,
         output: vetted.output,
+        headers: vetted.headers,
         extra: vetted.extra,
     })
+}
+
+fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt, limits: &Limits) -> Result<PublishedPrompt, VettingError> {
+    let (name, extra) = vetting::prompt(&prompt, &plugin.config().prefix, limits)?;
+    Ok(PublishedPrompt { name, plugin: Arc::clone(plugin), prompt, extra })
 }

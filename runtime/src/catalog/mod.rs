@@ -2,56 +2,55 @@
 //!
 //! An immutable [`Snapshot`] behind an atomic pointer: a request takes the snapshot once and keeps what it took, a
 //! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
-//! Vets what plugins say of themselves; never calls a guest.
+//! Whoever serves clients hears of every change. Vets what plugins say of themselves; never calls a guest.
 
+mod change;
 mod effort;
 mod entry;
+mod headers;
+mod list;
 mod naming;
 mod paging;
+mod published;
 mod schema;
 mod snapshot;
+mod template;
+mod uri;
 mod vetting;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tokio::sync::broadcast;
 
-pub use entry::{Entry, PublishedTool, Refused};
+pub use change::Change;
+pub use entry::{Entry, Refused};
+pub use headers::{HeaderError, ParamHeader, ParamKind};
+pub use list::{Fingerprint, Item, Kind, List};
 pub use naming::{NameError, plugin_name};
 pub use paging::{BadCursor, Page};
+pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 pub use schema::{Mismatch, Schema, SchemaError};
 pub use snapshot::Snapshot;
+
+/// Changes that a listener may lag behind; one that lags further is told that it missed some.
+const LAG: usize = 256;
 
 /// The published snapshot.
 #[derive(Debug)]
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
-    changes: tokio::sync::broadcast::Sender<Change>,
-}
-
-/// Something that is offered has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// The list of tools.
-    Tools,
-    /// The list of resources, or of templates.
-    Resources,
-    /// The list of prompts.
-    Prompts,
-    /// The contents of a resource.
-    Updated(Arc<str>),
-}
-
-impl Change {
-    /// Changes of lists.
-    pub const LISTS: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
+    /// One publisher at a time, so that none undoes what another did.
+    publishing: Mutex<()>,
+    changes: broadcast::Sender<Change>,
 }
 
 impl Catalog {
     /// Starts with a first snapshot.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
-        Self { current: ArcSwap::from_pointee(first), changes: tokio::sync::broadcast::channel(256).0 }
+        let changes = broadcast::Sender::new(LAG);
+        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), changes }
     }
 
     /// What is offered now.
@@ -60,9 +59,35 @@ impl Catalog {
         self.current.load_full()
     }
 
-    /// What changes from now on.
+    /// Puts a new snapshot in place of the current one and tells of what looks different to clients.
+    pub fn publish(&self, next: Snapshot) {
+        self.update(|_| next);
+    }
+
+    /// The same with a snapshot that is made from the current one.
+    pub fn update(&self, next: impl FnOnce(&Snapshot) -> Snapshot) {
+        let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.current.load_full();
+        let after = Arc::new(next(&before));
+        self.current.store(Arc::clone(&after));
+        for change in Change::between(&before, &after) {
+            self.tell(change);
+        }
+    }
+
+    /// Tells that a resource has new contents.
+    pub fn updated(&self, uri: &str) {
+        self.tell(Change::Updated(uri.into()));
+    }
+
+    /// Every change from now on.
     #[must_use]
-    pub fn changes(&self) -> tokio::sync::broadcast::Receiver<Change> {
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
+    }
+
+    /// Nobody listening is as good as everybody told.
+    fn tell(&self, change: Change) {
+        let _ = self.changes.send(change);
     }
 }

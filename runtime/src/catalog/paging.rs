@@ -1,6 +1,6 @@
 //! Pages of a list.
 //!
-//! A cursor names the snapshot it was made from and a position in it. When the catalog has changed meanwhile the
+//! A cursor names the list it was made from, as it was then, and a position in it. When the list has changed meanwhile the
 //! position means nothing, so a stale cursor is refused and the client starts again, rather than missing an item.
 
 /// One page.
@@ -21,21 +21,21 @@ impl<'a, T> Page<'a, T> {
     /// The page of `all` at `cursor`, or the first.
     ///
     /// # Errors
-    /// When the cursor is of another snapshot or was not made here.
-    pub fn at(cursor: Option<&str>, all: &'a [T], snapshot: u64, size: usize) -> Result<Self, BadCursor> {
-        let start = cursor.map_or(Ok(0), |cursor| read(cursor, snapshot))?;
+    /// When the cursor is of another list or was not made here.
+    pub fn at(cursor: Option<&str>, all: &'a [T], list: u64, size: usize) -> Result<Self, BadCursor> {
+        let start = cursor.map_or(Ok(0), |cursor| read(cursor, list))?;
         if start > 0 && (start >= all.len() || start % size != 0) {
             return Err(BadCursor);
         }
         let end = all.len().min(start + size);
-        let next = (end < all.len()).then(|| format!("{snapshot:016x}-{end:x}"));
+        let next = (end < all.len()).then(|| format!("{list:016x}-{end:x}"));
         Ok(Page { items: all.get(start..end).unwrap_or_default(), next })
     }
 }
 
-fn read(cursor: &str, snapshot: u64) -> Result<usize, BadCursor> {
+fn read(cursor: &str, list: u64) -> Result<usize, BadCursor> {
     let (id, position) = cursor.split_once('-').ok_or(BadCursor)?;
-    if u64::from_str_radix(id, 16) != Ok(snapshot) {
+    if u64::from_str_radix(id, 16) != Ok(list) {
         return Err(BadCursor);
     }
     match usize::from_str_radix(position, 16) {

@@ -1,93 +1,119 @@
 //! Everything that is offered at one moment, immutable and in one order.
 //!
-//! The order is by name, so it does not depend on when a file was copied or which plugin compiled first; the identity
-//! is a digest of what clients can see, so equal catalogs are equal across restarts.
+//! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries stay
+//! as they were vetted and what plugins dispute is settled here, so that a new snapshot can be made when one of them changes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-
-use super::entry::{Entry, PublishedTool};
+use super::entry::{Entry, Refused};
+use super::list::List;
+use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use crate::plugin::Plugin;
 
 /// One moment's catalog.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Snapshot {
-    id: u64,
-    entries: Vec<Entry>,
-    tools: Vec<Arc<PublishedTool>>,
-    by_name: HashMap<String, usize>,
+    entries: Vec<Arc<Entry>>,
+    /// What an earlier plugin already has, with the name of the plugin that wanted it too.
+    disputed: Vec<(String, Refused)>,
+    tools: List<PublishedTool>,
+    resources: List<PublishedResource>,
+    templates: List<PublishedTemplate>,
+    prompts: List<PublishedPrompt>,
 }
 
 impl Snapshot {
-    /// Joins the plugins, in the order of their names. A later plugin never takes an earlier one's tool name.
+    /// Joins the plugins, in the order of their names. A later plugin never takes what an earlier one has.
     #[must_use]
-    pub fn new(mut entries: Vec<Entry>) -> Self {
-        entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
-        let mut owners: HashMap<String, String> = HashMap::new();
-        for entry in &mut entries {
-            let owner = entry.plugin.name().to_owned();
-            for tool in std::mem::take(&mut entry.tools) {
-                match owners.get(&tool.name) {
-                    Some(first) => {
-                        let why = format!("the name `{}` already belongs to the plugin `{first}`", tool.name);
-                        entry.refuse(tool.tool.name.clone(), why);
-                    }
-                    None => {
-                        owners.insert(tool.name.clone(), owner.clone());
-                        entry.tools.push(tool);
-                    }
-                }
-            }
-        }
-        let mut tools: Vec<_> = entries.iter().flat_map(|entry| entry.tools.iter().cloned()).collect();
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let by_name = tools.iter().enumerate().map(|(at, tool)| (tool.name.clone(), at)).collect();
-        Self { id: identity(&tools), entries, tools, by_name }
+    pub fn new(entries: Vec<Entry>) -> Self {
+        Self::of(entries.into_iter().map(Arc::new).collect())
     }
 
-    /// Equal for catalogs that look the same to clients.
+    /// The same with one plugin's part replaced or added.
     #[must_use]
-    pub fn id(&self) -> u64 {
-        self.id
+    pub fn with(&self, entry: Entry) -> Self {
+        let others = self.entries.iter().filter(|other| other.plugin.name() != entry.plugin.name());
+        let mut entries: Vec<_> = others.cloned().collect();
+        entries.push(Arc::new(entry));
+        Self::of(entries)
+    }
+
+    fn of(mut entries: Vec<Arc<Entry>>) -> Self {
+        entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
+        let mut disputed = Vec::new();
+        let tools = List::join(entries.iter().flat_map(|entry| &entry.tools), &mut disputed);
+        let resources = List::join(entries.iter().flat_map(|entry| &entry.resources), &mut disputed);
+        let templates = List::join(entries.iter().flat_map(|entry| &entry.templates), &mut disputed);
+        let prompts = List::join(entries.iter().flat_map(|entry| &entry.prompts), &mut disputed);
+        Self { entries, disputed, tools, resources, templates, prompts }
     }
 
     /// The plugins, by name.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
+    }
+
+    /// The plugin of this name, with what it contributes.
+    #[must_use]
+    pub fn entry(&self, plugin: &str) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| entry.plugin.name() == plugin)
+    }
+
+    /// What of a plugin is not published, and why.
+    pub fn refused<'s>(&'s self, entry: &'s Entry) -> impl Iterator<Item = &'s Refused> {
+        let disputed = self.disputed.iter().filter(|(plugin, _)| plugin == entry.plugin.name());
+        entry.refused.iter().chain(disputed.map(|(_, refused)| refused))
     }
 
     /// The tools, by name.
     #[must_use]
-    pub fn tools(&self) -> &[Arc<PublishedTool>] {
+    pub fn tools(&self) -> &List<PublishedTool> {
         &self.tools
+    }
+
+    /// The resources, by URI.
+    #[must_use]
+    pub fn resources(&self) -> &List<PublishedResource> {
+        &self.resources
+    }
+
+    /// The resource templates, in the order in which they are tried.
+    #[must_use]
+    pub fn templates(&self) -> &List<PublishedTemplate> {
+        &self.templates
+    }
+
+    /// The prompts, by name.
+    #[must_use]
+    pub fn prompts(&self) -> &List<PublishedPrompt> {
+        &self.prompts
     }
 
     /// The tool of this public name.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Arc<PublishedTool>> {
-        self.by_name.get(name).and_then(|at| self.tools.get(*at))
+        self.tools.get(name)
     }
-}
 
-fn identity(tools: &[Arc<PublishedTool>]) -> u64 {
-    let mut hash = Sha256::new();
-    for tool in tools {
-        let output = tool.output.as_ref().map(|schema| schema.text().get()).unwrap_or_default();
-        let text = |part: &Option<String>| part.clone().unwrap_or_default();
-        for part in [
-            tool.name.as_str(),
-            tool.input.text().get(),
-            output,
-            &text(&tool.tool.title),
-            &text(&tool.tool.description),
-            &text(&tool.tool.extra),
-            &format!("{:?}", tool.tool.annotations),
-        ] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
+    /// The prompt of this public name.
+    #[must_use]
+    pub fn prompt(&self, name: &str) -> Option<&Arc<PublishedPrompt>> {
+        self.prompts.get(name)
     }
-    hash.finalize().iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
+
+    /// The plugin that reads this URI: the one that lists it, else the first one with a template for it.
+    #[must_use]
+    pub fn resource(&self, uri: &str) -> Option<&Arc<Plugin>> {
+        let listed = self.resources.get(uri).map(|resource| &resource.plugin);
+        let matching = || self.templates.items().iter().find(|template| template.matches(uri));
+        listed.or_else(|| matching().map(|template| &template.plugin))
+    }
+
+    /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::resource`].
+    #[must_use]
+    pub fn referred(&self, reference: &str) -> Option<&Arc<Plugin>> {
+        let template = self.templates.get(reference).map(|template| &template.plugin);
+        template.or_else(|| self.resource(reference))
+    }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
 use super::{Failure, console};
-use crate::catalog::{Entry, PublishedTool};
+use crate::catalog::{Entry, Kind, PublishedTool, Refused};
 use crate::cli;
 use crate::config::{Config, DirGrant, Grants, KV_MIB, KV_MIB_MAX, PluginConfig};
 use crate::host::NoClient;
@@ -106,7 +106,8 @@ pub(super) async fn load(
 fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> {
     let found = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
     found.map(|tool| &**tool).ok_or_else(|| {
-        if let Some(refused) = entry.refused.iter().find(|refused| refused.tool == name) {
+        let is_it = |refused: &&Refused| refused.kind == Kind::Tool && refused.name == name;
+        if let Some(refused) = entry.refused.iter().find(is_it) {
             return Failure::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
         }
         let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();

@@ -5,10 +5,13 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{Failure, call, console};
-use crate::catalog::{Entry, PublishedTool};
+use crate::catalog::{
+    Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
+};
 use crate::cli;
 use crate::config::{Grants, Limits, PluginConfig};
 use crate::observe::Escaped;
+use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
 
 pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -25,8 +28,11 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
 
 fn as_json(entry: &Entry, args: &cli::Inspect, size: u64) -> Value {
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
-    let refused: Vec<Value> =
-        entry.refused.iter().map(|refused| json!({ "tool": refused.tool, "why": refused.why })).collect();
+    let refused: Vec<Value> = entry
+        .refused
+        .iter()
+        .map(|refused| json!({ refused.kind.as_str(): refused.name, "why": refused.why }))
+        .collect();
     json!({
         "file": args.file,
         "bytes": size,
@@ -35,6 +41,9 @@ fn as_json(entry: &Entry, args: &cli::Inspect, size: u64) -> Value {
         "exports": entry.surface.exports,
         "needs": needs(&entry.surface.imports),
         "tools": tools,
+        "resources": entry.resources.iter().map(|resource| resource_json(resource)).collect::<Vec<_>>(),
+        "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
+        "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "refused": refused,
     })
 }
@@ -50,24 +59,53 @@ fn tool_json(tool: &PublishedTool) -> Value {
     })
 }
 
+fn resource_json(resource: &PublishedResource) -> Value {
+    let ResourceDescriptor { uri, name, title, description, mime_type, .. } = &resource.resource;
+    json!({ "uri": uri, "name": name, "title": title, "description": description, "mimeType": mime_type })
+}
+
+fn template_json(template: &PublishedTemplate) -> Value {
+    let ResourceTemplate { uri_template, name, title, description, mime_type, .. } = &template.template;
+    json!({
+        "uriTemplate": uri_template,
+        "name": name,
+        "title": title,
+        "description": description,
+        "mimeType": mime_type,
+    })
+}
+
+fn prompt_json(prompt: &PublishedPrompt) -> Value {
+    let argument = |argument: &PromptArgument| {
+        json!({
+            "name": argument.name,
+            "title": argument.title,
+            "description": argument.description,
+            "required": argument.required,
+        })
+    };
+    json!({
+        "name": prompt.prompt.name,
+        "published": prompt.name,
+        "title": prompt.prompt.title,
+        "description": prompt.prompt.description,
+        "arguments": prompt.prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
+    })
+}
+
 fn as_text(entry: &Entry, args: &cli::Inspect, size: u64) -> String {
-    let mut lines = vec![
-        format!("{}  {size} bytes", args.file.display()),
-        format!("sha256:{}", entry.plugin.digest()),
-        "tools".to_owned(),
-    ];
-    for tool in &entry.tools {
-        let description = tool.tool.description.as_deref().unwrap_or_default();
-        let first = Escaped(description.lines().next().unwrap_or_default()).to_string();
-        lines.push(format!("  {:<24} {first}", tool.tool.name));
-    }
-    for refused in &entry.refused {
-        lines.push(format!(
-            "  {:<24} cannot be published: {}",
-            Escaped(&refused.tool).to_string(),
-            refused.why
-        ));
-    }
+    let mut lines =
+        vec![format!("{}  {size} bytes", args.file.display()), format!("sha256:{}", entry.plugin.digest())];
+    let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
+    lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
+    let resources =
+        entry.resources.iter().map(|item| (item.own_name(), item.resource.description.as_deref()));
+    lines.extend(offered("resources", Kind::Resource, resources.collect(), entry));
+    let templates =
+        entry.templates.iter().map(|item| (item.own_name(), item.template.description.as_deref()));
+    lines.extend(offered("resource templates", Kind::Template, templates.collect(), entry));
+    let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
+    lines.extend(offered("prompts", Kind::Prompt, prompts.collect(), entry));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())
@@ -78,6 +116,24 @@ fn as_text(entry: &Entry, args: &cli::Inspect, size: u64) -> String {
     lines.extend(section("imports", &entry.surface.imports));
     lines.extend(section("would need, if it uses what it imports", &needs(&entry.surface.imports)));
     lines.join("\n")
+}
+
+/// One kind of items, with those that cannot be published. Nothing at all when the plugin has none.
+fn offered(title: &str, kind: Kind, items: Vec<(&str, Option<&str>)>, entry: &Entry) -> Vec<String> {
+    let refused: Vec<_> = entry.refused.iter().filter(|refused| refused.kind == kind).collect();
+    if items.is_empty() && refused.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![title.to_owned()];
+    for (name, description) in items {
+        let first = Escaped(description.unwrap_or_default().lines().next().unwrap_or_default()).to_string();
+        lines.push(format!("  {:<24} {first}", Escaped(name).to_string()));
+    }
+    for refused in refused {
+        let (name, why) = (Escaped(&refused.name).to_string(), Escaped(&refused.why));
+        lines.push(format!("  {name:<24} cannot be published: {why}"));
+    }
+    lines
 }
 
 /// What an operator would have to grant for the imports to be of use. Importing is not using: many toolchains import

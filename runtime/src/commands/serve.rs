@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Failure, console};
-use crate::catalog::{Catalog, Snapshot};
+use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, Grants, parse_listen};
 use crate::observe::Escaped;
@@ -23,6 +23,9 @@ use crate::transport::{http, stdio};
 
 /// What calls that outlive their connections have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// Items of one kind that the announcement of a plugin names.
+const MOST_NAMED: usize = 20;
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut config = args.source.configuration()?;
@@ -122,37 +125,57 @@ async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
 
 fn announce(snapshot: &Snapshot, config: &Config) {
     for entry in snapshot.entries() {
-        let names: Vec<&str> = entry.tools.iter().map(|tool| tool.name.as_str()).collect();
-        console::remark(&format!("published {}: {}", entry.plugin.name(), names.join(", ")));
-        for grant in &entry.plugin.config().grants.dirs {
-            let mode = if grant.write { "read and write" } else { "read" };
-            console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
-        }
-        for grant in granted(&entry.plugin.config().grants) {
-            console::remark(&format!("  may {grant}"));
-        }
-        for refused in &entry.refused {
-            console::remark(&format!(
-                "  not published: {}: {}",
-                Escaped(&refused.tool),
-                Escaped(&refused.why)
-            ));
-        }
+        announce_entry(snapshot, entry);
     }
     for name in config.plugins.keys() {
-        if !snapshot.entries().iter().any(|entry| entry.plugin.name() == name) {
+        if snapshot.entry(name).is_none() {
             let folder = config.folder.display();
             console::remark(&format!(
                 "the configuration names a plugin `{name}`, but {folder} has no usable {name}.wasm"
             ));
         }
     }
-    if snapshot.tools().is_empty() {
-        console::remark(&format!(
-            "no tools are published; put compiled plugins into {}",
-            config.folder.display()
-        ));
+    let folder = config.folder.display();
+    if snapshot.entries().is_empty() {
+        console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
     }
+}
+
+fn announce_entry(snapshot: &Snapshot, entry: &Entry) {
+    let name = entry.plugin.name();
+    let parts = [
+        ("", keys(snapshot.tools(), name)),
+        ("resources ", keys(snapshot.resources(), name)),
+        ("templates ", keys(snapshot.templates(), name)),
+        ("prompts ", keys(snapshot.prompts(), name)),
+    ];
+    let named: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, keys)| !keys.is_empty())
+        .map(|(kind, keys)| format!("{kind}{}", keys.join(", ")))
+        .collect();
+    console::remark(&format!("published {name}: {}", named.join("; ")));
+    for grant in &entry.plugin.config().grants.dirs {
+        let mode = if grant.write { "read and write" } else { "read" };
+        console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
+    }
+    for grant in granted(&entry.plugin.config().grants) {
+        console::remark(&format!("  may {grant}"));
+    }
+    for refused in snapshot.refused(entry) {
+        console::remark(&format!("  not published: {}: {}", Escaped(&refused.name), Escaped(&refused.why)));
+    }
+}
+
+/// The first of what a plugin has in a list, since a plugin may list a great many.
+fn keys<T: Item>(list: &List<T>, plugin: &str) -> Vec<String> {
+    let own = || list.items().iter().filter(|item| item.owner() == plugin);
+    let mut keys: Vec<String> = own().take(MOST_NAMED).map(|item| item.key().to_owned()).collect();
+    let more = own().count().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        keys.push(format!("{more} more"));
+    }
+    keys
 }
 
 /// What else a plugin may do, in words.

@@ -70,9 +70,9 @@ limits! {
     random_kib = 4, at most 65_536:
         "Random bytes that one host call may ask for.";
     result_kib = 4_096, at most 65_536:
-        "Size of one tool's result.";
+        "Size of one result: of a tool, a resource, a prompt or a completion.";
     content_items = 1_000, at most 100_000:
-        "Content blocks in one tool's result.";
+        "Content blocks, contents or messages in one result.";
     log_kib = 1_024, at most 65_536:
         "Log text of one call: log messages, stdout and stderr together. What exceeds it is counted, not kept.";
     log_line_bytes = 4_096, at most 65_536:
@@ -91,8 +91,18 @@ limits! {
         "Calls of one plugin that wait for the client's answers at the same time; the one that waits longest makes way.";
     tools = 256, at most 10_000:
         "Tools that one plugin may offer.";
+    resources = 1_000, at most 100_000:
+        "Resources that one plugin may list.";
+    resource_templates = 64, at most 1_000:
+        "Resource templates that one plugin may list; each is compared with every URI that is not listed.";
+    prompts = 256, at most 10_000:
+        "Prompts that one plugin may offer.";
+    prompt_arguments = 32, at most 1_000:
+        "Arguments of one prompt.";
+    uri_bytes = 2_048, at most 4_096:
+        "Length of one URI or URI template.";
     description_kib = 4, at most 1_024:
-        "Title and description of one tool.";
+        "Title and description of one tool, resource or prompt, or of one prompt argument.";
     schema_kib = 64, at most 4_096:
         "Text of one JSON Schema.";
     schema_depth = 32, at most 100:

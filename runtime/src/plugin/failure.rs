@@ -12,28 +12,20 @@ use crate::config::Limits;
 use crate::host::State;
 use crate::sandbox::{OutOfHostFuel, Refusal};
 
-/// Why a call has no result.
+/// Why a call has no result. Shown as what happened to a tool; [`CallFailure::of`] says it of something else.
 #[derive(Debug, thiserror::Error)]
 pub enum CallFailure {
     /// The guest answered with an error of its own.
-    #[error("the plugin answered with an error")]
     Guest(GuestError),
     /// A wall was hit.
-    #[error("{0}")]
     Limit(Limit),
     /// The guest crashed.
-    #[error("the tool crashed: {0}; it can be called again, and the server's log has the details")]
     Crashed(&'static str),
     /// The guest called `exit`.
-    #[error("the tool ended itself with exit code {0} instead of answering")]
     Exited(i32),
     /// The result is not what the interface promises.
-    #[error("the tool broke its contract: {0}")]
     Contract(String),
     /// All places are taken.
-    #[error(
-        "the plugin is busy: {running} calls run and {queued} wait (limits `concurrent_calls`, `queued_calls`); try again later"
-    )]
     Busy {
         /// The limit on running calls.
         running: u64,
@@ -41,8 +33,38 @@ pub enum CallFailure {
         queued: u64,
     },
     /// Our fault, or the machine's.
-    #[error("the server could not run the tool; its log has the details")]
     Host(String),
+}
+
+impl std::fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.of("tool"))
+    }
+}
+
+impl CallFailure {
+    /// What happened, in one sentence about the `what` that was called.
+    #[must_use]
+    pub fn of(&self, what: &str) -> String {
+        match self {
+            Self::Guest(_) => "the plugin answered with an error".to_owned(),
+            Self::Limit(limit) => limit.of(what),
+            Self::Crashed(how) => {
+                format!(
+                    "the {what} crashed: {how}; it can be called again, and the server's log has the details"
+                )
+            }
+            Self::Exited(code) => {
+                format!("the {what} ended itself with exit code {code} instead of answering")
+            }
+            Self::Contract(fault) => format!("the {what} broke its contract: {fault}"),
+            Self::Busy { running, queued } => format!(
+                "the plugin is busy: {running} calls run and {queued} wait (limits `concurrent_calls`, `queued_calls`); \
+                 try again later"
+            ),
+            Self::Host(_) => format!("the server could not run the {what}; its log has the details"),
+        }
+    }
 }
 
 /// A limit that ended a call, by the name it has in the configuration.
@@ -54,27 +76,25 @@ pub struct Limit {
     pub value: u64,
 }
 
-impl std::fmt::Display for Limit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Limit {
+    fn of(self, what: &str) -> String {
         let Self { name, value } = self;
-        match *name {
-            "fuel" => write!(f, "the tool was stopped: it used up its {value} units of fuel")?,
-            "cpu_ms" => write!(f, "the tool was stopped: it computed for longer than {value} ms")?,
-            "wall_ms" => write!(f, "the tool was stopped: it took longer than {value} ms")?,
-            "startup_ms" => write!(f, "the plugin was stopped: it took longer than {value} ms to start")?,
-            "memory_mib" => write!(f, "the tool was stopped: it asked for more than {value} MiB of memory")?,
-            "transfer_mib" => {
-                write!(f, "the tool was stopped: it handed over more than {value} MiB at once")?
-            }
-            "result_kib" => write!(f, "the tool's result is larger than {value} KiB")?,
-            "content_items" => write!(f, "the tool's result has more than {value} content items")?,
-            "handles" => write!(f, "the tool was stopped: it holds more than {value} handles")?,
+        let ended = match name {
+            "fuel" => format!("the {what} was stopped: it used up its {value} units of fuel"),
+            "cpu_ms" => format!("the {what} was stopped: it computed for longer than {value} ms"),
+            "wall_ms" => format!("the {what} was stopped: it took longer than {value} ms"),
+            "startup_ms" => format!("the plugin was stopped: it took longer than {value} ms to start"),
+            "memory_mib" => format!("the {what} was stopped: it asked for more than {value} MiB of memory"),
+            "transfer_mib" => format!("the {what} was stopped: it handed over more than {value} MiB at once"),
+            "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
+            "content_items" => format!("the {what}'s result has more than {value} content items"),
+            "handles" => format!("the {what} was stopped: it holds more than {value} handles"),
             "table_elements" => {
-                write!(f, "the tool was stopped: it asked for a table of more than {value} entries")?
+                format!("the {what} was stopped: it asked for a table of more than {value} entries")
             }
-            _ => write!(f, "the tool was stopped: it went beyond {value}")?,
-        }
-        write!(f, " (limit `{name}`)")
+            _ => format!("the {what} was stopped: it went beyond {value}"),
+        };
+        format!("{ended} (limit `{name}`)")
     }
 }
 

@@ -10,7 +10,9 @@ use super::context::{RequestContext, Round, Threshold, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::handlers::{discover, lifecycle, logging, subscriptions, tools};
+use super::handlers::{
+    completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
+};
 use super::in_flight::{InFlight, Place};
 use super::message::Request;
 use super::method::Method;
@@ -111,8 +113,14 @@ async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome 
     let params = context.request.params.as_deref();
     let stateless = context.revision.is_stateless();
     Some(match &context.request.method {
-        Method::ListTools => tools::list(server, context, params),
+        Method::ListTools => lists::tools(server, context, params),
+        Method::ListResources => lists::resources(server, context, params),
+        Method::ListResourceTemplates => lists::templates(server, context, params),
+        Method::ListPrompts => lists::prompts(server, context, params),
         Method::CallTool => return tools::call(server, context, params).await,
+        Method::ReadResource => return resources::read(server, context, params).await,
+        Method::GetPrompt => return prompts::get(server, context, params).await,
+        Method::Complete => return completion::complete(server, context, params).await,
         Method::Discover if stateless => discover::discover(server, context),
         Method::Listen if stateless => return subscriptions::listen(server, context, params).await,
         Method::Ping if !stateless => lifecycle::ping(server, context),

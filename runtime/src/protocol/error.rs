@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::revision::Revision;
 
+/// How deep the name of a capability may lead; a guest may have made it up.
+const CAPABILITY_DEPTH: usize = 3;
+
 /// An error answer. `data` is shown to clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RpcError {
@@ -69,9 +72,23 @@ impl RpcError {
         Self::new(-32020, format!("Header mismatch: {detail}")).with_status(StatusCode::BAD_REQUEST)
     }
 
-    /// -32021: the client did not declare what the request needs.
+    /// -32602 for a prompt that is not offered.
+    pub(crate) fn unknown_prompt(name: &str) -> Self {
+        Self::new(-32602, format!("Unknown prompt: {name}"))
+    }
+
+    /// A resource that is not there: -32002 in the revisions that have it.
+    pub(crate) fn resource_not_found(uri: &str, revision: Revision) -> Self {
+        let code = if revision.is_stateless() { -32602 } else { -32002 };
+        let data = json!({ "uri": uri });
+        Self { data: Some(Box::new(data)), ..Self::new(code, "Resource not found") }
+    }
+
+    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in `sampling.tools`.
     pub(crate) fn missing_capability(name: &str) -> Self {
-        let data = json!({ "requiredCapabilities": { name: {} } });
+        let required = name.splitn(CAPABILITY_DEPTH, '.').collect::<Vec<_>>();
+        let required = required.into_iter().rev().fold(json!({}), |inner, part| json!({ part: inner }));
+        let data = json!({ "requiredCapabilities": required });
         let message = format!("Missing required client capability: {name}");
         Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_status(StatusCode::BAD_REQUEST) }
     }
@@ -87,5 +104,27 @@ impl RpcError {
     /// An error that a guest wants sent as it is.
     pub(crate) fn of_guest(code: i32, message: String, data: Option<Value>) -> Self {
         Self { data: data.map(Box::new), ..Self::new(i64::from(code), message) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn required_capabilities_are_nested_objects() {
+        let required =
+            |name: &str| RpcError::missing_capability(name).data.unwrap()["requiredCapabilities"].clone();
+        assert_eq!(required("sampling"), json!({ "sampling": {} }));
+        assert_eq!(required("elicitation.url"), json!({ "elicitation": { "url": {} } }));
+        assert_eq!(required("a.b.c.d"), json!({ "a": { "b": { "c.d": {} } } }));
+    }
+
+    #[test]
+    fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
+        let error = |revision| RpcError::resource_not_found("n:a", revision);
+        assert_eq!(error(Revision::V2025_11_25).code, -32002);
+        assert_eq!(error(Revision::V2026_07_28).code, -32602);
+        assert_eq!(error(Revision::V2026_07_28).data.unwrap()["uri"], "n:a");
     }
 }

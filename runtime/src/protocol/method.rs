@@ -12,6 +12,12 @@ pub(crate) enum Method {
     Subscribe,
     Unsubscribe,
     Listen,
+    ListResources,
+    ListResourceTemplates,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+    Complete,
     /// Anything else, by the name it came with.
     Unknown(String),
 }
@@ -28,6 +34,12 @@ impl Method {
             "resources/subscribe" => Self::Subscribe,
             "resources/unsubscribe" => Self::Unsubscribe,
             "subscriptions/listen" => Self::Listen,
+            "resources/list" => Self::ListResources,
+            "resources/templates/list" => Self::ListResourceTemplates,
+            "resources/read" => Self::ReadResource,
+            "prompts/list" => Self::ListPrompts,
+            "prompts/get" => Self::GetPrompt,
+            "completion/complete" => Self::Complete,
             other => Self::Unknown(other.to_owned()),
         }
     }
@@ -43,18 +55,28 @@ impl Method {
             Self::Subscribe => "resources/subscribe",
             Self::Unsubscribe => "resources/unsubscribe",
             Self::Listen => "subscriptions/listen",
+            Self::ListResources => "resources/list",
+            Self::ListResourceTemplates => "resources/templates/list",
+            Self::ReadResource => "resources/read",
+            Self::ListPrompts => "prompts/list",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
             Self::Unknown(name) => name,
         }
     }
 
-    /// Whether the `Mcp-Name` header repeats a parameter of it.
-    pub(crate) fn has_name(&self) -> bool {
-        matches!(self, Self::CallTool)
+    /// The parameter that the `Mcp-Name` header repeats.
+    pub(crate) fn named_by(&self) -> Option<&'static str> {
+        match self {
+            Self::CallTool | Self::GetPrompt => Some("name"),
+            Self::ReadResource => Some("uri"),
+            _ => None,
+        }
     }
 
     /// Whether its answer may be a question: only these requests can be repeated with answers (2026-07-28,
     /// basic/patterns/mrtr).
     pub(crate) fn may_ask(&self) -> bool {
-        matches!(self.as_str(), "tools/call" | "prompts/get" | "resources/read")
+        matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
     }
 }

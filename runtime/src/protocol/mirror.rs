@@ -20,11 +20,11 @@ const NAME: &str = "mcp-name";
 pub(crate) fn check(headers: &HeaderMap, request: &Request, revision: Revision) -> Result<(), RpcError> {
     check_version(headers, revision.as_str())?;
     same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
-    if !request.method.has_name() {
+    let Some(parameter) = request.method.named_by() else {
         return Ok(());
-    }
+    };
     // A body without the parameter is the handler's to refuse, as invalid parameters.
-    let Some(name) = name_of(request.params.as_deref()) else {
+    let Some(name) = name_of(request.params.as_deref(), parameter) else {
         return Ok(());
     };
     same(NAME, &decoded(&required(headers, NAME)?)?, &name)
@@ -80,11 +80,14 @@ fn decoded(value: &str) -> Result<String, RpcError> {
 struct Named<'a> {
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    uri: Option<&'a RawValue>,
 }
 
-fn name_of(params: Option<&RawValue>) -> Option<String> {
+fn name_of(params: Option<&RawValue>, parameter: &str) -> Option<String> {
     let named: Named<'_> = serde_json::from_str(params?.get()).ok()?;
-    serde_json::from_str(named.name?.get()).ok()
+    let value = if parameter == "uri" { named.uri } else { named.name };
+    serde_json::from_str(value?.get()).ok()
 }
 
 #[cfg(test)]

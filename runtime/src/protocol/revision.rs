@@ -115,6 +115,28 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
+    pub(super) fn has_completions_capability(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    pub(super) fn has_last_modified(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// `_meta` on items and content, not only on results.
+    pub(super) fn has_item_meta(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    pub(super) fn has_icons(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// `execution` on tools, of the one revision with tasks in its core.
+    pub(super) fn has_execution(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     pub(super) fn has_resource_links(self) -> bool {
         self >= Self::V2025_06_18
     }

@@ -15,9 +15,9 @@ const TTL_MS: u64 = 3_600_000;
 struct Discovered;
 
 impl Fields for Discovered {
-    fn write<M: SerializeMap>(&self, map: &mut M, _: Revision) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         map.serialize_entry("supportedVersions", &Revision::ALL.map(Revision::as_str))?;
-        map.serialize_entry("capabilities", &Capabilities::default())?;
+        map.serialize_entry("capabilities", &Capabilities::of(revision))?;
         map.serialize_entry("ttlMs", &TTL_MS)?;
         map.serialize_entry("cacheScope", "public")
     }

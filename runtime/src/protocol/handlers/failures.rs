@@ -3,7 +3,7 @@
 //! What a model can act on is a tool result with `isError`, one sentence long; what the calling program got wrong is a
 //! JSON-RPC error. Backtraces are neither: they are in the log.
 
-use crate::plugin::{CallFailure, GuestError};
+use crate::plugin::{CallFailure, GuestError, GuestRpcError};
 
 use super::super::error::RpcError;
 use super::super::revision::Revision;
@@ -31,20 +31,44 @@ pub(super) fn answer(failure: CallFailure, tool: &str, revision: Revision) -> An
         GuestError::MissingCapability(name) if revision.is_stateless() => {
             Answer::Refused(RpcError::missing_capability(&name))
         }
-        GuestError::Rpc(rpc) => {
-            let reserved = (-32768..=-32000).contains(&rpc.code) && !OPEN_CODES.contains(&rpc.code);
-            let code = if reserved { -32603 } else { rpc.code };
-            let data = rpc.data.and_then(|data| serde_json::from_str(&data).ok());
-            Answer::Refused(RpcError::of_guest(code, rpc.message, data))
-        }
+        GuestError::Rpc(rpc) => Answer::Refused(passed_on(rpc)),
         other => Answer::Told(other.in_words()),
     }
+}
+
+/// The table for what is not a tool: no model reads the answer, so every failure of a `what` is an error response.
+/// `absent` is the error of something that the plugin does not have after all.
+pub(super) fn refusal(
+    failure: CallFailure,
+    revision: Revision,
+    what: &str,
+    absent: impl FnOnce() -> RpcError,
+) -> RpcError {
+    let error = match failure {
+        CallFailure::Guest(error) => error,
+        other => return RpcError::internal(&other.of(what)),
+    };
+    match error {
+        GuestError::NotFound(_) => absent(),
+        GuestError::InvalidParams(text) => RpcError::invalid_params(&text),
+        GuestError::MissingCapability(name) if revision.is_stateless() => RpcError::missing_capability(&name),
+        GuestError::Rpc(rpc) => passed_on(rpc),
+        other => RpcError::internal(&other.in_words()),
+    }
+}
+
+/// A guest's own error, as far as it may be sent as it is.
+fn passed_on(rpc: GuestRpcError) -> RpcError {
+    let reserved = (-32768..=-32000).contains(&rpc.code) && !OPEN_CODES.contains(&rpc.code);
+    let code = if reserved { -32603 } else { rpc.code };
+    let data = rpc.data.and_then(|data| serde_json::from_str(&data).ok());
+    RpcError::of_guest(code, rpc.message, data)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::{GuestRpcError, Limit};
+    use crate::plugin::Limit;
 
     fn told(failure: CallFailure) -> String {
         match answer(failure, "p-t", Revision::V2026_07_28) {
@@ -85,5 +109,23 @@ mod tests {
         assert_eq!(refused(GuestError::Rpc(forged)), -32603);
         let older = CallFailure::Guest(GuestError::MissingCapability("sampling".into()));
         assert!(matches!(answer(older, "p-t", Revision::V2025_11_25), Answer::Told(_)));
+    }
+
+    #[test]
+    fn what_is_not_a_tool_is_refused_in_every_case() {
+        let code = |failure, revision| {
+            refusal(failure, revision, "resource", || RpcError::resource_not_found("n:a", revision)).code
+        };
+        let guest = |error| CallFailure::Guest(error);
+        let (old, new) = (Revision::V2025_11_25, Revision::V2026_07_28);
+        assert_eq!(code(guest(GuestError::NotFound("x".into())), old), -32002);
+        assert_eq!(code(guest(GuestError::NotFound("x".into())), new), -32602);
+        assert_eq!(code(guest(GuestError::InvalidParams("x".into())), new), -32602);
+        assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), new), -32021);
+        assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), old), -32603);
+        assert_eq!(code(guest(GuestError::Denied("x".into())), new), -32603);
+        let crashed = CallFailure::Crashed("it panicked or aborted");
+        let error = refusal(crashed, new, "prompt", || RpcError::unknown_prompt("p"));
+        assert!(error.message.contains("the prompt crashed"), "{}", error.message);
     }
 }

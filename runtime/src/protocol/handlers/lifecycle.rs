@@ -16,15 +16,40 @@ use super::super::server::Server;
 use super::read;
 use crate::host::ClientInfo;
 
-/// What this server can do, in both eras.
-#[derive(Debug, Default, Serialize)]
+/// What this server can do. All of it is always announced, since what the plugins offer can change at any time.
+#[derive(Debug, Serialize)]
 pub(super) struct Capabilities {
-    tools: NoOptions,
+    tools: Listing,
+    resources: Listing,
+    prompts: Listing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completions: Option<NoOptions>,
     logging: NoOptions,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listing {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subscribe: Option<bool>,
+    list_changed: bool,
+}
+
+#[derive(Debug, Serialize)]
 struct NoOptions {}
+
+impl Capabilities {
+    pub(super) fn of(revision: Revision) -> Self {
+        let listing = |subscribe| Listing { subscribe, list_changed: true };
+        Self {
+            tools: listing(None),
+            resources: listing(Some(true)),
+            prompts: listing(None),
+            completions: revision.has_completions_capability().then_some(NoOptions {}),
+            logging: NoOptions {},
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,7 +69,7 @@ struct Initialized<'a> {
 impl Fields for Initialized<'_> {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         map.serialize_entry("protocolVersion", revision.as_str())?;
-        map.serialize_entry("capabilities", &Capabilities::default())?;
+        map.serialize_entry("capabilities", &Capabilities::of(revision))?;
         map.serialize_entry("serverInfo", self.server)
     }
 }
@@ -66,4 +91,26 @@ pub(in super::super) fn initialized(server: &Server, revision: Revision) -> Resu
 
 pub(in super::super) fn ping(server: &Server, context: &RequestContext) -> Result<Reply, RpcError> {
     Reply::new(&Empty, context.revision, &server.info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_is_announced_as_far_as_a_revision_knows_it() {
+        let of = |revision| serde_json::to_value(Capabilities::of(revision)).unwrap();
+        let oldest = json!({
+            "tools": { "listChanged": true },
+            "resources": { "subscribe": true, "listChanged": true },
+            "prompts": { "listChanged": true },
+            "logging": {},
+        });
+        assert_eq!(of(Revision::V2024_11_05), oldest);
+        let mut newer = oldest;
+        newer["completions"] = json!({});
+        assert_eq!(of(Revision::V2025_03_26), newer);
+        assert_eq!(of(Revision::V2026_07_28), newer);
+    }
 }

@@ -1,10 +1,16 @@
 //! One short function per method: read the parameters, ask the catalog or a plugin, write the result.
 
+pub(super) mod completion;
 pub(super) mod discover;
 mod failures;
 pub(super) mod lifecycle;
+pub(super) mod lists;
 pub(super) mod logging;
+pub(super) mod prompts;
+pub(super) mod resources;
+mod running;
 pub(super) mod subscriptions;
+mod texts;
 pub(super) mod tools;
 
 use serde::Deserialize;

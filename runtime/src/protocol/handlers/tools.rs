@@ -1,42 +1,24 @@
-//! `tools/list` and `tools/call`.
+//! `tools/call`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
-use serde::ser::SerializeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
-use super::super::port::Port;
-use super::super::reply::{Fields, Reply};
-use super::super::revision::Revision;
+use super::super::reply::Reply;
 use super::super::server::Server;
-use super::super::wire::{ResultView, ToolViews};
+use super::super::wire::ResultView;
 use super::failures::{Answer, answer};
-use super::read;
-use crate::catalog::{Mismatch, Page, PublishedTool};
-use crate::observe::Escaped;
-use crate::plugin::{Called, ToolResult};
-
-/// How long clients may keep a list. Lists change only when the server restarts, which a client of a stateless
-/// revision cannot notice otherwise.
-const LIST_TTL_MS: u64 = 10_000;
+use super::{read, running};
+use crate::catalog::{Mismatch, PublishedTool};
+use crate::plugin::ToolResult;
 
 /// What is checked without leaving the task, bytes.
 const SMALL: usize = 64 << 10;
-
-/// What a guest has left after its call was cancelled, to notice and to leave things tidy.
-const CANCEL_GRACE: Duration = Duration::from_millis(100);
-
-#[derive(Deserialize)]
-struct ListParams<'a> {
-    #[serde(borrow, default)]
-    cursor: Option<Cow<'a, str>>,
-}
 
 #[derive(Deserialize)]
 struct CallParams<'a> {
@@ -44,36 +26,6 @@ struct CallParams<'a> {
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-}
-
-struct Listed<'a> {
-    page: Page<'a, Arc<PublishedTool>>,
-}
-
-impl Fields for Listed<'_> {
-    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
-        map.serialize_entry("tools", &ToolViews { tools: self.page.items, revision })?;
-        if let Some(next) = &self.page.next {
-            map.serialize_entry("nextCursor", next)?;
-        }
-        if revision.is_stateless() {
-            map.serialize_entry("ttlMs", &LIST_TTL_MS)?;
-            map.serialize_entry("cacheScope", "public")?;
-        }
-        Ok(())
-    }
-}
-
-pub(in super::super) fn list(
-    server: &Server,
-    context: &RequestContext,
-    params: Option<&RawValue>,
-) -> Result<Reply, RpcError> {
-    let params: ListParams<'_> = read(params)?;
-    let snapshot = server.catalog.current();
-    let page = Page::at(params.cursor.as_deref(), snapshot.tools(), snapshot.id(), server.settings.page_size)
-        .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
-    Reply::new(&Listed { page }, context.revision, &server.info)
 }
 
 /// Calls a tool. `None` when the client withdrew the request.
@@ -90,14 +42,9 @@ pub(in super::super) async fn call(
         let told = format!("the arguments do not fit the tool's schema: {mismatch}");
         return Some(tell(server, context, told));
     }
-    let called = run(context, &tool, &args.text).await?;
-    tracing::debug!(
-        tool = tool.name,
-        ok = called.outcome.is_ok(),
-        fuel = called.usage.fuel,
-        elapsed_us = called.usage.elapsed.as_micros(),
-        "called"
-    );
+    let port = running::port(context, &tool.plugin);
+    let call = tool.plugin.call_tool(&tool.tool.name, &args.text, port);
+    let called = running::run(context, &tool.name, call).await?;
     Some(match called.outcome {
         Ok(result) => finish(server, context, &tool, &result).await,
         Err(failure) => match answer(failure, &tool.name, context.revision) {
@@ -125,22 +72,6 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
     Ok((Arc::clone(tool), Arguments { text: text.to_owned(), value }))
 }
 
-/// Runs the guest until it is done, or until the client has withdrawn the request and the grace is over.
-async fn run(context: &Arc<RequestContext>, tool: &PublishedTool, args: &str) -> Option<Called<ToolResult>> {
-    let port = Arc::new(Port::new(context, &tool.plugin));
-    let withdrawn = async {
-        context.cancel.cancelled().await;
-        tokio::time::sleep(CANCEL_GRACE).await;
-    };
-    tokio::select! {
-        biased;
-        called = tool.plugin.call_tool(&tool.tool.name, args, port) => {
-            if context.cancel.is_cancelled() { None } else { Some(called) }
-        }
-        () = withdrawn => None,
-    }
-}
-
 async fn finish(
     server: &Server,
     context: &RequestContext,
@@ -154,8 +85,7 @@ async fn finish(
     match view {
         Ok(view) => Reply::new(&view, context.revision, &server.info),
         Err(fault) => {
-            let (plugin, name) = (tool.plugin.name(), tool.name.as_str());
-            tracing::warn!(target: "plugin", plugin, tool = name, "broke its contract: {}", Escaped(&fault));
+            running::note_breach(&tool.plugin, &tool.name, &fault);
             tell(server, context, format!("the tool broke its contract: {fault}"))
         }
     }

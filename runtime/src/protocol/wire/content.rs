@@ -4,10 +4,11 @@ use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::revision::Revision;
+use super::annotations::AnnotationsView;
+use super::extra::{has_field, write_fields};
+use super::resource::ContentsView;
 use crate::json::RawObject;
-use crate::plugin::{
-    Annotations, Content, ContentData, Media, ResourceContents, ResourceData, ResourceDescriptor, Role,
-};
+use crate::plugin::{Content, ContentData, Media, ResourceDescriptor};
 
 const OWN: &[&str] = &[
     "type",
@@ -57,7 +58,12 @@ impl<'a> Block<'a> {
 /// When they are not a JSON object.
 pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
     let read = extra.map(|text| RawObject::parse(text)).transpose();
-    read.map(Option::unwrap_or_default).map_err(|_| "its extra fields are not a JSON object".to_owned())
+    let read = read.map(Option::unwrap_or_default);
+    let read = read.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
+    match read.get("_meta") {
+        Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
+        _ => Ok(read),
+    }
 }
 
 impl Serialize for Blocks<'_> {
@@ -70,9 +76,10 @@ impl Serialize for Blocks<'_> {
     }
 }
 
-struct BlockView<'a> {
-    block: &'a Block<'a>,
-    revision: Revision,
+/// One block in one revision.
+pub(super) struct BlockView<'a> {
+    pub(super) block: &'a Block<'a>,
+    pub(super) revision: Revision,
 }
 
 impl Serialize for BlockView<'_> {
@@ -88,7 +95,10 @@ impl Serialize for BlockView<'_> {
             }
             ContentData::Embedded(contents) => {
                 map.serialize_entry("type", "resource")?;
-                map.serialize_entry("resource", &ContentsView { contents, extra: &self.block.inner })?;
+                map.serialize_entry(
+                    "resource",
+                    &ContentsView { contents, extra: &self.block.inner, revision: self.revision },
+                )?;
             }
             ContentData::Link(link) if self.revision.has_resource_links() => {
                 self.write_link(&mut map, link)?
@@ -96,11 +106,12 @@ impl Serialize for BlockView<'_> {
             ContentData::Link(link) => write_text(&mut map, &format!("{}: {}", link.name, link.uri))?,
         }
         if let Some(annotations) = &self.block.content.annotations {
-            map.serialize_entry("annotations", &AnnotationsView(annotations))?;
+            map.serialize_entry("annotations", &AnnotationsView(annotations, self.revision))?;
         }
         // A link's own fields stand beside the block's, and win.
         let link = matches!(self.block.content.data, ContentData::Link(_)).then_some(&self.block.inner);
-        for (name, value) in self.block.extra.iter().filter(|(name, _)| !OWN.contains(name)) {
+        let further = |name: &str| !OWN.contains(&name) && has_field(self.revision, name);
+        for (name, value) in self.block.extra.iter().filter(|(name, _)| further(name)) {
             if link.is_none_or(|inner| inner.get(name).is_none()) {
                 map.serialize_entry(name, value)?;
             }
@@ -121,16 +132,8 @@ impl BlockView<'_> {
                 map.serialize_entry(name, value)?;
             }
         }
-        write_all(map, &self.block.inner)
+        write_fields(map, &self.block.inner, OWN, self.revision)
     }
-}
-
-/// Writes further fields, `_meta` among them.
-fn write_all<M: SerializeMap>(map: &mut M, extra: &RawObject) -> Result<(), M::Error> {
-    for (name, value) in extra.iter().filter(|(name, _)| !OWN.contains(name)) {
-        map.serialize_entry(name, value)?;
-    }
-    Ok(())
 }
 
 fn write_text<M: SerializeMap>(map: &mut M, text: &str) -> Result<(), M::Error> {
@@ -142,51 +145,4 @@ fn write_media<M: SerializeMap>(map: &mut M, kind: &str, media: &Media) -> Resul
     map.serialize_entry("type", kind)?;
     map.serialize_entry("data", &BASE64.encode(&media.data))?;
     map.serialize_entry("mimeType", &media.mime_type)
-}
-
-struct ContentsView<'a> {
-    contents: &'a ResourceContents,
-    extra: &'a RawObject,
-}
-
-impl Serialize for ContentsView<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("uri", &self.contents.uri)?;
-        if let Some(mime_type) = &self.contents.mime_type {
-            map.serialize_entry("mimeType", mime_type)?;
-        }
-        match &self.contents.data {
-            ResourceData::Text(text) => map.serialize_entry("text", text)?,
-            ResourceData::Blob(bytes) => map.serialize_entry("blob", &BASE64.encode(bytes))?,
-        }
-        write_all(&mut map, self.extra)?;
-        map.end()
-    }
-}
-
-struct AnnotationsView<'a>(&'a Annotations);
-
-impl Serialize for AnnotationsView<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if !self.0.audience.is_empty() {
-            let names: Vec<&str> = self.0.audience.iter().map(|role| role_name(*role)).collect();
-            map.serialize_entry("audience", &names)?;
-        }
-        if let Some(priority) = self.0.priority.filter(|priority| (0.0..=1.0).contains(priority)) {
-            map.serialize_entry("priority", &priority)?;
-        }
-        if let Some(modified) = &self.0.last_modified {
-            map.serialize_entry("lastModified", modified)?;
-        }
-        map.end()
-    }
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    }
 }

@@ -1,78 +1,64 @@
 //! A tool as `tools/list` shows it.
 
-use std::sync::Arc;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-
-use super::super::reply::write_extra;
 use super::super::revision::Revision;
+use super::extra::{write_fields, write_words};
+use super::list::Shown;
 use crate::catalog::PublishedTool;
 use crate::plugin::ToolAnnotations;
 
 /// Fields that `extra` cannot repeat.
 const OWN: &[&str] = &["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
-/// A list of tools.
-pub(in super::super) struct ToolViews<'a> {
-    pub(in super::super) tools: &'a [Arc<PublishedTool>],
-    pub(in super::super) revision: Revision,
-}
+impl Shown for PublishedTool {
+    const FIELD: &'static str = "tools";
 
-struct ToolView<'a> {
-    tool: &'a PublishedTool,
-    revision: Revision,
-}
-
-impl Serialize for ToolViews<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.tools.len()))?;
-        for tool in self.tools {
-            list.serialize_element(&ToolView { tool, revision: self.revision })?;
-        }
-        list.end()
-    }
-}
-
-impl Serialize for ToolView<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { tool: published, revision } = self;
-        let tool = &published.tool;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &published.name)?;
-        if let Some(title) = tool.title.as_ref().filter(|_| revision.has_titles()) {
-            map.serialize_entry("title", title)?;
-        }
-        if let Some(description) = &tool.description {
-            map.serialize_entry("description", description)?;
-        }
-        map.serialize_entry("inputSchema", published.input.text())?;
-        if let Some(schema) = &published.output
+    fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        let tool = &self.tool;
+        map.serialize_entry("name", &self.name)?;
+        write_words(map, tool.title.as_ref(), tool.description.as_ref(), revision)?;
+        map.serialize_entry("inputSchema", self.input.text())?;
+        if let Some(schema) = &self.output
             && revision.has_structured_content()
             && (schema.is_object() || revision.has_any_structured_content())
         {
             map.serialize_entry("outputSchema", schema.text())?;
         }
-        if let Some(annotations) = tool.annotations.as_ref().filter(|_| revision.has_annotations()) {
-            map.serialize_entry("annotations", &AnnotationsView(annotations))?;
+        // Where a tool has no title of its own, its annotations do.
+        let title = tool.title.as_deref().filter(|_| !revision.has_titles());
+        if revision.has_annotations() && (title.is_some() || tool.annotations.is_some()) {
+            let hints = tool.annotations.as_ref();
+            map.serialize_entry("annotations", &AnnotationsView { title, hints })?;
         }
-        write_extra(&mut map, &published.extra, OWN)?;
-        if let Some(meta) = published.extra.get("_meta").filter(|_| revision.has_titles()) {
-            map.serialize_entry("_meta", meta)?;
-        }
-        map.end()
+        write_fields(map, &self.extra, OWN, revision)
     }
 }
 
-struct AnnotationsView<'a>(&'a ToolAnnotations);
+struct AnnotationsView<'a> {
+    title: Option<&'a str>,
+    hints: Option<&'a ToolAnnotations>,
+}
 
 impl Serialize for AnnotationsView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let hints = [
-            ("readOnlyHint", self.0.read_only),
-            ("destructiveHint", self.0.destructive),
-            ("idempotentHint", self.0.idempotent),
-            ("openWorldHint", self.0.open_world),
-        ];
-        serializer.collect_map(hints.into_iter().filter_map(|(name, hint)| hint.map(|hint| (name, hint))))
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(title) = self.title {
+            map.serialize_entry("title", title)?;
+        }
+        let hints = self.hints.map(|hints| {
+            [
+                ("readOnlyHint", hints.read_only),
+                ("destructiveHint", hints.destructive),
+                ("idempotentHint", hints.idempotent),
+                ("openWorldHint", hints.open_world),
+            ]
+        });
+        for (name, hint) in hints.into_iter().flatten() {
+            if let Some(hint) = hint {
+                map.serialize_entry(name, &hint)?;
+            }
+        }
+        map.end()
     }
 }

@@ -1,6 +1,7 @@
 //! A tool's result as `tools/call` answers it.
 
 use serde::ser::SerializeMap;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::super::reply::{Fields, Reply, write_extra};
@@ -56,13 +57,23 @@ impl<'a> ResultView<'a> {
     }
 }
 
+impl ResultView<'_> {
+    /// The content. Structured content that comes alone is said in text too, for clients that read nothing else.
+    fn write_content<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        match &self.structured {
+            Some(structured) if self.blocks.is_empty() => {
+                map.serialize_entry("content", &[json!({ "type": "text", "text": structured.get() })])
+            }
+            _ => map.serialize_entry("content", &Blocks { blocks: &self.blocks, revision }),
+        }
+    }
+}
+
 impl Fields for ResultView<'_> {
     fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
         match &self.told {
-            Some(text) => {
-                map.serialize_entry("content", &[serde_json::json!({ "type": "text", "text": text })])?
-            }
-            None => map.serialize_entry("content", &Blocks { blocks: &self.blocks, revision })?,
+            Some(text) => map.serialize_entry("content", &[json!({ "type": "text", "text": text })])?,
+            None => self.write_content(map, revision)?,
         }
         if let Some(structured) = &self.structured
             && revision.has_structured_content()

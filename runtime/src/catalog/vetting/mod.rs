@@ -1,0 +1,185 @@
+//! Bounds on everything that a plugin says of itself.
+//!
+//! What a plugin describes is data that models and people will read, so it is checked before anyone sees it: sizes,
+//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not judged. One file per kind of item.
+
+mod prompt;
+mod resource;
+mod tool;
+
+pub(super) use prompt::vet as prompt;
+pub(super) use tool::vet as tool;
+
+use serde_json::Value;
+
+use super::headers::HeaderError;
+use super::naming::NameError;
+use super::schema::SchemaError;
+use super::template::TemplateError;
+use super::uri::UriError;
+use crate::config::{Limits, kib};
+use crate::json::RawObject;
+use crate::observe::is_deceptive;
+use crate::plugin::Annotations;
+
+/// Longest media type and longest time, bytes.
+const SHORT: usize = 256;
+
+/// Why an item is not published.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum VettingError {
+    /// Its name.
+    #[error("{0}")]
+    Name(#[from] NameError),
+    /// Its input or output schema.
+    #[error("{0}")]
+    Schema(#[from] SchemaError),
+    /// An `x-mcp-header` in its input schema.
+    #[error("{0}")]
+    Header(#[from] HeaderError),
+    /// Its URI.
+    #[error("{0}")]
+    Uri(#[from] UriError),
+    /// Its URI template.
+    #[error("its URI template cannot be used: {0}")]
+    Template(#[from] TemplateError),
+    /// A resource needs something to show in a list.
+    #[error("it has no name; give it one")]
+    Nameless,
+    /// Beyond `description_kib`.
+    #[error("its name, title and description are longer than {0} KiB (limit `description_kib`)")]
+    TooLong(u64),
+    /// Beyond [`SHORT`].
+    #[error("its {0} is longer than {SHORT} bytes; shorten it")]
+    NotShort(&'static str),
+    /// Beyond `prompt_arguments`.
+    #[error("it has more than {0} arguments (limit `prompt_arguments`)")]
+    Arguments(u64),
+    /// Two arguments of one name.
+    #[error("it has two arguments of one name; rename one")]
+    Twice,
+    /// A control, bidi, zero-width or tag character.
+    #[error("its {place} has the character {}, which can hide words from a reader; remove it", .character.escape_unicode())]
+    Deceptive {
+        /// Title, description or extra.
+        place: &'static str,
+        /// The first one found.
+        character: char,
+    },
+    /// Its `extra` is not a JSON object.
+    #[error("its extra fields are not a JSON object")]
+    Extra(#[source] serde_json::Error),
+    /// A field of `extra` that MCP gives another type.
+    #[error("its extra field `{0}` is not what MCP says; write {1}")]
+    Field(&'static str, &'static str),
+}
+
+/// What every item is described with.
+struct Described<'a> {
+    /// Empty for items whose names have rules of their own.
+    name: &'a str,
+    title: Option<&'a str>,
+    description: Option<&'a str>,
+    extra: Option<&'a str>,
+}
+
+impl Described<'_> {
+    /// Checks the words and reads the further fields.
+    fn check(&self, limits: &Limits) -> Result<RawObject, VettingError> {
+        let title = self.title.unwrap_or_default();
+        let description = self.description.unwrap_or_default();
+        let extra = self.extra.unwrap_or_default();
+        let most = kib(limits.description_kib);
+        if self.name.len() + title.len() + description.len() > most || extra.len() > most {
+            return Err(VettingError::TooLong(limits.description_kib));
+        }
+        readable("name", self.name)?;
+        readable("title", title)?;
+        readable("description", description)?;
+        if extra.is_empty() {
+            return Ok(RawObject::default());
+        }
+        all_readable("extra", extra)?;
+        let extra = RawObject::parse(extra).map_err(VettingError::Extra)?;
+        known_fields(&extra)?;
+        Ok(extra)
+    }
+}
+
+/// Fields that MCP defines must be what it says, or strict clients would throw away the whole list.
+fn known_fields(extra: &RawObject) -> Result<(), VettingError> {
+    let field = |name: &str| extra.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    if field("_meta").is_some_and(|meta| !meta.is_object()) {
+        return Err(VettingError::Field("_meta", "an object"));
+    }
+    if field("size").is_some_and(|size| !size.is_u64()) {
+        return Err(VettingError::Field("size", "a whole number of bytes"));
+    }
+    let icon = |icon: &Value| icon.get("src").is_some_and(Value::is_string);
+    let icons = |icons: &Value| icons.as_array().is_some_and(|icons| icons.iter().all(icon));
+    if field("icons").is_some_and(|value| !icons(&value)) {
+        return Err(VettingError::Field("icons", "a list of objects, each with a text `src`"));
+    }
+    Ok(())
+}
+
+/// A short text that programs read.
+fn short(place: &'static str, text: Option<&str>) -> Result<(), VettingError> {
+    let text = text.unwrap_or_default();
+    if text.len() > SHORT {
+        return Err(VettingError::NotShort(place));
+    }
+    readable(place, text)
+}
+
+/// Annotations pass as they are; a priority outside 0 to 1 is left out where they are written.
+fn annotated(annotations: Option<&Annotations>) -> Result<(), VettingError> {
+    short("last-modified", annotations.and_then(|annotations| annotations.last_modified.as_deref()))
+}
+
+/// Checks every name and string of JSON as a client will decode it, whatever escapes it was written with.
+fn all_readable(place: &'static str, json: &str) -> Result<(), VettingError> {
+    let value: Value = serde_json::from_str(json).map_err(VettingError::Extra)?;
+    let mut pending = vec![&value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::String(text) => readable(place, text)?,
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => {
+                fields.keys().try_for_each(|name| readable(place, name))?;
+                pending.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lines and tabs are how text is laid out; everything else that does not show is refused.
+fn readable(place: &'static str, text: &str) -> Result<(), VettingError> {
+    let hidden = |character: &char| is_deceptive(*character) && !matches!(character, '\n' | '\r' | '\t');
+    match text.chars().find(hidden) {
+        Some(character) => Err(VettingError::Deceptive { place, character }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(extra: &str) -> Result<(), String> {
+        let described = Described { name: "n", title: None, description: None, extra: Some(extra) };
+        described.check(&Limits::default()).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn fields_that_mcp_knows_must_be_what_it_says() {
+        assert_eq!(check(r#"{"_meta":{"a":1},"size":3,"icons":[{"src":"data:,"}],"other":[1]}"#), Ok(()));
+        for bad in
+            [r#"{"_meta":1}"#, r#"{"size":-1}"#, r#"{"size":"1"}"#, r#"{"icons":{}}"#, r#"{"icons":[{}]}"#]
+        {
+            assert!(check(bad).unwrap_err().contains("is not what MCP says"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Resources and resource templates.
+
+use super::super::published::{PublishedResource, PublishedTemplate};
+use super::super::template::Template;
+use super::super::uri::{self, UriError};
+use super::{Described, VettingError, annotated, short};
+use crate::config::Limits;
+use crate::plugin::{Annotations, Plugin, ResourceDescriptor, ResourceTemplate};
+use std::sync::Arc;
+
+impl PublishedResource {
+    /// Checks one resource.
+    pub(in super::super) fn vet(
+        plugin: &Arc<Plugin>,
+        resource: ResourceDescriptor,
+        limits: &Limits,
+    ) -> Result<Self, VettingError> {
+        uri::check(&resource.uri, limits.uri_bytes)?;
+        let described = Described {
+            name: &resource.name,
+            title: resource.title.as_deref(),
+            description: resource.description.as_deref(),
+            extra: resource.extra.as_deref(),
+        };
+        let extra = described.check(limits)?;
+        listable(&resource.name, resource.mime_type.as_deref(), resource.annotations.as_ref())?;
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra })
+    }
+}
+
+impl PublishedTemplate {
+    /// Checks one template.
+    pub(in super::super) fn vet(
+        plugin: &Arc<Plugin>,
+        template: ResourceTemplate,
+        limits: &Limits,
+    ) -> Result<Self, VettingError> {
+        if template.uri_template.len() as u64 > limits.uri_bytes {
+            return Err(UriError::TooLong(limits.uri_bytes).into());
+        }
+        let longest = usize::try_from(limits.uri_bytes).unwrap_or(usize::MAX);
+        let pattern = Template::parse(&template.uri_template, longest)?;
+        let described = Described {
+            name: &template.name,
+            title: template.title.as_deref(),
+            description: template.description.as_deref(),
+            extra: template.extra.as_deref(),
+        };
+        let extra = described.check(limits)?;
+        listable(&template.name, template.mime_type.as_deref(), template.annotations.as_ref())?;
+        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra })
+    }
+}
+
+fn listable(
+    name: &str,
+    mime_type: Option<&str>,
+    annotations: Option<&Annotations>,
+) -> Result<(), VettingError> {
+    if name.is_empty() {
+        return Err(VettingError::Nameless);
+    }
+    short("media type", mime_type)?;
+    annotated(annotations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_has_a_name_and_short_readable_types() {
+        assert!(listable("n", Some("text/plain"), None).is_ok());
+        assert!(matches!(listable("", None, None), Err(VettingError::Nameless)));
+        let hidden = listable("n", Some("text/\u{200b}plain"), None);
+        assert!(matches!(hidden, Err(VettingError::Deceptive { place: "media type", .. })));
+        let when = Annotations { audience: Vec::new(), priority: None, last_modified: Some("x".repeat(300)) };
+        assert!(matches!(listable("n", None, Some(&when)), Err(VettingError::NotShort("last-modified"))));
+    }
+}

@@ -1,0 +1,103 @@
+//! `prompts/get`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::reply::Reply;
+use super::super::server::Server;
+use super::super::wire::PromptView;
+use super::failures::refusal;
+use super::texts::Texts;
+use super::{read, running};
+use crate::catalog::PublishedPrompt;
+use crate::plugin::{PromptArgument, PromptResult};
+
+#[derive(Deserialize)]
+struct GetParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Option<Texts>,
+}
+
+/// Fills in a prompt. `None` when the client withdrew the request.
+pub(in super::super) async fn get(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<Reply, RpcError>> {
+    let (published, args) = match prepare(server, params) {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(Err(error)),
+    };
+    let plugin = &published.plugin;
+    let port = running::port(context, plugin);
+    let call = plugin.get_prompt(&published.prompt.name, &args, port);
+    let called = running::run(context, &published.name, call).await?;
+    Some(match called.outcome {
+        Ok(result) => finish(server, context, &published, &result),
+        Err(failure) => {
+            Err(refusal(failure, context.revision, "prompt", || RpcError::unknown_prompt(&published.name)))
+        }
+    })
+}
+
+type Arguments = Vec<(String, String)>;
+
+fn prepare(
+    server: &Server,
+    params: Option<&RawValue>,
+) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
+    let params: GetParams<'_> = read(params)?;
+    let snapshot = server.catalog.current();
+    let prompt = snapshot.prompt(&params.name).ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
+    let args = params.arguments.unwrap_or_default().0;
+    match missing(&prompt.prompt.arguments, &args) {
+        Some(name) => {
+            Err(RpcError::invalid_params(&format!("the argument `{name}` is required and missing")))
+        }
+        None => Ok((Arc::clone(prompt), args)),
+    }
+}
+
+/// The first required argument that was not given.
+fn missing<'p>(declared: &'p [PromptArgument], given: &[(String, String)]) -> Option<&'p str> {
+    let required = declared.iter().filter(|argument| argument.required);
+    required.map(|argument| argument.name.as_str()).find(|name| given.iter().all(|(given, _)| given != name))
+}
+
+fn finish(
+    server: &Server,
+    context: &RequestContext,
+    published: &PublishedPrompt,
+    result: &PromptResult,
+) -> Result<Reply, RpcError> {
+    let breach = |fault: String| running::breach(&published.plugin, &published.name, &fault);
+    let view = PromptView::new(result).map_err(breach)?;
+    Reply::new(&view, context.revision, &server.info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_required_argument_must_be_there() {
+        let argument = |name: &str, required| PromptArgument {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            required,
+        };
+        let declared = [argument("a", false), argument("b", true)];
+        let given = |name: &str| vec![(name.to_owned(), String::new())];
+        assert_eq!(missing(&declared, &given("a")), Some("b"));
+        assert_eq!(missing(&declared, &given("b")), None);
+        assert_eq!(missing(&[], &given("z")), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! `resources/read`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::reply::Reply;
+use super::super::server::Server;
+use super::super::wire::ReadView;
+use super::failures::refusal;
+use super::{read as read_params, running};
+use crate::plugin::{Plugin, ResourceContents};
+
+#[derive(Deserialize)]
+struct ReadParams<'a> {
+    #[serde(borrow)]
+    uri: Cow<'a, str>,
+}
+
+/// Reads a resource. `None` when the client withdrew the request.
+pub(in super::super) async fn read(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<Reply, RpcError>> {
+    let (plugin, uri) = match prepare(server, context, params) {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(Err(error)),
+    };
+    let port = running::port(context, &plugin);
+    let called = running::run(context, &uri, plugin.read_resource(&uri, port)).await?;
+    Some(match called.outcome {
+        Ok(contents) => finish(server, context, &plugin, &uri, &contents),
+        Err(failure) => Err(refusal(failure, context.revision, "resource", || {
+            RpcError::resource_not_found(&uri, context.revision)
+        })),
+    })
+}
+
+fn prepare<'p>(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&'p RawValue>,
+) -> Result<(Arc<Plugin>, Cow<'p, str>), RpcError> {
+    let ReadParams { uri } = read_params(params)?;
+    let snapshot = server.catalog.current();
+    let plugin = snapshot.resource(&uri);
+    let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
+    Ok((Arc::clone(plugin), uri))
+}
+
+fn finish(
+    server: &Server,
+    context: &RequestContext,
+    plugin: &Plugin,
+    uri: &str,
+    contents: &[ResourceContents],
+) -> Result<Reply, RpcError> {
+    let view = ReadView::new(contents).map_err(|fault| running::breach(plugin, uri, &fault))?;
+    Reply::new(&view, context.revision, &server.info)
+}

@@ -1,0 +1,57 @@
+//! A guest at work for a request: until it is done, or until the client no longer wants the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::port::Port;
+use crate::observe::Escaped;
+use crate::plugin::{Called, Plugin};
+
+/// What a guest has left after its call was cancelled, to notice and to leave things tidy.
+const CANCEL_GRACE: Duration = Duration::from_millis(100);
+
+/// The client of one call to `plugin`.
+pub(super) fn port(context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<Port> {
+    Arc::new(Port::new(context, plugin))
+}
+
+/// Runs a call of `what`. `None` when the client has withdrawn the request.
+pub(super) async fn run<T>(
+    context: &RequestContext,
+    what: &str,
+    call: impl Future<Output = Called<T>>,
+) -> Option<Called<T>> {
+    let withdrawn = async {
+        context.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    let called = tokio::select! {
+        biased;
+        called = call => called,
+        () = withdrawn => return None,
+    };
+    if context.cancel.is_cancelled() {
+        return None;
+    }
+    tracing::debug!(
+        what,
+        ok = called.outcome.is_ok(),
+        fuel = called.usage.fuel,
+        elapsed_us = called.usage.elapsed.as_micros(),
+        "called"
+    );
+    Some(called)
+}
+
+/// Notes that a plugin's answer cannot be sent.
+pub(super) fn note_breach(plugin: &Plugin, what: &str, fault: &str) {
+    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "broke its contract: {}", Escaped(fault));
+}
+
+/// The same, and the error that the client gets where there is no other way to say it.
+pub(super) fn breach(plugin: &Plugin, what: &str, fault: &str) -> RpcError {
+    note_breach(plugin, what, fault);
+    RpcError::internal(&format!("the plugin broke its contract: {fault}"))
+}

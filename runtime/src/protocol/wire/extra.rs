@@ -1,0 +1,48 @@
+//! Further fields that a plugin wants passed on, as far as a revision has them.
+//!
+//! A field that MCP does not know is passed on: it may be of a revision to come. One that MCP does know is left out before
+//! the revision that brought it, so that every message fits the schema of its own revision.
+
+use serde::ser::SerializeMap;
+
+use super::super::revision::Revision;
+use crate::json::RawObject;
+
+/// Writes the fields of `extra` that are not among `own`.
+pub(super) fn write_fields<M: SerializeMap>(
+    map: &mut M,
+    extra: &RawObject,
+    own: &[&str],
+    revision: Revision,
+) -> Result<(), M::Error> {
+    for (name, value) in extra.iter().filter(|(name, _)| !own.contains(name) && has_field(revision, name)) {
+        map.serialize_entry(name, value)?;
+    }
+    Ok(())
+}
+
+/// Whether a revision lets an item have this field.
+pub(super) fn has_field(revision: Revision, name: &str) -> bool {
+    match name {
+        "_meta" => revision.has_item_meta(),
+        "icons" => revision.has_icons(),
+        "execution" => revision.has_execution(),
+        _ => true,
+    }
+}
+
+/// Writes the words that most items have.
+pub(super) fn write_words<M: SerializeMap>(
+    map: &mut M,
+    title: Option<&String>,
+    description: Option<&String>,
+    revision: Revision,
+) -> Result<(), M::Error> {
+    if let Some(title) = title.filter(|_| revision.has_titles()) {
+        map.serialize_entry("title", title)?;
+    }
+    if let Some(description) = description {
+        map.serialize_entry("description", description)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Prompts as `prompts/list` shows them, and what filling one in gives.
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::super::reply::{Fields, write_extra};
+use super::super::revision::Revision;
+use super::annotations::role_name;
+use super::content::{Block, BlockView, read_extra};
+use super::extra::{write_fields, write_words};
+use super::list::Shown;
+use crate::catalog::PublishedPrompt;
+use crate::json::RawObject;
+use crate::plugin::{PromptArgument, PromptResult, Role};
+
+const OWN: &[&str] = &["name", "title", "description", "arguments"];
+const RESULT_OWN: &[&str] = &["description", "messages", "resultType"];
+
+impl Shown for PublishedPrompt {
+    const FIELD: &'static str = "prompts";
+
+    fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        let prompt = &self.prompt;
+        map.serialize_entry("name", &self.name)?;
+        write_words(map, prompt.title.as_ref(), prompt.description.as_ref(), revision)?;
+        if !prompt.arguments.is_empty() {
+            map.serialize_entry("arguments", &Arguments(&prompt.arguments, revision))?;
+        }
+        write_fields(map, &self.extra, OWN, revision)
+    }
+}
+
+struct Arguments<'a>(&'a [PromptArgument], Revision);
+
+struct ArgumentView<'a>(&'a PromptArgument, Revision);
+
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|argument| ArgumentView(argument, self.1)))
+    }
+}
+
+impl Serialize for ArgumentView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(argument, revision) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &argument.name)?;
+        write_words(&mut map, argument.title.as_ref(), argument.description.as_ref(), *revision)?;
+        map.serialize_entry("required", &argument.required)?;
+        map.end()
+    }
+}
+
+/// The result of `prompts/get`, known to be well-formed.
+pub(in super::super) struct PromptView<'a> {
+    description: Option<&'a String>,
+    messages: Vec<(Role, Block<'a>)>,
+    extra: RawObject,
+}
+
+impl<'a> PromptView<'a> {
+    /// Reads the parts of a result that are JSON.
+    ///
+    /// # Errors
+    /// With what the plugin got wrong.
+    pub(in super::super) fn new(result: &'a PromptResult) -> Result<Self, String> {
+        let messages = result.messages.iter();
+        let messages = messages.map(|message| Ok((message.role, Block::new(&message.content)?)));
+        Ok(Self {
+            description: result.description.as_ref(),
+            messages: messages.collect::<Result<_, String>>()?,
+            extra: read_extra(result.extra.as_ref())?,
+        })
+    }
+}
+
+struct Messages<'a>(&'a [(Role, Block<'a>)], Revision);
+
+struct MessageView<'a>(Role, &'a Block<'a>, Revision);
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for (role, block) in self.0 {
+            list.serialize_element(&MessageView(*role, block, self.1))?;
+        }
+        list.end()
+    }
+}
+
+impl Serialize for MessageView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(role, block, revision) = self;
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("role", role_name(*role))?;
+        map.serialize_entry("content", &BlockView { block, revision: *revision })?;
+        map.end()
+    }
+}
+
+impl Fields for PromptView<'_> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        if let Some(description) = self.description {
+            map.serialize_entry("description", description)?;
+        }
+        map.serialize_entry("messages", &Messages(&self.messages, revision))?;
+        write_extra(map, &self.extra, RESULT_OWN)
+    }
+
+    fn extra(&self) -> Option<&RawObject> {
+        Some(&self.extra)
+    }
+}
