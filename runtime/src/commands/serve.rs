@@ -17,7 +17,7 @@ use crate::config::{Config, ConfigError, parse_listen};
 use crate::observe::Escaped;
 use crate::plugin::Loader;
 use crate::protocol::Server;
-use crate::reload::load_folder;
+use crate::reload::{Watcher, load_folder};
 use crate::transport::{http, stdio};
 
 /// What calls that outlive their connections have left when the server stops.
@@ -33,20 +33,30 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     let mut signals = Signals::listen()?;
-    let server = tokio::select! {
+    let (server, watcher) = tokio::select! {
         prepared = prepare(&config) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
-    if args.stdio {
-        console::remark("serving MCP on stdin and stdout");
-        let serving = stdio::serve(server, tokio::io::stdin(), tokio::io::stdout());
-        tokio::select! {
-            served = serving => served.context("the client's pipe failed")?,
-            () = signals.stopped() => {}
-        }
-        return Ok(ExitCode::SUCCESS);
+    let stop = CancellationToken::new();
+    let watching = tokio::spawn(watcher.run(stop.clone()));
+    let served = if args.stdio {
+        serve_stdio(server, signals).await
+    } else {
+        serve_http(server, &config, args.source.file().as_deref(), signals).await
+    };
+    stop.cancel();
+    watching.await.context("watching for changes failed")?;
+    served
+}
+
+async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
+    console::remark("serving MCP on stdin and stdout");
+    let serving = stdio::serve(server, tokio::io::stdin(), tokio::io::stdout());
+    tokio::select! {
+        served = serving => served.context("the client's pipe failed")?,
+        () = signals.stopped() => {}
     }
-    serve_http(server, &config, args.source.file().as_deref(), signals).await
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn serve_http(
@@ -99,7 +109,7 @@ impl Signals {
     }
 }
 
-async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
+async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
     let loader = Loader::new(config.server.concurrent_calls).context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
@@ -108,7 +118,9 @@ async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
         let path = file.path.display().to_string();
         console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
     }
-    Ok(Arc::new(Server::new(Arc::new(Catalog::new(snapshot)), config.server.clone())))
+    let catalog = Arc::new(Catalog::new(snapshot));
+    let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
+    Ok((Arc::new(Server::new(catalog, config.server.clone())), watcher))
 }
 
 fn announce(snapshot: &Snapshot, config: &Config) {
