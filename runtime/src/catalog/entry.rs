@@ -60,23 +60,41 @@ impl Entry {
         let limits = plugin.config().limits.clone();
         let mut refused = Vec::new();
         let mut patterns = limits.clone();
-        let tools = accept(offer.tools, ("tools", limits.tools), &mut refused, |tool| {
-            let published = tool_of(&plugin, tool, &patterns)?;
-            // The patterns that are left for the next tool.
-            patterns.patterns = patterns.patterns.saturating_sub(published.patterns());
-            Ok(published)
-        });
+        let tools = accept(
+            offer.tools,
+            |tool| &tool.name,
+            ("tools", limits.tools),
+            &mut refused,
+            |tool| {
+                let published = tool_of(&plugin, tool, &patterns)?;
+                // The patterns that are left for the next tool.
+                patterns.patterns = patterns.patterns.saturating_sub(published.patterns());
+                Ok(published)
+            },
+        );
         let most = ("resources", limits.resources);
-        let resources = accept(offer.resources, most, &mut refused, |resource| {
-            PublishedResource::vet(&plugin, resource, &limits)
-        });
+        let resources = accept(
+            offer.resources,
+            |resource| &resource.uri,
+            most,
+            &mut refused,
+            |resource| PublishedResource::vet(&plugin, resource, &limits),
+        );
         let most = ("resource_templates", limits.resource_templates);
-        let templates = accept(offer.templates, most, &mut refused, |template| {
-            PublishedTemplate::vet(&plugin, template, &limits)
-        });
-        let prompts = accept(offer.prompts, ("prompts", limits.prompts), &mut refused, |prompt| {
-            prompt_of(&plugin, prompt, &limits)
-        });
+        let templates = accept(
+            offer.templates,
+            |template| &template.uri_template,
+            most,
+            &mut refused,
+            |template| PublishedTemplate::vet(&plugin, template, &limits),
+        );
+        let prompts = accept(
+            offer.prompts,
+            |prompt| &prompt.name,
+            ("prompts", limits.prompts),
+            &mut refused,
+            |prompt| prompt_of(&plugin, prompt, &limits),
+        );
         Self {
             tools: sorted(tools),
             resources: sorted(resources),
@@ -89,31 +107,10 @@ impl Entry {
     }
 }
 
-/// What an item is called before it is known to be fit.
-trait Named {
-    fn name(&self) -> &str;
-}
-
-macro_rules! named {
-    ($( $kind:ty: $field:ident; )*) => {
-        $( impl Named for $kind {
-            fn name(&self) -> &str {
-                &self.$field
-            }
-        } )*
-    };
-}
-
-named! {
-    Tool: name;
-    Prompt: name;
-    crate::plugin::ResourceDescriptor: uri;
-    crate::plugin::ResourceTemplate: uri_template;
-}
-
-/// Publishes what passes, at most as many as the limit says, and each name once.
-fn accept<R: Named, T: Item>(
+/// Publishes what passes, at most as many as the limit says, and each `name` once.
+fn accept<R, T: Item>(
     offered: Vec<R>,
+    name: impl Fn(&R) -> &String,
     (limit, most): (&str, u64),
     refused: &mut Vec<Refused>,
     mut vet: impl FnMut(R) -> Result<T, VettingError>,
@@ -124,7 +121,7 @@ fn accept<R: Named, T: Item>(
     let mut seen = HashSet::new();
     let mut accepted = Vec::new();
     for item in offered.into_iter().take(count) {
-        let name = item.name().to_owned();
+        let name = name(&item).clone();
         if !seen.insert(name.clone()) {
             refuse(name, format!("the plugin already has a {} of this name", T::KIND.as_str()));
             continue;

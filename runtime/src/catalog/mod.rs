@@ -61,14 +61,14 @@ impl Catalog {
 
     /// Puts a new snapshot in place of the current one and tells of what looks different to clients.
     pub fn publish(&self, next: Snapshot) {
-        self.update(|_| next);
+        self.update(|_| Some(next));
     }
 
-    /// The same with a snapshot that is made from the current one.
-    pub fn update(&self, next: impl FnOnce(&Snapshot) -> Snapshot) {
+    /// The same with a snapshot that is made from the current one. With `None` everything stays.
+    pub fn update(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) {
         let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.current.load_full();
-        let after = Arc::new(next(&before));
+        let Some(after) = next(&before).map(Arc::new) else { return };
         self.current.store(Arc::clone(&after));
         for change in Change::between(&before, &after) {
             self.tell(change);
@@ -89,5 +89,22 @@ impl Catalog {
     /// Nobody listening is as good as everybody told.
     fn tell(&self, change: Change) {
         let _ = self.changes.send(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_hear_of_updates_and_only_of_lists_that_differ() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        catalog.updated("n:before");
+        let mut changes = catalog.changes();
+        catalog.publish(Snapshot::new(Vec::new()));
+        catalog.update(|_| None);
+        catalog.updated("n:a");
+        assert_eq!(changes.try_recv().ok(), Some(Change::Updated("n:a".into())));
+        assert!(changes.try_recv().is_err());
     }
 }

@@ -17,7 +17,7 @@ use crate::config::{Config, ConfigError, Grants, parse_listen};
 use crate::observe::Escaped;
 use crate::plugin::Loader;
 use crate::protocol::Server;
-use crate::reload::load_folder;
+use crate::reload::{Watcher, load_folder};
 use crate::sandbox::Store;
 use crate::transport::{http, stdio};
 
@@ -34,21 +34,31 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     let mut signals = Signals::listen()?;
-    let server = tokio::select! {
+    let (server, watcher) = tokio::select! {
         prepared = prepare(&config) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
-    if args.stdio {
-        console::remark("serving MCP on stdin and stdout");
-        let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
-        let serving = async { tokio::join!(serving, server.keep()).0 };
-        tokio::select! {
-            served = serving => served.context("the client's pipe failed")?,
-            () = signals.stopped() => {}
-        }
-        return Ok(ExitCode::SUCCESS);
+    let stop = CancellationToken::new();
+    let watching = tokio::spawn(watcher.run(stop.clone()));
+    let served = if args.stdio {
+        serve_stdio(server, signals).await
+    } else {
+        serve_http(server, &config, args.source.file().as_deref(), signals).await
+    };
+    stop.cancel();
+    watching.await.context("watching for changes failed")?;
+    served
+}
+
+async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
+    console::remark("serving MCP on stdin and stdout");
+    let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
+    let serving = async { tokio::join!(serving, server.keep()).0 };
+    tokio::select! {
+        served = serving => served.context("the client's pipe failed")?,
+        () = signals.stopped() => {}
     }
-    serve_http(server, &config, args.source.file().as_deref(), signals).await
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn serve_http(
@@ -105,7 +115,7 @@ impl Signals {
     }
 }
 
-async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
+async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
     let store = Store::new(config.state.clone());
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
         // Better now than in the middle of a call.
@@ -120,7 +130,9 @@ async fn prepare(config: &Config) -> Result<Arc<Server>, Failure> {
         let path = file.path.display().to_string();
         console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
     }
-    Ok(Arc::new(Server::new(Arc::new(Catalog::new(snapshot)), config.server.clone())))
+    let catalog = Arc::new(Catalog::new(snapshot));
+    let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
+    Ok((Arc::new(Server::new(catalog, config.server.clone())), watcher))
 }
 
 fn announce(snapshot: &Snapshot, config: &Config) {

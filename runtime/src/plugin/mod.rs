@@ -33,6 +33,7 @@ pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
+pub use crate::host::{ChangeBoard, Pending};
 pub use artifact::{Artifact, ArtifactError};
 pub use call::{Called, Usage};
 pub use completions::Unfinished;
@@ -42,7 +43,7 @@ pub use load::{LoadError, Loaded, Loader};
 pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
-use crate::host::{ChangeBoard, State};
+use crate::host::State;
 use crate::sandbox::{Permits, Store};
 use exports::Exports;
 

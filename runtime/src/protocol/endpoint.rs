@@ -14,6 +14,7 @@ use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
 use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::method::Method;
 use super::mirror;
 use super::presence::Presence;
 use super::revision::Revision;
@@ -145,7 +146,8 @@ impl Endpoint {
         let (era, carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
         match era {
             Era::Stateless(claims) => {
-                mirror::check(headers, &request, claims.revision)?;
+                let name = mirror::check(headers, &request, claims.revision)?;
+                self.check_params(headers, &request, name.as_deref())?;
                 let exchange = dispatch::stateless(&self.server, request, (claims, carried), None)?;
                 Ok(Answer::Exchange(exchange, Resumption(None)))
             }
@@ -179,6 +181,19 @@ impl Endpoint {
             Some(exchange) => self.exchange(session, exchange),
             None => Answer::Accepted,
         })
+    }
+
+    /// Arguments that a tool wants repeated in headers.
+    fn check_params(
+        &self,
+        headers: &HeaderMap,
+        request: &Request,
+        name: Option<&str>,
+    ) -> Result<(), RpcError> {
+        let Some(name) = name.filter(|_| request.method == Method::CallTool) else { return Ok(()) };
+        let snapshot = self.server.catalog.current();
+        let expected = snapshot.tool(name).map_or(&[][..], |tool| &tool.headers);
+        mirror::check_params(headers, expected, request.params.as_deref())
     }
 
     fn initialize(&self, request: &Request) -> Result<Answer, RpcError> {

@@ -1,0 +1,231 @@
+//! Lists a plugin again when it says that something changed, and publishes what it offers now.
+//!
+//! Plugins pin notes to a board and this looks at it. Each plugin has its own pace and at most one listing under way, so one
+//! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalog::{Catalog, Entry, Snapshot};
+use crate::observe::Escaped;
+use crate::plugin::{CallFailure, ChangeBoard, Pending};
+
+/// How long to wait for more notes after the first, since changes come in groups.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// Shortest time between the beginnings of two listings of one plugin.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Watches the board of a catalog's plugins.
+#[derive(Debug)]
+pub struct Watcher {
+    board: Arc<ChangeBoard>,
+    catalog: Arc<Catalog>,
+}
+
+type Listing = BoxFuture<'static, (Arc<str>, Result<Entry, String>)>;
+
+impl Watcher {
+    /// A watcher of `board` that publishes to `catalog`.
+    #[must_use]
+    pub fn new(board: Arc<ChangeBoard>, catalog: Arc<Catalog>) -> Self {
+        Self { board, catalog }
+    }
+
+    /// Watches until told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut pace = Pace::default();
+        let mut under_way: FuturesUnordered<Listing> = FuturesUnordered::new();
+        loop {
+            let next = pace.next();
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.board.noted() => {
+                    tokio::time::sleep(GATHER).await;
+                    self.look(&mut pace);
+                }
+                Some((plugin, outcome)) = under_way.next() => {
+                    pace.done(&plugin, Instant::now());
+                    self.finish(&plugin, outcome);
+                }
+                () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
+            }
+            for plugin in pace.due(Instant::now()) {
+                match self.catalog.current().entry(&plugin) {
+                    Some(entry) => under_way.push(Box::pin(list(plugin, Arc::clone(entry)))),
+                    None => pace.forget(&plugin),
+                }
+            }
+        }
+    }
+
+    /// Takes the notes and acts on them.
+    fn look(&self, pace: &mut Pace) {
+        let snapshot = self.catalog.current();
+        for (plugin, Pending { listing, updated, lost }) in self.board.take() {
+            for uri in updated {
+                if may_announce(&snapshot, &plugin, &uri) {
+                    self.catalog.updated(&uri);
+                } else {
+                    let uri = Escaped(&uri).to_string();
+                    tracing::warn!(target: "plugin", plugin = &*plugin, uri, "announced another plugin's resource");
+                }
+            }
+            if lost > 0 {
+                tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced too many resources at once");
+            }
+            if listing {
+                pace.ask(plugin);
+            }
+        }
+    }
+
+    fn finish(&self, plugin: &str, outcome: Result<Entry, String>) {
+        let entry = match outcome {
+            Ok(entry) => entry,
+            Err(why) => {
+                let why = Escaped(&why).to_string();
+                tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                return;
+            }
+        };
+        self.catalog.update(|current| {
+            // It may have been replaced or taken away meanwhile.
+            let known = current.entry(plugin).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin))?;
+            if let Some(first) = entry.refused.first().filter(|_| entry.refused != known.refused) {
+                let (count, item) = (entry.refused.len(), Escaped(&first.name).to_string());
+                let why = Escaped(&first.why).to_string();
+                tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+            }
+            Some(current.with(entry))
+        });
+    }
+}
+
+/// Whether a plugin may say that a resource changed: its own, or one that nobody lists.
+fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
+    snapshot.resource(uri).is_none_or(|owner| owner.name() == plugin)
+}
+
+async fn list(plugin: Arc<str>, known: Arc<Entry>) -> (Arc<str>, Result<Entry, String>) {
+    let offer = match known.plugin.list().await {
+        Ok(offer) => offer,
+        Err(CallFailure::Guest(error)) => return (plugin, Err(error.in_words())),
+        Err(failure) => return (plugin, Err(failure.of("plugin"))),
+    };
+    // A plugin may describe a lot; other tasks should not wait while it is read.
+    let vetting = tokio::task::spawn_blocking(move || known.renewed(offer));
+    let entry = vetting.await.map_err(|_| "what it offers could not be checked".to_owned());
+    (plugin, entry)
+}
+
+/// When which plugin may be listed.
+#[derive(Debug, Default)]
+struct Pace {
+    turns: BTreeMap<Arc<str>, Turn>,
+}
+
+#[derive(Debug)]
+struct Turn {
+    wanted: bool,
+    /// When the listing that is under way began.
+    begun: Option<Instant>,
+    not_before: Option<Instant>,
+}
+
+impl Pace {
+    /// A plugin is to be listed.
+    fn ask(&mut self, plugin: Arc<str>) {
+        let turn = self.turns.entry(plugin);
+        turn.or_insert(Turn { wanted: true, begun: None, not_before: None }).wanted = true;
+    }
+
+    /// The plugins whose turn it is; their listings count as begun.
+    fn due(&mut self, now: Instant) -> Vec<Arc<str>> {
+        let mut due = Vec::new();
+        for (plugin, turn) in &mut self.turns {
+            if turn.wanted && turn.begun.is_none() && turn.not_before.is_none_or(|time| time <= now) {
+                turn.wanted = false;
+                turn.begun = Some(now);
+                due.push(Arc::clone(plugin));
+            }
+        }
+        due
+    }
+
+    /// A listing has ended. A slow one is followed by a pause as long as it took.
+    fn done(&mut self, plugin: &str, now: Instant) {
+        if let Some(turn) = self.turns.get_mut(plugin)
+            && let Some(begun) = turn.begun.take()
+        {
+            turn.not_before = Some((begun + INTERVAL).max(now + (now - begun)));
+        }
+    }
+
+    /// The plugin is gone.
+    fn forget(&mut self, plugin: &str) {
+        self.turns.remove(plugin);
+    }
+
+    /// When the next turn comes, if one is waited for.
+    fn next(&self) -> Option<Instant> {
+        let waiting = self.turns.values().filter(|turn| turn.wanted && turn.begun.is_none());
+        waiting.filter_map(|turn| turn.not_before).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(due: &[Arc<str>]) -> Vec<&str> {
+        due.iter().map(|name| &**name).collect()
+    }
+
+    #[test]
+    fn a_plugin_is_listed_once_at_a_time_and_at_its_pace() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        pace.ask("a".into());
+        pace.ask("a".into());
+        assert_eq!(names(&pace.due(start)), ["a"]);
+        pace.ask("a".into());
+        assert!(pace.due(after(500)).is_empty(), "one is under way");
+        assert_eq!(pace.next(), None);
+        pace.done("a", after(10));
+        assert_eq!(pace.next(), Some(after(100)));
+        assert!(pace.due(after(99)).is_empty());
+        assert_eq!(names(&pace.due(after(100))), ["a"]);
+        pace.done("a", after(101));
+        assert!(pace.due(after(900)).is_empty(), "nobody asked again");
+    }
+
+    #[test]
+    fn a_slow_plugin_pauses_and_holds_up_nobody() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        pace.ask("slow".into());
+        assert_eq!(names(&pace.due(start)), ["slow"]);
+        pace.ask("slow".into());
+        pace.ask("quick".into());
+        assert_eq!(names(&pace.due(after(5))), ["quick"]);
+        pace.done("slow", after(2_000));
+        assert!(pace.due(after(3_999)).is_empty());
+        assert_eq!(names(&pace.due(after(4_000))), ["slow"]);
+        pace.forget("slow");
+        pace.done("slow", after(4_001));
+        assert_eq!(pace.next(), None);
+    }
+
+    #[test]
+    fn what_nobody_lists_may_be_announced() {
+        assert!(may_announce(&Snapshot::new(Vec::new()), "p", "n:a"));
+    }
+}
