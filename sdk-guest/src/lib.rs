@@ -1,4 +1,4 @@
-//! Write MCP tools as plain Rust functions and build them into a Plugport plugin.
+//! Write MCP tools, resources and prompts as plain Rust functions and build them into a Plugport plugin.
 //!
 //! ```
 //! use plugport_sdk::prelude::*;
@@ -17,8 +17,9 @@
 //!
 //! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
 //! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
-//! a [`testing::Recorder`]. One module stands for each WIT interface that a plugin may export, under the interface's
-//! name; an interface is linked only when [`export!`] names it.
+//! a [`testing::Recorder`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
+//! which is [`notify`], and the standard `wasi:keyvalue`, which is [`kv`]). An interface that a plugin exports is linked
+//! only when [`export!`] names it, and one that it imports only when it calls it.
 //!
 //! The README describes the whole of the API for authors.
 
@@ -85,7 +86,7 @@ pub mod __private {
     pub use crate::entry::{has, names_differ};
     pub use crate::parameter::{Parameter, Whole, shown, text};
     pub use crate::prompts::AboutPrompt;
-    pub use crate::resources::{About, IntoListing, Piece, matched};
+    pub use crate::resources::{About, IntoListing, Listed, Piece, Read, matched};
     pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready, fallibility};
     pub use crate::schema::Properties;
     pub use crate::tools::{Hints, describe, verbatim};

@@ -180,8 +180,7 @@ fn send(call: &Call, key: Option<&str>, params: Value) -> Result<String, Error> 
 #[derive(Deserialize)]
 struct Answer {
     action: Action,
-    #[serde(default)]
-    content: Map<String, Value>,
+    content: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -197,7 +196,7 @@ pub(crate) fn parse<T: DeserializeOwned>(answer: &str) -> Result<Elicited<T>, Er
     let answer: Answer = ask::read(answer)?;
     match answer.action {
         Action::Accept => {
-            let value = serde_json::from_value(Value::Object(answer.content));
+            let value = serde_json::from_value(Value::Object(answer.content.unwrap_or_default()));
             value.map(Elicited::Accepted).map_err(|error| {
                 Error::InvalidParams(format!("the client's answer does not fit the form: {error}"))
             })

@@ -9,6 +9,8 @@ use crate::Error;
 use crate::bindings::types::{ResourceContents, ResourceData};
 use crate::returns::Kind;
 
+use super::Read;
+
 /// A value that is sent as JSON, with the type `application/json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
@@ -200,12 +202,7 @@ impl<T> Kind<T> {
     ///
     /// # Errors
     /// Those of [`IntoContents::into_contents`].
-    pub fn contents(
-        self,
-        value: T,
-        uri: &str,
-        mime_type: Option<&str>,
-    ) -> Result<Option<Vec<ResourceContents>>, Error>
+    pub fn contents(self, value: T, uri: &str, mime_type: Option<&str>) -> Read
     where
         T: IntoContents,
     {

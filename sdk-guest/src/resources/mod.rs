@@ -20,6 +20,12 @@ pub use crate::bindings::types::{ResourceContents, ResourceDescriptor as Resourc
 pub use contents::{Contents, IntoContents, Json};
 pub use template::{Piece, matched};
 
+/// The resources that there are.
+pub type Listed = Result<Vec<ResourceInfo>, Error>;
+
+/// What a resource holds; nothing when the URI is not its own.
+pub type Read = Result<Option<Vec<ResourceContents>>, Error>;
+
 /// A resource, or a template for many. `#[resource]` and `#[resource_template]` implement it for a type that has the
 /// function's name.
 #[diagnostic::on_unimplemented(
@@ -40,7 +46,7 @@ pub trait Resource {
     ///
     /// # Errors
     /// The list function's own.
-    fn list() -> Result<Vec<ResourceInfo>, Error>;
+    fn list() -> Listed;
 
     /// What clients are told of the template.
     fn template() -> Option<ResourceTemplateInfo>;
@@ -49,10 +55,8 @@ pub trait Resource {
     ///
     /// # Errors
     /// The function's own.
-    fn read(call: &Call, uri: &str) -> Result<Option<Vec<ResourceContents>>, Error>;
+    fn read(call: &Call, uri: &str) -> Read;
 }
-
-type Read = fn(&Call, &str) -> Result<Option<Vec<ResourceContents>>, Error>;
 
 /// One line of the list that `export!` makes.
 pub type ResourceEntry = Entry<ResourceFunctions>;
@@ -61,9 +65,9 @@ pub type ResourceEntry = Entry<ResourceFunctions>;
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceFunctions {
     is_template: bool,
-    list: fn() -> Result<Vec<ResourceInfo>, Error>,
+    list: fn() -> Listed,
     template: fn() -> Option<ResourceTemplateInfo>,
-    read: Read,
+    read: fn(&Call, &str) -> Read,
 }
 
 impl ResourceEntry {
@@ -114,7 +118,7 @@ fn dispatch(resources: &[ResourceEntry], call: &Call, uri: &str) -> Result<Vec<R
 }
 
 /// Reads with the log bridges on.
-pub(crate) fn run(read: Read, call: &Call, uri: &str) -> Result<Option<Vec<ResourceContents>>, Error> {
+pub(crate) fn run(read: fn(&Call, &str) -> Read, call: &Call, uri: &str) -> Read {
     let _attached = logging::attach(call);
     read(call, uri)
 }
@@ -177,17 +181,17 @@ pub trait IntoListing {
     ///
     /// # Errors
     /// The function's own.
-    fn into_listing(self) -> Result<Vec<ResourceInfo>, Error>;
+    fn into_listing(self) -> Listed;
 }
 
 impl IntoListing for Vec<ResourceInfo> {
-    fn into_listing(self) -> Result<Vec<ResourceInfo>, Error> {
+    fn into_listing(self) -> Listed {
         Ok(self)
     }
 }
 
 impl<E: ToolError> IntoListing for Result<Vec<ResourceInfo>, E> {
-    fn into_listing(self) -> Result<Vec<ResourceInfo>, Error> {
+    fn into_listing(self) -> Listed {
         self.map_err(|error| Failure::new(error).into_error())
     }
 }

@@ -7,7 +7,7 @@ use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::{ItemFn, LitStr, Pat, PatType, Path, ReturnType, Signature, Type};
 
-use crate::function;
+use crate::function::{self, Function};
 use crate::keys::{path, set, string};
 use crate::parameter::{self, is_reference};
 
@@ -67,45 +67,48 @@ fn write(target: &Target, argument: &LitStr, item: &ItemFn) -> syn::Result<Token
     // What is returned need not have a name, unlike elsewhere.
     let mut named = item.clone();
     named.sig.output = ReturnType::Default;
-    let function = function::Function::parse(&named, WHAT)?;
+    let function = Function::parse(&named, WHAT)?;
     let ident = &function.ident;
-    let returned = match &item.sig.output {
-        ReturnType::Default => ident.span(),
-        ReturnType::Type(_, ty) => ty.span(),
-    };
-    let passed = passed(&item.sig)?;
-    let whole = target.constant();
-    let check = target.check(argument);
-    let outcome = quote_spanned! {returned=>
-        ::plugport_sdk::__private::fallibility(&__returned).split(__returned)
-    };
-    let values =
-        quote_spanned! {returned=> ::plugport_sdk::__private::IntoCompletion::into_completion(__values) };
+    let (constant, check, call) = (target.constant(), target.check(argument), call(&item.sig)?);
     let implementation = quote! {
         #check
 
         #[automatically_derived]
         impl ::plugport_sdk::completions::Completer for #ident {
-            const TARGET: ::plugport_sdk::completions::Target = #whole;
+            const TARGET: ::plugport_sdk::completions::Target = #constant;
             const ARGUMENT: &'static str = #argument;
-
-            #[allow(unused_variables, reason = "written by the macro")]
-            fn complete(
-                __call: &::plugport_sdk::Call,
-                __value: &str,
-                __known: &::plugport_sdk::completions::Known,
-            ) -> ::core::result::Result<::plugport_sdk::completions::Completion, ::plugport_sdk::Error> {
-                #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::Infallible as _;
-                let __returned = #ident(#(#passed),*);
-                match #outcome {
-                    ::core::result::Result::Ok(__values) => ::core::result::Result::Ok(#values),
-                    ::core::result::Result::Err(__failure) => ::core::result::Result::Err(__failure.into_error()),
-                }
-            }
+            #call
         }
     };
     Ok(function.item(&format!("Completes `{}`, for `export!`.", argument.value()), &implementation))
+}
+
+fn call(signature: &Signature) -> syn::Result<TokenStream> {
+    let (ident, passed) = (&signature.ident, passed(signature)?);
+    let span = match &signature.output {
+        ReturnType::Default => ident.span(),
+        ReturnType::Type(_, ty) => ty.span(),
+    };
+    let outcome =
+        quote_spanned! {span=> ::plugport_sdk::__private::fallibility(&__returned).split(__returned) };
+    let values =
+        quote_spanned! {span=> ::plugport_sdk::__private::IntoCompletion::into_completion(__values) };
+    Ok(quote! {
+        #[allow(unused_variables, reason = "written by the macro")]
+        fn complete(
+            __call: &::plugport_sdk::Call,
+            __value: &str,
+            __known: &::plugport_sdk::completions::Known,
+        ) -> ::core::result::Result<::plugport_sdk::completions::Completion, ::plugport_sdk::Error> {
+            #[allow(unused_imports, reason = "written by the macro")]
+            use ::plugport_sdk::__private::Infallible as _;
+            let __returned = #ident(#(#passed),*);
+            match #outcome {
+                ::core::result::Result::Ok(__values) => ::core::result::Result::Ok(#values),
+                ::core::result::Result::Err(__failure) => ::core::result::Result::Err(__failure.into_error()),
+            }
+        }
+    })
 }
 
 impl Target {

@@ -44,45 +44,36 @@ pub(crate) fn expand_template(options: TokenStream, function: TokenStream) -> To
     })
 }
 
+/// What differs between a resource and a template.
+struct Parts {
+    names: Vec<String>,
+    is_template: bool,
+    list: TokenStream,
+    template: TokenStream,
+    read: TokenStream,
+}
+
 fn fixed(
     options: &Options,
     function: &Function,
     item: &ItemFn,
     parameters: &[Parameter],
 ) -> syn::Result<TokenStream> {
-    let (ident, uri) = (&function.ident, &options.uri);
     let about = about(options, function, item, "a resource")?;
-    let passed = texts::passed(parameters);
-    let read = read(&function.returns, options, &quote! { #ident(#(#passed),*) });
-    let implementation = quote! {
-        #[automatically_derived]
-        impl ::plugport_sdk::Resource for #ident {
-            const URI: &'static str = #uri;
-            const VARIABLES: &'static [&'static str] = &[];
-            const IS_TEMPLATE: bool = false;
-
-            fn list() -> ::core::result::Result<::std::vec::Vec<::plugport_sdk::resources::ResourceInfo>, ::plugport_sdk::Error> {
-                #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::Infallible as _;
-                ::core::result::Result::Ok(::std::vec![#about.resource()])
+    let read = read(function, options, parameters);
+    let parts = Parts {
+        names: Vec::new(),
+        is_template: false,
+        list: quote! { ::core::result::Result::Ok(::std::vec![#about.resource()]) },
+        template: quote! { ::core::option::Option::None },
+        read: quote! {
+            if __uri != <Self as ::plugport_sdk::Resource>::URI {
+                return ::core::result::Result::Ok(::core::option::Option::None);
             }
-
-            fn template() -> ::core::option::Option<::plugport_sdk::resources::ResourceTemplateInfo> {
-                ::core::option::Option::None
-            }
-
-            fn read(
-                __call: &::plugport_sdk::Call,
-                __uri: &str,
-            ) -> ::core::result::Result<::core::option::Option<::std::vec::Vec<::plugport_sdk::resources::ResourceContents>>, ::plugport_sdk::Error> {
-                if __uri != <Self as ::plugport_sdk::Resource>::URI {
-                    return ::core::result::Result::Ok(::core::option::Option::None);
-                }
-                #read
-            }
-        }
+            #read
+        },
     };
-    Ok(function.item(&format!("The resource `{}`, for `export!`.", uri.value()), &implementation))
+    Ok(parts.write(&options.uri, function))
 }
 
 fn many(
@@ -92,13 +83,12 @@ fn many(
     item: &ItemFn,
     parameters: &[Parameter],
 ) -> syn::Result<TokenStream> {
-    let (ident, uri) = (&function.ident, &options.uri);
     let about = about(options, function, item, "a resource template")?;
-    let (pieces, names) = (template.pieces(), template.names());
     let list = options.list.as_ref().map_or_else(
         || quote! { ::core::result::Result::Ok(::std::vec::Vec::new()) },
         |list| quote_spanned! {list.span()=> ::plugport_sdk::__private::IntoListing::into_listing(#list()) },
     );
+    let pieces = template.pieces();
     let arguments = texts::arguments(parameters, "a resource template")?;
     let values = arguments.iter().enumerate().map(|(n, argument)| {
         let (local, take) = (texts::local(n), texts::take(argument));
@@ -108,43 +98,61 @@ fn many(
             };
         }
     });
-    let passed = texts::passed(parameters);
-    let read = read(&function.returns, options, &quote! { #ident(#(#passed),*) });
-    let implementation = quote! {
-        #[automatically_derived]
-        impl ::plugport_sdk::Resource for #ident {
-            const URI: &'static str = #uri;
-            const VARIABLES: &'static [&'static str] = &[#(#names),*];
-            const IS_TEMPLATE: bool = true;
-
-            fn list() -> ::core::result::Result<::std::vec::Vec<::plugport_sdk::resources::ResourceInfo>, ::plugport_sdk::Error> {
-                #list
-            }
-
-            fn template() -> ::core::option::Option<::plugport_sdk::resources::ResourceTemplateInfo> {
-                #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::Infallible as _;
-                ::core::option::Option::Some(#about.template())
-            }
-
-            fn read(
-                __call: &::plugport_sdk::Call,
-                __uri: &str,
-            ) -> ::core::result::Result<::core::option::Option<::std::vec::Vec<::plugport_sdk::resources::ResourceContents>>, ::plugport_sdk::Error> {
-                #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::Plain as _;
-                let ::core::option::Option::Some(__values) = ::plugport_sdk::__private::matched(&[#(#pieces),*], __uri) else {
-                    return ::core::result::Result::Ok(::core::option::Option::None);
-                };
-                #(#values)*
-                #read
-            }
-        }
+    let read = read(function, options, parameters);
+    let parts = Parts {
+        names: template.names().into_iter().map(str::to_owned).collect(),
+        is_template: true,
+        list,
+        template: quote! { ::core::option::Option::Some(#about.template()) },
+        read: quote! {
+            let ::core::option::Option::Some(__values) =
+                ::plugport_sdk::__private::matched(&[#(#pieces),*], __uri)
+            else {
+                return ::core::result::Result::Ok(::core::option::Option::None);
+            };
+            #(#values)*
+            #read
+        },
     };
-    Ok(function.item(&format!("The resources `{}`, for `export!`.", uri.value()), &implementation))
+    Ok(parts.write(&options.uri, function))
 }
 
-/// All that is known of the resource or of the template. `Infallible` must be in scope.
+impl Parts {
+    /// The type of the function's name, and what it implements.
+    fn write(&self, uri: &LitStr, function: &Function) -> TokenStream {
+        let Self { names, is_template, list, template, read } = self;
+        let ident = &function.ident;
+        let traits = quote! {
+            #[allow(unused_imports, reason = "written by the macro")]
+            use ::plugport_sdk::__private::{Infallible as _, Plain as _};
+        };
+        let implementation = quote! {
+            #traits
+
+            #[automatically_derived]
+            impl ::plugport_sdk::Resource for #ident {
+                const URI: &'static str = #uri;
+                const VARIABLES: &'static [&'static str] = &[#(#names),*];
+                const IS_TEMPLATE: bool = #is_template;
+
+                fn list() -> ::plugport_sdk::__private::Listed {
+                    #list
+                }
+
+                fn template() -> ::core::option::Option<::plugport_sdk::resources::ResourceTemplateInfo> {
+                    #template
+                }
+
+                fn read(__call: &::plugport_sdk::Call, __uri: &str) -> ::plugport_sdk::__private::Read {
+                    #read
+                }
+            }
+        };
+        function.item(&format!("The resource `{}`, for `export!`.", uri.value()), &implementation)
+    }
+}
+
+/// All that is known of the resource or of the template.
 fn about(options: &Options, function: &Function, item: &ItemFn, what: &str) -> syn::Result<TokenStream> {
     let Options { uri, .. } = options;
     let name: LitStr = options.name.clone().unwrap_or_else(|| function.name());
@@ -172,16 +180,14 @@ fn mime_type(returns: &Type, options: &Options) -> TokenStream {
 }
 
 /// Calls the function and makes contents of what it returns.
-fn read(returns: &Type, options: &Options, call: &TokenStream) -> TokenStream {
+fn read(function: &Function, options: &Options, parameters: &[Parameter]) -> TokenStream {
+    let Function { ident, returns, .. } = function;
+    let passed = texts::passed(parameters);
     let said = option(options.mime_type.as_ref());
-    let contents = quote_spanned! {returns.span()=>
-        __fallibility.kind().contents(__value, __uri, #said)
-    };
+    let contents = quote_spanned! {returns.span()=> __fallibility.kind().contents(__value, __uri, #said) };
     let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
     quote! {
-        #[allow(unused_imports, reason = "written by the macro")]
-        use ::plugport_sdk::__private::Infallible as _;
-        let __returned: #returns = #call;
+        let __returned: #returns = #ident(#(#passed),*);
         let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
         match #outcome {
             ::core::result::Result::Ok(__value) => #contents,
