@@ -79,7 +79,10 @@ fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
                 _ => false,
             }
         }
-        other => said == other.to_string(),
+        other => {
+            let written = other.to_string();
+            said == written
+        }
     }
 }
 
