@@ -12,6 +12,7 @@ mod batches;
 mod cancellation;
 mod cli;
 mod clients;
+mod conformance;
 mod errors;
 mod fairness;
 mod files;

@@ -43,9 +43,7 @@ impl Outside {
     /// The installed client, ready for its arguments.
     fn command(self) -> Result<Command> {
         let home = root().join("target/clients");
-        std::fs::create_dir_all(&home)?;
-        let lock = File::create(home.join("lock"))?;
-        lock.lock()?;
+        let _lock = lock(&home)?;
         let (program, script) = match self {
             Self::Python => (python(&home)?, root().join("tests/clients/python/client.py")),
             Self::TypeScript => (PathBuf::from("node"), typescript(&home)?),
@@ -54,6 +52,14 @@ impl Outside {
         command.arg(script);
         Ok(command)
     }
+}
+
+/// Holds off other test processes that would install at the same time.
+pub(crate) fn lock(home: &Path) -> Result<File> {
+    std::fs::create_dir_all(home)?;
+    let lock = File::create(home.join("lock"))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 /// The interpreter of a virtual environment with the Python client.
@@ -106,14 +112,14 @@ fn typescript(home: &Path) -> Result<PathBuf> {
 }
 
 /// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
-fn require(program: &str, check: &str, what: &str) -> Result<()> {
+pub(crate) fn require(program: &str, check: &str, what: &str) -> Result<()> {
     let flag = if program == "node" { "-e" } else { "-c" };
     let fits = Command::new(program).args([flag, check]).output().is_ok_and(|output| output.status.success());
     ensure!(fits, "the tests with outside clients need {what}; install it and run them again");
     Ok(())
 }
 
-fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -124,7 +130,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn start_anew(place: &Path) -> Result<()> {
+pub(crate) fn start_anew(place: &Path) -> Result<()> {
     if place.exists() {
         std::fs::remove_dir_all(place)?;
     }
@@ -132,12 +138,12 @@ fn start_anew(place: &Path) -> Result<()> {
 }
 
 /// Whether `place` was installed, completely, from these very requirements.
-fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
+pub(crate) fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
     let wanted = std::fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
 }
 
-fn stamp(place: &Path, wanted: &Path) -> Result<()> {
+pub(crate) fn stamp(place: &Path, wanted: &Path) -> Result<()> {
     std::fs::copy(wanted, place.join("installed"))?;
     Ok(())
 }

@@ -14,6 +14,7 @@
 
 pub mod build;
 pub mod clients;
+pub mod conformance;
 pub mod guests;
 pub mod http;
 pub mod server;

