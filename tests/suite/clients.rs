@@ -9,7 +9,7 @@ use serde_json::Value;
 
 async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
-    let report = client.drive("http", mode, vec![server.url()]).await;
+    let report = client.drive("client", "http", mode, vec![server.url()]).await;
     let said = || format!("the server said:\n{}", server.said());
     agrees(&report.with_context(said)?, revision)
 }
@@ -20,7 +20,7 @@ async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Resu
     let words = [program.as_os_str(), "serve".as_ref(), "--stdio".as_ref(), "--plugins".as_ref()];
     let command = words.into_iter().chain([plugins.path().as_os_str()]);
     let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
-    agrees(&client.drive("stdio", mode, command).await?, revision)
+    agrees(&client.drive("client", "stdio", mode, command).await?, revision)
 }
 
 fn agrees(report: &Value, revision: &str) -> Result<()> {

@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod answering;
 mod asking;
 mod batches;
 mod cancellation;

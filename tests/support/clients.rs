@@ -1,4 +1,5 @@
-//! Clients that others wrote: the official Python and TypeScript packages, at the exact versions in `tests/clients`.
+//! Clients that others wrote: the official Python and TypeScript packages and fastmcp, at the exact versions in
+//! `tests/clients`.
 //!
 //! They are installed into `target/clients` by the first test that needs them, so that neither a person nor CI has a
 //! step to remember. A stamp beside an installation holds the requirements it was made from; when these change, or the
@@ -13,23 +14,26 @@ use serde_json::Value;
 
 use crate::build::root;
 
-/// A client that drives a whole conversation by itself.
+/// A client that drives a whole conversation by itself. Its folder in `tests/clients` has its scripts.
 #[derive(Debug, Clone, Copy)]
 pub enum Outside {
     Python,
+    FastMcp,
     TypeScript,
+    TypeScriptV1,
 }
 
 impl Outside {
-    /// Runs the client to its end against a URL, or against a command that serves stdio. Gives back its report.
+    /// Runs a script to its end against a URL, or against a command that serves stdio. Gives back its report.
     pub async fn drive(
         self,
+        script: &'static str,
         transport: &'static str,
         mode: &'static str,
         target: Vec<String>,
     ) -> Result<Value> {
         tokio::task::spawn_blocking(move || {
-            let mut command = self.command()?;
+            let mut command = self.command(script)?;
             command.args(["--transport", transport, "--mode", mode, "--"]).args(target);
             let output = command.output().context("the client does not start")?;
             let said = String::from_utf8_lossy(&output.stderr);
@@ -40,13 +44,28 @@ impl Outside {
         .await?
     }
 
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::FastMcp => "fastmcp",
+            Self::TypeScript => "typescript",
+            Self::TypeScriptV1 => "typescript-v1",
+        }
+    }
+
     /// The installed client, ready for its arguments.
-    fn command(self) -> Result<Command> {
+    fn command(self, script: &str) -> Result<Command> {
         let home = root().join("target/clients");
         let _lock = lock(&home)?;
+        let source = root().join("tests/clients").join(self.folder());
         let (program, script) = match self {
-            Self::Python => (python(&home)?, root().join("tests/clients/python/client.py")),
-            Self::TypeScript => (PathBuf::from("node"), typescript(&home)?),
+            Self::Python | Self::FastMcp => {
+                (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
+            }
+            Self::TypeScript | Self::TypeScriptV1 => {
+                let place = home.join(self.folder());
+                (PathBuf::from("node"), typescript(&place, &source, &format!("{script}.mjs"))?)
+            }
         };
         let mut command = Command::new(program);
         command.arg(script);
@@ -62,12 +81,11 @@ pub(crate) fn lock(home: &Path) -> Result<File> {
     Ok(lock)
 }
 
-/// The interpreter of a virtual environment with the Python client.
-fn python(home: &Path) -> Result<PathBuf> {
-    let wanted = root().join("tests/clients/python/requirements.txt");
-    let place = home.join("python");
+/// The interpreter of a virtual environment with what `source` requires.
+fn python(place: &Path, source: &Path) -> Result<PathBuf> {
+    let wanted = source.join("requirements.txt");
     let program = place.join("bin/python");
-    if is_current(&place, &wanted)? && program.is_file() {
+    if is_current(place, &wanted)? && program.is_file() {
         return Ok(program);
     }
     require(
@@ -75,40 +93,42 @@ fn python(home: &Path) -> Result<PathBuf> {
         "import sys; sys.exit(sys.version_info < (3, 11))",
         "Python 3.11 or newer, as `python3`",
     )?;
-    start_anew(&place)?;
-    run(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
+    start_anew(place)?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(place))?;
     run(Command::new(&program).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))?;
-    stamp(&place, &wanted)?;
+    stamp(place, &wanted)?;
     Ok(program)
 }
 
-/// The TypeScript client's script, copied to where its packages are: that is where node looks for them.
-fn typescript(home: &Path) -> Result<PathBuf> {
-    let source = root().join("tests/clients/typescript");
-    let wanted = source.join("package-lock.json");
-    let place = home.join("typescript");
+/// The script, copied to where its packages are: that is where node looks for them.
+fn typescript(place: &Path, source: &Path, script: &str) -> Result<PathBuf> {
     require(
         "node",
         "process.exit(Number(parseInt(process.versions.node) < 20))",
         "Node.js 20 or newer, as `node`",
     )?;
-    if !is_current(&place, &wanted)? {
-        start_anew(&place)?;
-        for file in ["package.json", "package-lock.json"] {
-            std::fs::copy(source.join(file), place.join(file))?;
-        }
-        run(Command::new("npm")
-            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&place))?;
-        stamp(&place, &wanted)?;
-    }
-    let script = place.join("client.mjs");
-    let text = std::fs::read(source.join("client.mjs"))?;
+    node_packages(place, source)?;
+    let text = std::fs::read(source.join(script))?;
+    let script = place.join(script);
     // Another test's node may be reading it: an unchanged script is left alone.
     if !std::fs::read(&script).is_ok_and(|present| present == text) {
         std::fs::write(&script, text)?;
     }
     Ok(script)
+}
+
+/// Installs into `place` what the lock file in `source` says.
+pub(crate) fn node_packages(place: &Path, source: &Path) -> Result<()> {
+    let wanted = source.join("package-lock.json");
+    if is_current(place, &wanted)? {
+        return Ok(());
+    }
+    start_anew(place)?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(source.join(file), place.join(file))?;
+    }
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))?;
+    stamp(place, &wanted)
 }
 
 /// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
@@ -119,7 +139,7 @@ pub(crate) fn require(program: &str, check: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -130,7 +150,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn start_anew(place: &Path) -> Result<()> {
+fn start_anew(place: &Path) -> Result<()> {
     if place.exists() {
         std::fs::remove_dir_all(place)?;
     }
@@ -138,12 +158,12 @@ pub(crate) fn start_anew(place: &Path) -> Result<()> {
 }
 
 /// Whether `place` was installed, completely, from these very requirements.
-pub(crate) fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
+fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
     let wanted = std::fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
 }
 
-pub(crate) fn stamp(place: &Path, wanted: &Path) -> Result<()> {
+fn stamp(place: &Path, wanted: &Path) -> Result<()> {
     std::fs::copy(wanted, place.join("installed"))?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
 use crate::build::root;
-use crate::clients::{is_current, lock, require, run, stamp, start_anew};
+use crate::clients::{lock, node_packages, require};
 
 /// A published version of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -105,21 +105,10 @@ fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
 }
 
 fn installed() -> Result<PathBuf> {
-    let source = root().join("tests/clients/conformance");
-    let wanted = source.join("package-lock.json");
     let home = root().join("target/clients");
     let _lock = lock(&home)?;
     let place = home.join("conformance");
-    if !is_current(&place, &wanted)? {
-        start_anew(&place)?;
-        for file in ["package.json", "package-lock.json"] {
-            std::fs::copy(source.join(file), place.join(file))?;
-        }
-        run(Command::new("npm")
-            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&place))?;
-        stamp(&place, &wanted)?;
-    }
+    node_packages(&place, &root().join("tests/clients/conformance"))?;
     Ok(place)
 }
 

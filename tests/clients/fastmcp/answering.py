@@ -1,0 +1,150 @@
+"""Lets a server's tools ask this client, over the package fastmcp, and checks what comes of it.
+
+The server is taken for what it says on the wire: this file knows the fixtures of the official conformance suite and
+nothing of Plugport. Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import warnings
+
+from fastmcp import Client
+from fastmcp.client.transports import SSETransport, StdioTransport
+
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+REVISIONS = {"legacy": LEGACY, "modern": MODERN, "auto": MODERN}
+MODES = {"legacy": "legacy", "modern": MODERN, "auto": "auto"}
+DEADLINE_SECONDS = 120
+ARRIVAL_SECONDS = 5
+ROOT = "file:///somewhere"
+
+
+class Surprise(Exception):
+    """The server answered, but not as expected."""
+
+
+def expect(true, what, found):
+    if not true:
+        raise Surprise(f"{what}; found {found!r}")
+
+
+def text(result):
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+class Answers:
+    """What this client answers, and what it heard."""
+
+    def __init__(self):
+        self.asked, self.logs, self.progress = [], [], []
+
+    async def sample(self, messages, params, context):
+        self.asked.append("sampling")
+        return "well met"
+
+    async def elicit(self, message, response_type, params, context):
+        self.asked.append("elicitation")
+        fields = params.requested_schema.get("properties", {}) if hasattr(params, "requested_schema") else {}
+        known = {"username": "ada", "email": "ada@example.com", "name": "Ada", "color": "blue"}
+        return {name: known[name] for name in fields if name in known}
+
+    async def log(self, message):
+        self.logs.append(message)
+
+    async def on_progress(self, done, total, message):
+        self.progress.append(done)
+
+
+async def check_questions(client):
+    said = text(await client.call_tool("test_sampling", {"prompt": "Greet me."}))
+    expect(said == "LLM response: well met", "the model's answer reaches the tool", said)
+    said = text(await client.call_tool("test_elicitation", {"message": "Who are you?"}))
+    expect("accept" in said and "ada@example.com" in said, "the person's answer reaches the tool", said)
+    said = text(await client.call_tool("test_input_required_result_list_roots", {}))
+    expect(ROOT in said, "the roots reach the tool", said)
+    said = text(await client.call_tool("test_input_required_result_multiple_inputs", {}))
+    expect(said == "well met Ada has 1 roots.", "three answers reach the tool together", said)
+    said = text(await client.call_tool("test_input_required_result_multi_round", {}))
+    expect("Ada likes blue" in said, "a second question follows the first", said)
+
+
+async def check_notifications(client, answers, legacy):
+    if legacy:
+        await client.set_logging_level("info")
+        await client.call_tool("test_tool_with_logging", {})
+    await client.call_tool("test_tool_with_progress", {})
+    wanted = 3 if legacy else 0
+    try:
+        async with asyncio.timeout(ARRIVAL_SECONDS):
+            while len(answers.logs) < wanted or len(answers.progress) < 3:
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise Surprise(f"3 logs and 3 reports arrive; found {answers.logs}, {answers.progress}") from None
+
+
+async def check_offers(client):
+    read = await client.read_resource("test://static-text")
+    expect("static text resource" in read[0].text, "a resource is read", read)
+    prompt = await client.get_prompt("test_prompt_with_arguments", {"arg1": "a", "arg2": "b"})
+    expect("arg2='b'" in prompt.messages[0].content.text, "a prompt has its arguments", prompt)
+
+
+async def drive(transport, mode):
+    answers = Answers()
+    client = Client(
+        transport,
+        mode=MODES[mode],
+        sampling_handler=answers.sample,
+        elicitation_handler=answers.elicit,
+        roots=[ROOT],
+        log_handler=answers.log,
+        progress_handler=answers.on_progress,
+    )
+    async with client:
+        revision = client.protocol_version
+        expect(revision == REVISIONS[mode], f"the revision is {REVISIONS[mode]}", revision)
+        await check_questions(client)
+        await check_notifications(client, answers, mode == "legacy")
+        await check_offers(client)
+    expect({"sampling", "elicitation"} <= set(answers.asked), "all was asked", answers.asked)
+    return {"revision": revision, "asked": len(answers.asked)}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--transport", choices=["http", "stdio", "sse"], required=True)
+    parser.add_argument("--mode", choices=list(MODES), required=True)
+    parser.add_argument("target", nargs="+", help="a URL, or `--` and the command of a stdio server")
+    return parser.parse_args()
+
+
+def transport_of(transport, target):
+    command, *rest = target
+    if transport == "http":
+        return command
+    return SSETransport(command) if transport == "sse" else StdioTransport(command, rest)
+
+
+def root_causes(error):
+    """The client runs in task groups, which wrap whatever goes wrong."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [f"{type(error).__name__}: {error}"]
+    return [cause for inner in error.exceptions for cause in root_causes(inner)]
+
+
+async def main():
+    given = arguments()
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            found = await drive(transport_of(given.transport, given.target), given.mode)
+    except Exception as error:
+        sys.exit(f"fastmcp client, {given.transport}, {given.mode}: " + "; ".join(root_causes(error)))
+    report = {"client": "fastmcp", "transport": given.transport, "mode": given.mode, **found, "ok": True}
+    print(json.dumps(report, ensure_ascii=False))
+
+
+# Sampling, roots and logging are deprecated in the newest revision and still served.
+warnings.simplefilter("ignore")
+asyncio.run(main())
