@@ -12,6 +12,7 @@ mod cli;
 mod clients;
 mod errors;
 mod fairness;
+mod features;
 mod files;
 mod grants;
 mod guard;
