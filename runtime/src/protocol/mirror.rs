@@ -79,7 +79,7 @@ fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
                 _ => false,
             }
         }
-        other => said == other.to_string(),
+        other => other.to_string().as_str() == said,
     }
 }
 
