@@ -16,6 +16,7 @@ mod clients;
 mod conformance;
 mod errors;
 mod fairness;
+mod features;
 mod files;
 mod grants;
 mod guard;

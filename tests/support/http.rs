@@ -88,10 +88,15 @@ impl Client {
     pub async fn request_with_meta(&self, method: &str, mut params: Value, more: Value) -> Reply {
         let mut meta = stateless_meta();
         meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let name = params["name"].as_str().map(str::to_owned);
+        let repeated = match method {
+            "tools/call" | "prompts/get" => params["name"].as_str(),
+            "resources/read" => params["uri"].as_str(),
+            _ => None,
+        };
+        let name = repeated.map(str::to_owned);
         params["_meta"] = meta;
         let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
-        if let (Some(name), "tools/call") = (&name, method) {
+        if let Some(name) = &name {
             headers.push(("mcp-name", name));
         }
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });

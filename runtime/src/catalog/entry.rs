@@ -10,7 +10,7 @@ use super::list::{Item, Kind};
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::vetting::{self, VettingError};
 use crate::config::Limits;
-use crate::plugin::{Loaded, Offer, Plugin, Prompt, Surface, Tool};
+use crate::plugin::{Loaded, Offer, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Surface, Tool};
 
 /// An item that is not published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,60 +57,63 @@ impl Entry {
     }
 
     fn of(plugin: Arc<Plugin>, surface: Surface, offer: Offer) -> Self {
-        let limits = plugin.config().limits.clone();
+        let limits = &plugin.config().limits;
         let mut refused = Vec::new();
-        let mut patterns = limits.clone();
-        let tools = accept(
-            offer.tools,
-            |tool| &tool.name,
-            ("tools", limits.tools),
-            &mut refused,
-            |tool| {
-                let published = tool_of(&plugin, tool, &patterns)?;
-                // The patterns that are left for the next tool.
-                patterns.patterns = patterns.patterns.saturating_sub(published.patterns());
-                Ok(published)
-            },
-        );
+        let mut left = limits.clone();
+        let tools = accept(offer.tools, ("tools", limits.tools), &mut refused, |tool| {
+            let published = tool_of(&plugin, tool, &left)?;
+            // The patterns that are left for the next tool.
+            left.patterns = left.patterns.saturating_sub(published.patterns());
+            Ok(published)
+        });
         let most = ("resources", limits.resources);
-        let resources = accept(
-            offer.resources,
-            |resource| &resource.uri,
-            most,
-            &mut refused,
-            |resource| PublishedResource::vet(&plugin, resource, &limits),
-        );
+        let resources = accept(offer.resources, most, &mut refused, |resource| {
+            PublishedResource::vet(&plugin, resource, limits)
+        });
         let most = ("resource_templates", limits.resource_templates);
-        let templates = accept(
-            offer.templates,
-            |template| &template.uri_template,
-            most,
-            &mut refused,
-            |template| PublishedTemplate::vet(&plugin, template, &limits),
-        );
-        let prompts = accept(
-            offer.prompts,
-            |prompt| &prompt.name,
-            ("prompts", limits.prompts),
-            &mut refused,
-            |prompt| prompt_of(&plugin, prompt, &limits),
-        );
-        Self {
-            tools: sorted(tools),
-            resources: sorted(resources),
-            templates,
-            prompts: sorted(prompts),
-            plugin,
-            surface,
-            refused,
-        }
+        let templates = accept(offer.templates, most, &mut refused, |template| {
+            PublishedTemplate::vet(&plugin, template, limits)
+        });
+        let prompts = accept(offer.prompts, ("prompts", limits.prompts), &mut refused, |prompt| {
+            prompt_of(&plugin, prompt, limits)
+        });
+        let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
+        Self { tools, resources, templates, prompts, plugin, surface, refused }
     }
 }
 
-/// Publishes what passes, at most as many as the limit says, and each `name` once.
-fn accept<R, T: Item>(
+/// What a plugin calls an item that is not vetted yet.
+trait Offered {
+    fn own_name(&self) -> &str;
+}
+
+impl Offered for Tool {
+    fn own_name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Offered for ResourceDescriptor {
+    fn own_name(&self) -> &str {
+        &self.uri
+    }
+}
+
+impl Offered for ResourceTemplate {
+    fn own_name(&self) -> &str {
+        &self.uri_template
+    }
+}
+
+impl Offered for Prompt {
+    fn own_name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Publishes what passes, at most as many as the limit says, and each name once.
+fn accept<R: Offered, T: Item>(
     offered: Vec<R>,
-    name: impl Fn(&R) -> &String,
     (limit, most): (&str, u64),
     refused: &mut Vec<Refused>,
     mut vet: impl FnMut(R) -> Result<T, VettingError>,
@@ -121,7 +124,7 @@ fn accept<R, T: Item>(
     let mut seen = HashSet::new();
     let mut accepted = Vec::new();
     for item in offered.into_iter().take(count) {
-        let name = name(&item).clone();
+        let name = item.own_name().to_owned();
         if !seen.insert(name.clone()) {
             refuse(name, format!("the plugin already has a {} of this name", T::KIND.as_str()));
             continue;

@@ -35,6 +35,15 @@ impl Kind {
             Self::Prompt => "prompt",
         }
     }
+
+    /// What its key is.
+    fn key_word(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Prompt => "name",
+            Self::Resource => "URI",
+            Self::Template => "URI template",
+        }
+    }
 }
 
 /// What all kinds of items have in common.
@@ -100,7 +109,11 @@ impl<T: Item> List<T> {
         for item in offered {
             let plugin = item.owner();
             if let Some(first) = owners.get(item.key()) {
-                let why = format!("`{}` already belongs to the plugin `{first}`", item.key());
+                let why = format!(
+                    "the {} `{}` already belongs to the plugin `{first}`",
+                    T::KIND.key_word(),
+                    item.key()
+                );
                 refused.push((
                     plugin.to_owned(),
                     Refused { kind: T::KIND, name: item.own_name().to_owned(), why },

@@ -48,6 +48,15 @@ impl Snapshot {
         Self { entries, disputed, tools, resources, templates, prompts }
     }
 
+    /// Whether there is nothing for a client to see.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.items().is_empty()
+            && self.resources.items().is_empty()
+            && self.templates.items().is_empty()
+            && self.prompts.items().is_empty()
+    }
+
     /// The plugins, by name.
     #[must_use]
     pub fn entries(&self) -> &[Arc<Entry>] {

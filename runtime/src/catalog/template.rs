@@ -119,7 +119,8 @@ impl Template {
     /// Whether a URI can come from it.
     pub(super) fn matches(&self, uri: &str) -> bool {
         let uri = uri.as_bytes();
-        if uri.len() > self.longest {
+        let begins = matches!(self.tokens.first(), Some(Token::Literal(literal)) if uri.starts_with(literal));
+        if uri.len() > self.longest || !begins {
             return false;
         }
         let mut reached = vec![false; uri.len() + 1];

@@ -148,7 +148,7 @@ fn announce(snapshot: &Snapshot, config: &Config) {
         }
     }
     let folder = config.folder.display();
-    if snapshot.entries().is_empty() {
+    if snapshot.is_empty() {
         console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
     }
 }

@@ -79,10 +79,7 @@ fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
                 _ => false,
             }
         }
-        other => {
-            let written = other.to_string();
-            said == written
-        }
+        other => other.to_string().as_str() == said,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Watcher {
     catalog: Arc<Catalog>,
 }
 
-type Listing = BoxFuture<'static, (Arc<str>, Result<Entry, String>)>;
+type Listing = BoxFuture<'static, (Arc<str>, Result<(), String>)>;
 
 impl Watcher {
     /// A watcher of `board` that publishes to `catalog`.
@@ -53,13 +53,19 @@ impl Watcher {
                 }
                 Some((plugin, outcome)) = under_way.next() => {
                     pace.done(&plugin, Instant::now());
-                    self.finish(&plugin, outcome);
+                    if let Err(why) = outcome {
+                        let (plugin, why) = (&*plugin, Escaped(&why).to_string());
+                        tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                    }
                 }
                 () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
             for plugin in pace.due(Instant::now()) {
                 match self.catalog.current().entry(&plugin) {
-                    Some(entry) => under_way.push(Box::pin(list(plugin, Arc::clone(entry)))),
+                    Some(entry) => {
+                        let listing = list(Arc::clone(entry), Arc::clone(&self.catalog));
+                        under_way.push(Box::pin(async move { (plugin, listing.await) }));
+                    }
                     None => pace.forget(&plugin),
                 }
             }
@@ -86,27 +92,6 @@ impl Watcher {
             }
         }
     }
-
-    fn finish(&self, plugin: &str, outcome: Result<Entry, String>) {
-        let entry = match outcome {
-            Ok(entry) => entry,
-            Err(why) => {
-                let why = Escaped(&why).to_string();
-                tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
-                return;
-            }
-        };
-        self.catalog.update(|current| {
-            // It may have been replaced or taken away meanwhile.
-            let known = current.entry(plugin).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin))?;
-            if let Some(first) = entry.refused.first().filter(|_| entry.refused != known.refused) {
-                let (count, item) = (entry.refused.len(), Escaped(&first.name).to_string());
-                let why = Escaped(&first.why).to_string();
-                tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
-            }
-            Some(current.with(entry))
-        });
-    }
 }
 
 /// Whether a plugin may say that a resource changed: its own, or one that nobody lists.
@@ -114,16 +99,29 @@ fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
     snapshot.resource(uri).is_none_or(|owner| owner.name() == plugin)
 }
 
-async fn list(plugin: Arc<str>, known: Arc<Entry>) -> (Arc<str>, Result<Entry, String>) {
+async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), String> {
     let offer = match known.plugin.list().await {
         Ok(offer) => offer,
-        Err(CallFailure::Guest(error)) => return (plugin, Err(error.in_words())),
-        Err(failure) => return (plugin, Err(failure.of("plugin"))),
+        Err(CallFailure::Guest(error)) => return Err(error.in_words()),
+        Err(failure) => return Err(failure.of("plugin")),
     };
     // A plugin may describe a lot; other tasks should not wait while it is read.
-    let vetting = tokio::task::spawn_blocking(move || known.renewed(offer));
-    let entry = vetting.await.map_err(|_| "what it offers could not be checked".to_owned());
-    (plugin, entry)
+    let publishing = tokio::task::spawn_blocking(move || publish(known.renewed(offer), &catalog));
+    publishing.await.map_err(|_| "what it offers could not be checked".to_owned())
+}
+
+fn publish(entry: Entry, catalog: &Catalog) {
+    catalog.update(|current| {
+        let plugin = entry.plugin.name();
+        // It may have been replaced or taken away meanwhile.
+        let known = current.entry(plugin).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin))?;
+        if let Some(first) = entry.refused.first().filter(|_| entry.refused != known.refused) {
+            let (count, item) = (entry.refused.len(), Escaped(&first.name).to_string());
+            let why = Escaped(&first.why).to_string();
+            tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+        }
+        Some(current.with(entry))
+    });
 }
 
 /// When which plugin may be listed.
@@ -184,6 +182,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Change;
 
     fn names(due: &[Arc<str>]) -> Vec<&str> {
         due.iter().map(|name| &**name).collect()
@@ -227,5 +226,21 @@ mod tests {
     #[test]
     fn what_nobody_lists_may_be_announced() {
         assert!(may_announce(&Snapshot::new(Vec::new()), "p", "n:a"));
+    }
+
+    #[tokio::test]
+    async fn a_watcher_passes_on_updates_and_forgets_who_is_gone() {
+        let board = Arc::new(ChangeBoard::default());
+        let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+        let mut changes = catalog.changes();
+        let stop = CancellationToken::new();
+        let watching = tokio::spawn(Watcher::new(Arc::clone(&board), Arc::clone(&catalog)).run(stop.clone()));
+        board.list_changed(&"gone".into());
+        board.resource_updated(&"p".into(), "n:a");
+        assert_eq!(changes.recv().await.ok(), Some(Change::Updated("n:a".into())));
+        board.resource_updated(&"p".into(), "n:b");
+        assert_eq!(changes.recv().await.ok(), Some(Change::Updated("n:b".into())));
+        stop.cancel();
+        watching.await.unwrap();
     }
 }

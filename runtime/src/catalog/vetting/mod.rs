@@ -43,8 +43,8 @@ pub(super) enum VettingError {
     /// Its URI template.
     #[error("its URI template cannot be used: {0}")]
     Template(#[from] TemplateError),
-    /// A resource needs something to show in a list.
-    #[error("it has no name; give it one")]
+    /// A resource or an argument needs something to show.
+    #[error("it, or an argument of it, has no name; give it one")]
     Nameless,
     /// Beyond `description_kib`.
     #[error("its name, title and description are longer than {0} KiB (limit `description_kib`)")]

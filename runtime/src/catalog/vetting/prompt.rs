@@ -6,7 +6,7 @@ use super::super::naming;
 use super::{Described, VettingError, short};
 use crate::config::Limits;
 use crate::json::RawObject;
-use crate::plugin::Prompt;
+use crate::plugin::{Prompt, PromptArgument};
 
 /// Checks one prompt; its public name and its further fields.
 pub(in super::super) fn vet(
@@ -22,11 +22,16 @@ pub(in super::super) fn vet(
         extra: prompt.extra.as_deref(),
     };
     let extra = described.check(limits)?;
-    if prompt.arguments.len() as u64 > limits.prompt_arguments {
+    check_arguments(&prompt.arguments, limits)?;
+    Ok((name, extra))
+}
+
+fn check_arguments(arguments: &[PromptArgument], limits: &Limits) -> Result<(), VettingError> {
+    if arguments.len() as u64 > limits.prompt_arguments {
         return Err(VettingError::Arguments(limits.prompt_arguments));
     }
     let mut seen = HashSet::new();
-    for argument in &prompt.arguments {
+    for argument in arguments {
         if argument.name.is_empty() {
             return Err(VettingError::Nameless);
         }
@@ -42,13 +47,12 @@ pub(in super::super) fn vet(
         };
         described.check(limits)?;
     }
-    Ok((name, extra))
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::PromptArgument;
 
     fn prompt(arguments: &[&str]) -> Prompt {
         let argument = |name: &&str| PromptArgument {
@@ -79,7 +83,7 @@ mod tests {
     #[test]
     fn arguments_are_few_distinct_and_readable() {
         assert!(fault(&prompt(&["a", "a"])).contains("two arguments"));
-        assert!(fault(&prompt(&[""])).contains("no name"));
+        assert!(fault(&prompt(&[""])).contains("has no name"));
         assert!(fault(&prompt(&["a\u{200b}"])).contains("argument's name"));
         let names: Vec<String> = (0..33).map(|n| n.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -110,3 +110,70 @@ impl Fields for PromptView<'_> {
         Some(&self.extra)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::plugin::{Content, ContentData, Media, PromptMessage, ResourceDescriptor};
+    use crate::protocol::reply::Reply;
+
+    fn message(role: Role, data: ContentData) -> PromptMessage {
+        PromptMessage { role, content: Content { data, annotations: None, extra: None } }
+    }
+
+    fn written(revision: Revision) -> Value {
+        let link = ResourceDescriptor {
+            uri: "n:a".into(),
+            name: "a".into(),
+            title: None,
+            description: None,
+            mime_type: None,
+            annotations: None,
+            extra: None,
+        };
+        let result = PromptResult {
+            description: Some("d".into()),
+            messages: vec![
+                message(Role::User, ContentData::Text("t".into())),
+                message(
+                    Role::Assistant,
+                    ContentData::Audio(Media { data: vec![0], mime_type: "audio/wav".into() }),
+                ),
+                message(Role::User, ContentData::Link(link)),
+            ],
+            extra: Some(r#"{"messages":"forged","_meta":{"k":1}}"#.into()),
+        };
+        let view = PromptView::new(&result).unwrap();
+        let reply = Reply::new(&view, revision, serde_json::value::RawValue::NULL).unwrap();
+        serde_json::from_slice(reply.as_json()).unwrap()
+    }
+
+    #[test]
+    fn content_that_a_revision_lacks_is_said_in_text() {
+        let oldest = written(Revision::V2024_11_05);
+        assert_eq!(
+            oldest["messages"][0],
+            json!({ "role": "user", "content": { "type": "text", "text": "t" } })
+        );
+        assert_eq!(oldest["messages"][1]["role"], "assistant");
+        assert_eq!(oldest["messages"][1]["content"]["text"], "[audio/wav of audio, 1 bytes]");
+        assert_eq!(oldest["messages"][2]["content"]["text"], "a: n:a");
+        assert_eq!((&oldest["description"], &oldest["_meta"]), (&json!("d"), &json!({ "k": 1 })));
+        assert_eq!(written(Revision::V2025_03_26)["messages"][1]["content"]["type"], "audio");
+        assert_eq!(written(Revision::V2025_06_18)["messages"][2]["content"]["type"], "resource_link");
+        let newest = written(Revision::V2026_07_28);
+        assert_eq!((&newest["resultType"], &newest["_meta"]["k"]), (&json!("complete"), &json!(1)));
+    }
+
+    #[test]
+    fn arguments_have_titles_where_a_revision_has_them() {
+        let argument =
+            PromptArgument { name: "a".into(), title: Some("A".into()), description: None, required: true };
+        let shown =
+            |revision| serde_json::to_value(Arguments(std::slice::from_ref(&argument), revision)).unwrap();
+        assert_eq!(shown(Revision::V2025_03_26), json!([{ "name": "a", "required": true }]));
+        assert_eq!(shown(Revision::V2025_06_18), json!([{ "name": "a", "title": "A", "required": true }]));
+    }
+}

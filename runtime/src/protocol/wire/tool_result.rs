@@ -110,3 +110,27 @@ fn as_text(view: &ResultView<'_>) -> Result<String, String> {
     let reply = Reply::new(view, Revision::V2025_11_25, RawValue::NULL).map_err(|error| error.message)?;
     String::from_utf8(reply.as_json().to_vec()).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::{Content, ContentData};
+
+    #[test]
+    fn structured_content_that_comes_alone_is_said_in_text_too() {
+        let result = |content| ToolResult {
+            content,
+            structured: Some(r#"{"a": 1}"#.to_owned()),
+            is_error: false,
+            extra: None,
+        };
+        let alone = tool_result_json(&result(Vec::new())).unwrap();
+        assert_eq!(
+            alone,
+            r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a": 1}}"#
+        );
+        let text = Content { data: ContentData::Text("x".into()), annotations: None, extra: None };
+        let both = tool_result_json(&result(vec![text])).unwrap();
+        assert_eq!(both, r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"a": 1}}"#);
+    }
+}
