@@ -13,7 +13,7 @@ async fn it_searches_real_source_and_stays_inside() {
     let reply = client.call("files-search", json!({ "pattern": r"fn\s+call_tool", "glob": "**/*.rs" })).await;
     assert!(reply.result().get("isError").is_none(), "{reply:?}");
     let found = reply.result()["structuredContent"].to_string();
-    assert!(found.contains("runtime/src/plugin/call.rs"), "{found}");
+    assert!(found.contains("runtime/src/plugin/tools.rs"), "{found}");
     for path in ["/etc/passwd", "../../etc/passwd", "/repo/../etc/passwd", "/repo/../../proc/self/environ"] {
         let reply = client.call("files-read", json!({ "path": path })).await;
         let told = reply.tool_error();

@@ -5,6 +5,8 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+use crate::schema::Conversation;
+
 /// Both eras, by the revision that speaks for them.
 pub const LEGACY: &str = "2025-11-25";
 pub const STATELESS: &str = "2026-07-28";
@@ -73,10 +75,14 @@ impl Client {
         for (name, value) in headers {
             all.insert(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
         }
-        let sent = self.http.post(&self.url).headers(all).body(body.into()).send().await.unwrap();
+        let body = body.into();
+        let mut conversation = conversation(headers, &body);
+        let sent = self.http.post(&self.url).headers(all).body(body).send().await.unwrap();
         let (status, headers) = (sent.status().as_u16(), sent.headers().clone());
         let text = sent.text().await.unwrap();
-        Reply { messages: messages(&text), status, headers, text }
+        let messages = messages(&text);
+        messages.iter().for_each(|message| conversation.received(message));
+        Reply { messages, status, headers, text }
     }
 
     /// A request of the stateless revision, with the headers that repeat it.
@@ -139,7 +145,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Stream::of(request).await
+        Stream::of(request, conversation(headers, &body.to_string())).await
     }
 
     /// Opens a stream with GET.
@@ -148,7 +154,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Stream::of(request).await
+        Stream::of(request, conversation(headers, "")).await
     }
 
     pub async fn get(&self) -> u16 {
@@ -233,12 +239,13 @@ pub struct Stream {
     response: reqwest::Response,
     pub status: u16,
     buffer: String,
+    conversation: Conversation,
 }
 
 impl Stream {
-    async fn of(request: reqwest::RequestBuilder) -> Self {
+    async fn of(request: reqwest::RequestBuilder, conversation: Conversation) -> Self {
         let response = request.send().await.unwrap();
-        Self { status: response.status().as_u16(), response, buffer: String::new() }
+        Self { status: response.status().as_u16(), response, buffer: String::new(), conversation }
     }
 
     /// The next event, comments aside; `None` at the end.
@@ -248,6 +255,9 @@ impl Stream {
                 let event = parse_event(block);
                 self.buffer = rest.to_owned();
                 if let Some(event) = event {
+                    if let Ok(message) = serde_json::from_str(&event.data) {
+                        self.conversation.received(&message);
+                    }
                     return Some(event);
                 }
                 continue;
@@ -279,6 +289,16 @@ fn parse_event(block: &str) -> Option<Event> {
         Event { name: field("event"), id: field("id"), retry, data: field("data").unwrap_or_default() };
     let comment = block.lines().all(|line| line.starts_with(':'));
     (!comment).then_some(event)
+}
+
+/// What is known of a conversation from the headers and the body that begin it.
+fn conversation(headers: &[(&str, &str)], body: &str) -> Conversation {
+    let version = headers.iter().find(|(name, _)| *name == "mcp-protocol-version");
+    let mut conversation = Conversation::of_session(version.map_or(LEGACY, |(_, version)| version));
+    if let Ok(message) = serde_json::from_str(body) {
+        conversation.sent(&message);
+    }
+    conversation
 }
 
 /// What every stateless request says of itself.

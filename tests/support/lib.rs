@@ -17,5 +17,6 @@ pub mod clients;
 pub mod conformance;
 pub mod guests;
 pub mod http;
+pub mod schema;
 pub mod server;
 pub mod stdio;

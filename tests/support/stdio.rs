@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::build::binary;
+use crate::schema::Conversation;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -18,6 +19,7 @@ pub struct Pipe {
     stdin: Option<ChildStdin>,
     stdout: Lines<BufReader<ChildStdout>>,
     stderr: ChildStderr,
+    conversation: Conversation,
 }
 
 impl Pipe {
@@ -28,10 +30,13 @@ impl Pipe {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = child.stderr.take().unwrap();
-        Self { stdin: child.stdin.take(), stdout, stderr, child }
+        Self { stdin: child.stdin.take(), stdout, stderr, child, conversation: Conversation::default() }
     }
 
     pub async fn send(&mut self, line: &str) {
+        if let Ok(message) = serde_json::from_str(line) {
+            self.conversation.sent(&message);
+        }
         let stdin = self.stdin.as_mut().expect("the input is open");
         stdin.write_all(line.as_bytes()).await.unwrap();
         stdin.write_all(b"\n").await.unwrap();
@@ -42,7 +47,10 @@ impl Pipe {
     pub async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.stdout.next_line()).await.expect("a line in time");
         let line = line.unwrap().expect("a line");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in a line on stdout: {line}"))
+        let message = serde_json::from_str(&line);
+        let message = message.unwrap_or_else(|error| panic!("{error} in a line on stdout: {line}"));
+        self.conversation.received(&message);
+        message
     }
 
     pub async fn request(&mut self, id: Value, method: &str, params: Value) {

@@ -171,11 +171,16 @@ pub(crate) fn response(id: &Id, result: &[u8]) -> Bytes {
     line.into()
 }
 
-/// An error response on one line. Without an id it is null, as JSON-RPC wants it.
+/// An error response on one line. When the request's id could not be read there is none: JSON-RPC wants null then, but
+/// the schemas of MCP have no null, and official clients do not read it.
 pub(crate) fn error_response(id: Option<&Id>, error: &RpcError) -> Bytes {
-    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-    append(&mut line, &id);
-    line.extend_from_slice(br#","error":"#);
+    let mut line = br#"{"jsonrpc":"2.0","#.to_vec();
+    if let Some(id) = id {
+        line.extend_from_slice(br#""id":"#);
+        append(&mut line, id);
+        line.push(b',');
+    }
+    line.extend_from_slice(br#""error":"#);
     append(&mut line, error);
     line.push(b'}');
     line.into()
@@ -278,6 +283,6 @@ mod tests {
         let line = response(&Id::Text("a\"\n".into()), b"{}");
         assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
         let line = error_response(None, &RpcError::parse("x"));
-        assert_eq!(line, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: x"}}"#);
+        assert_eq!(line, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: x"}}"#);
     }
 }
