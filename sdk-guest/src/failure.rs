@@ -40,13 +40,29 @@ impl Failure {
     /// The crate's own error.
     pub fn into_tool_result(self) -> Result<ToolResult, Error> {
         let error = self.0.downcast::<Error>().map_or_else(Ok, |error| Err(*error))?;
+        // The client can mend this by offering more, and MCP has a code with which it is told so.
+        if let Some(lacking @ Error::MissingCapability(_)) = own(error.as_ref()) {
+            return Err(lacking.clone());
+        }
         Ok(ToolResult { is_error: true, ..chain(error.as_ref()).into_tool_result() })
     }
 
     /// As the error of something else.
     pub fn into_error(self) -> Error {
-        self.0.downcast::<Error>().map_or_else(|error| Error::Internal(chain(error.as_ref())), |error| *error)
+        own(self.0.as_ref()).cloned().unwrap_or_else(|| Error::Internal(chain(self.0.as_ref())))
     }
+}
+
+/// The crate's own error, where it is among the causes.
+fn own<'e>(error: &'e (dyn StdError + Send + Sync + 'static)) -> Option<&'e Error> {
+    let mut next: Option<&'e (dyn StdError + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(own) = error.downcast_ref() {
+            return Some(own);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// The message, and one line for each cause.

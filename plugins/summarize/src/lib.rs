@@ -17,7 +17,7 @@ const PIECE: usize = 12_000;
 const TOGETHER: usize = 4;
 
 /// Longest text, bytes: it would take more questions than a call may ask.
-const LONGEST: usize = 300_000;
+const LONGEST: usize = 150_000;
 
 /// What the summary looks like.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]

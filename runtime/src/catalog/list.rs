@@ -95,20 +95,27 @@ pub struct List<T> {
 }
 
 impl<T: Item> List<T> {
-    /// Joins what the plugins offer, in their order. What an earlier plugin already has goes to `refused`, with the name of
-    /// the plugin that may not have it.
+    /// Joins what the plugins offer, in their order. A key belongs to the plugin that had it `before` and still offers it,
+    /// else to the first one; `claimed` names others that it belongs to. What a plugin may not have goes to `refused`.
     pub(super) fn join<'e>(
-        offered: impl Iterator<Item = &'e Arc<T>>,
+        offered: impl Iterator<Item = &'e Arc<T>> + Clone,
+        before: Option<&Self>,
+        claimed: impl Fn(&T) -> Option<String>,
         refused: &mut Vec<(String, Refused)>,
     ) -> Self
     where
         T: 'e,
     {
-        let mut owners: HashMap<&str, &str> = HashMap::new();
+        let had = |item: &T| before.and_then(|list| list.get(item.key())).map(|item| item.owner().to_owned());
+        let kept = offered.clone().filter(|item| had(item).is_some_and(|owner| owner == item.owner()));
+        let mut owners: HashMap<&str, String> =
+            kept.map(|item| (item.key(), item.owner().to_owned())).collect();
         let mut items: Vec<Arc<T>> = Vec::new();
         for item in offered {
             let plugin = item.owner();
-            if let Some(first) = owners.get(item.key()) {
+            let owner = owners.entry(item.key()).or_insert_with(|| plugin.to_owned());
+            let other = Some(owner.clone()).filter(|owner| owner != plugin).or_else(|| claimed(item));
+            if let Some(first) = other {
                 let why = format!(
                     "the {} `{}` already belongs to the plugin `{first}`",
                     T::KIND.key_word(),
@@ -120,7 +127,6 @@ impl<T: Item> List<T> {
                 ));
                 continue;
             }
-            owners.insert(item.key(), plugin);
             items.push(Arc::clone(item));
         }
         // Templates are tried in their plugin's own order, which says which is the more special one.
@@ -190,7 +196,27 @@ mod tests {
     fn join(notes: &[(&'static str, &'static str, &'static str)]) -> (List<Note>, Vec<(String, Refused)>) {
         let notes: Vec<_> = notes.iter().map(|(uri, owner, text)| Arc::new(Note(uri, owner, text))).collect();
         let mut refused = Vec::new();
-        (List::join(notes.iter(), &mut refused), refused)
+        (List::join(notes.iter(), None, |_| None, &mut refused), refused)
+    }
+
+    #[test]
+    fn who_has_a_key_keeps_it_when_an_earlier_plugin_wants_it_too() {
+        let (before, _) = join(&[("n:a", "z", "")]);
+        let notes = [Note("n:a", "b", ""), Note("n:a", "z", "")].map(Arc::new);
+        let mut refused = Vec::new();
+        let after = List::join(notes.iter(), Some(&before), |_| None, &mut refused);
+        assert_eq!(after.get("n:a").map(|note| note.owner()), Some("z"));
+        assert_eq!(refused.len(), 1);
+        let gone = List::join(notes[..1].iter(), Some(&before), |_| None, &mut refused);
+        assert_eq!(gone.get("n:a").map(|note| note.owner()), Some("b"));
+    }
+
+    #[test]
+    fn a_key_can_belong_to_someone_for_another_reason() {
+        let notes = [Note("n:a", "b", "")].map(Arc::new);
+        let mut refused = Vec::new();
+        let list = List::join(notes.iter(), None, |_| Some("t".to_owned()), &mut refused);
+        assert!(list.items().is_empty() && refused[0].1.why.contains("`t`"));
     }
 
     #[test]

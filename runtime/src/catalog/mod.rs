@@ -11,6 +11,7 @@ mod headers;
 mod list;
 mod naming;
 mod paging;
+mod plain;
 mod published;
 mod schema;
 mod snapshot;

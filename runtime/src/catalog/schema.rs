@@ -26,6 +26,7 @@ const STEPS_PER_BYTE: u64 = 2;
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
+    plain: Option<Box<RawValue>>,
     validator: Validator,
     object: bool,
     patterns: u64,
@@ -86,7 +87,8 @@ impl Schema {
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let references = effort::has_references(&value);
         let validator = build(value, kib(limits.pattern_kib))?;
-        Ok(Self { text: raw, validator, object, patterns, references })
+        let plain = super::plain::plain(&raw);
+        Ok(Self { text: raw, plain, validator, object, patterns, references })
     }
 
     fn faults(&self, value: &Value) -> Result<(), String> {
@@ -110,6 +112,12 @@ impl Schema {
     #[must_use]
     pub fn text(&self) -> &RawValue {
         &self.text
+    }
+
+    /// The text for revisions before 2026-07-28, which know objects only where JSON Schema also has `true` and `false`.
+    #[must_use]
+    pub fn plain_text(&self) -> &RawValue {
+        self.plain.as_deref().unwrap_or(&self.text)
     }
 
     /// Whether it describes an object, which revisions before 2026-07-28 require.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Refused};
-use super::list::List;
+use super::list::{Item as _, List};
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use crate::plugin::Plugin;
 
@@ -26,25 +26,31 @@ impl Snapshot {
     /// Joins the plugins, in the order of their names. A later plugin never takes what an earlier one has.
     #[must_use]
     pub fn new(entries: Vec<Entry>) -> Self {
-        Self::of(entries.into_iter().map(Arc::new).collect())
+        Self::of(entries.into_iter().map(Arc::new).collect(), None)
     }
 
-    /// The same with one plugin's part replaced or added.
+    /// The same with one plugin's part replaced or added. It takes nothing that another plugin has.
     #[must_use]
     pub fn with(&self, entry: Entry) -> Self {
         let others = self.entries.iter().filter(|other| other.plugin.name() != entry.plugin.name());
         let mut entries: Vec<_> = others.cloned().collect();
         entries.push(Arc::new(entry));
-        Self::of(entries)
+        Self::of(entries, Some(self))
     }
 
-    fn of(mut entries: Vec<Arc<Entry>>) -> Self {
+    fn of(mut entries: Vec<Arc<Entry>>, before: Option<&Self>) -> Self {
         entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
         let mut disputed = Vec::new();
-        let tools = List::join(entries.iter().flat_map(|entry| &entry.tools), &mut disputed);
-        let resources = List::join(entries.iter().flat_map(|entry| &entry.resources), &mut disputed);
-        let templates = List::join(entries.iter().flat_map(|entry| &entry.templates), &mut disputed);
-        let prompts = List::join(entries.iter().flat_map(|entry| &entry.prompts), &mut disputed);
+        let tools = entries.iter().flat_map(|entry| &entry.tools);
+        let tools = List::join(tools, before.map(|before| &before.tools), |_| None, &mut disputed);
+        let templates = entries.iter().flat_map(|entry| &entry.templates);
+        let templates =
+            List::join(templates, before.map(|before| &before.templates), |_| None, &mut disputed);
+        let resources = entries.iter().flat_map(|entry| &entry.resources);
+        let had = before.map(|before| &before.resources);
+        let resources = List::join(resources, had, |resource| templated(&templates, resource), &mut disputed);
+        let prompts = entries.iter().flat_map(|entry| &entry.prompts);
+        let prompts = List::join(prompts, before.map(|before| &before.prompts), |_| None, &mut disputed);
         Self { entries, disputed, tools, resources, templates, prompts }
     }
 
@@ -125,4 +131,11 @@ impl Snapshot {
         let template = self.templates.get(reference).map(|template| &template.plugin);
         template.or_else(|| self.resource(reference))
     }
+}
+
+/// The plugin before this one, in the order of names, whose template a listed resource comes from. It serves it already.
+fn templated(templates: &List<PublishedTemplate>, resource: &PublishedResource) -> Option<String> {
+    let earlier = |template: &&Arc<PublishedTemplate>| template.owner() < resource.owner();
+    let matching = templates.items().iter().filter(earlier).find(|template| template.matches(resource.key()));
+    matching.map(|template| template.owner().to_owned())
 }

@@ -143,9 +143,14 @@ fn needs(imports: &[String]) -> Vec<String> {
         ("wasi:filesystem/", "directories: `dirs` under its grants"),
         ("wasi:sockets/", "the network: never granted"),
         ("wasi:http/", "outgoing HTTP: not available yet"),
-        ("plugport:plugin/sampling", "the client's model: not available yet"),
-        ("plugport:plugin/elicitation", "questions to the user: not available yet"),
-        ("plugport:plugin/roots", "the client's roots: not available yet"),
+        ("wasi:keyvalue/", "keeping values between calls: `kv` under its grants"),
+        ("plugport:plugin/sampling", "the client's model: `sampling` under its grants"),
+        ("plugport:plugin/elicitation", "questions to the person: `elicitation` under its grants"),
+        ("plugport:plugin/roots", "the client's roots: `roots` under its grants"),
+        (
+            "plugport:plugin/inputs",
+            "several questions at once: `sampling`, `elicitation` or `roots` under its grants",
+        ),
     ];
     let wanted = |prefix: &str| imports.iter().any(|import| import.starts_with(prefix));
     table.into_iter().filter(|(prefix, _)| wanted(prefix)).map(|(_, need)| need.to_owned()).collect()

@@ -118,8 +118,10 @@ impl Signals {
 async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
     let store = Store::new(config.state.clone());
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
-        // Better now than in the middle of a call.
-        store.open().context("what plugins keep cannot be kept")?;
+        // Better now than in the middle of a call. Editors start one server each, so another may well have it.
+        if let Err(error) = store.open() {
+            console::remark(&format!("plugins cannot keep anything for now: {error}"));
+        }
     }
     let loader = Loader::new(config.server.concurrent_calls, config.server.parked_calls, store)
         .context("cannot start")?;

@@ -135,6 +135,21 @@ impl Grants {
     }
 }
 
+/// The place that a path means, links and `..` resolved as far as it exists already.
+pub(super) fn resolved(path: &Path) -> Option<PathBuf> {
+    let mut whole = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            part => whole.push(part),
+        }
+        whole = whole.canonicalize().unwrap_or(whole);
+    }
+    Some(whole)
+}
+
 /// The refused root that `path` is or lies below. `/` itself is refused, not what is below it.
 fn refused_root(path: &Path) -> Option<&'static str> {
     NEVER.iter().copied().find(|root| match *root {
@@ -182,6 +197,16 @@ mod tests {
         assert!(DirGrant::new(dir.path(), ".", Some("/all"), false, std::slice::from_ref(&plugins)).is_ok());
         assert!(DirGrant::new(dir.path(), ".", Some("/all"), true, std::slice::from_ref(&plugins)).is_err());
         assert!(DirGrant::new(&plugins, ".", Some("/p"), true, std::slice::from_ref(&plugins)).is_err());
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_yet_is_still_the_place_it_means() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("a")).unwrap();
+        assert_eq!(resolved(&root.join("a/../b/../c/state")), Some(root.join("c/state")));
+        std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
+        assert_eq!(resolved(&root.join("link/state")), Some(root.join("a/state")));
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Config {
     /// Places that no guest may write: whoever can, decides what is served and what it may reach.
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
-        let whole = |path: &PathBuf| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+        let whole = |path: &PathBuf| grants::resolved(path);
         [Some(&self.folder), self.file.as_ref(), Some(&self.state)]
             .into_iter()
             .flatten()

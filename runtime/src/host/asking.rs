@@ -3,6 +3,7 @@
 //! One path for single questions and for several at once, so that no import is bounded less than another. Whether the
 //! client can answer, and how it is asked, is decided above, behind [`ClientPort`](super::ClientPort).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use wasmtime::component::Resource;
@@ -14,6 +15,9 @@ use crate::bindings::plugport::plugin::types::{Error, RpcError};
 
 /// Longest key of a question, bytes.
 const KEY: usize = 128;
+
+/// What a question costs beside its text, as if it were so many bytes.
+const QUESTION: usize = 2_000;
 
 /// The outcome of each question, in order.
 pub(super) type Outcomes = Vec<Result<String, Error>>;
@@ -38,8 +42,10 @@ impl State {
         call: Resource<Call>,
         questions: Vec<Question>,
     ) -> Result<Outcomes, Failure> {
-        let size = questions.iter().map(|question| question.body.size()).sum();
-        self.meter.charge(size).await?;
+        let size = |question: &Question| {
+            question.body.size() + question.key.as_ref().map_or(0, String::len) + QUESTION
+        };
+        self.meter.charge(questions.iter().map(size).sum()).await?;
         let port = Arc::clone(&self.table.get(&call)?.port);
         self.admit(&questions)?;
         let (asked, outcomes) = self.granted(questions);
@@ -62,27 +68,27 @@ impl State {
         Ok(outcomes)
     }
 
-    /// Counts the questions against the call's budget and looks at their form.
+    /// Counts the questions against the call's budget, before anything else is done for them, and looks at their form.
     fn admit(&mut self, questions: &[Question]) -> Result<(), Error> {
-        for (at, question) in questions.iter().enumerate() {
-            if question.body.size() > self.questions.longest {
-                let kib = self.questions.longest >> 10;
-                return Err(Error::OverBudget(format!(
-                    "a question has at most {kib} KiB (limit `question_kib`)"
-                )));
+        let (most, longest) = (self.questions.most, self.questions.longest);
+        let left = self.questions.left.checked_sub(questions.len() as u64);
+        self.questions.left = left.ok_or_else(|| {
+            Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"))
+        })?;
+        let mut keys = HashSet::new();
+        for question in questions {
+            if question.body.size() > longest {
+                let kib = longest >> 10;
+                let why = format!("a question has at most {kib} KiB (limit `question_kib`)");
+                return Err(Error::OverBudget(why));
             }
             let Some(key) = &question.key else { continue };
-            let twice = questions.iter().take(at).any(|other| other.key.as_ref() == Some(key));
-            if twice || key.is_empty() || key.len() > KEY || key.chars().any(char::is_control) {
+            if !keys.insert(key) || key.is_empty() || key.len() > KEY || key.chars().any(char::is_control) {
                 return Err(Error::InvalidParams(format!(
                     "keys are unique and have 1 to {KEY} bytes of text"
                 )));
             }
         }
-        let most = self.questions.most;
-        self.questions.left = (self.questions.left).checked_sub(questions.len() as u64).ok_or_else(|| {
-            Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"))
-        })?;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::State;
 use crate::bindings::plugport::plugin::changes::{Host, Listing};
 
 /// Resources of one plugin that wait to be announced. Beyond it they are counted only.
-const MOST_PENDING: usize = 256;
+const MOST_PENDING: usize = 1_024;
 
 /// Longest URI that is announced, bytes.
 const LONGEST_URI: usize = 4 << 10;
@@ -63,10 +63,18 @@ impl ChangeBoard {
         }
     }
 
-    /// Takes everything off the board.
+    /// Takes off the board what there is of each plugin, but of updated resources at most `most`; the rest stays for the
+    /// next time.
     #[must_use]
-    pub fn take(&self) -> BTreeMap<Arc<str>, Pending> {
-        std::mem::take(&mut self.lock())
+    pub fn take(&self, most: usize) -> BTreeMap<Arc<str>, Pending> {
+        let mut board = self.lock();
+        let mut taken = std::mem::take(&mut *board);
+        for (plugin, pending) in &mut taken {
+            let Some(first) = pending.updated.iter().nth(most).cloned() else { continue };
+            let updated = pending.updated.split_off(&first);
+            board.insert(Arc::clone(plugin), Pending { updated, ..Pending::default() });
+        }
+        taken
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Pending>> {
@@ -107,14 +115,15 @@ mod tests {
             board.list_changed(&b);
             assert!(board.resource_updated(&a, "x:1"));
         }
-        for n in 0..300 {
+        for n in 0..1_100 {
             board.resource_updated(&a, &format!("x:{n}"));
         }
         assert!(!board.resource_updated(&b, &"x".repeat(5_000)));
-        let taken = board.take();
-        assert_eq!((taken[&a].updated.len(), taken[&a].lost, taken[&a].listing), (256, 44, false));
+        let taken = board.take(1_000);
+        assert_eq!((taken[&a].updated.len(), taken[&a].lost, taken[&a].listing), (1_000, 76, false));
         assert_eq!((taken[&b].updated.len(), taken[&b].lost, taken[&b].listing), (0, 1, true));
-        assert!(board.take().is_empty());
+        assert_eq!(board.take(1_000)[&a].updated.len(), 24);
+        assert!(board.take(1_000).is_empty());
     }
 
     #[tokio::test]
@@ -122,7 +131,7 @@ mod tests {
         let board = Arc::new(ChangeBoard::default());
         board.list_changed(&"p".into());
         board.noted().await;
-        assert_eq!(board.take().len(), 1);
+        assert_eq!(board.take(9).len(), 1);
         let waiting = tokio::spawn({
             let board = Arc::clone(&board);
             async move { board.noted().await }

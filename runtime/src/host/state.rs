@@ -8,7 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
 use super::{ChangeBoard, Logs, wasi};
-use crate::config::{Grants, Limits};
+use crate::config::{Grants, Limits, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Store, Waiting};
 
 /// What the host keeps for one instance.
@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) logs: Logs,
     /// What it keeps between calls; `None` when that is not granted.
     pub(super) bucket: Option<Arc<Bucket>>,
+    /// Bytes that one host call may hand over.
+    pub(super) transfer: usize,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
     /// Whose words of a change these are, and where they go; `None` when nobody wants to hear them.
@@ -52,6 +54,7 @@ impl State {
             bucket: grants
                 .kv_mib
                 .map(|mib| Arc::new(Bucket::new(Arc::clone(store), Arc::clone(&plugin), mib))),
+            transfer: mib(limits.transfer_mib),
             waiting,
             questions: Questions::new(grants, limits),
             changes: Some((plugin, changes)),

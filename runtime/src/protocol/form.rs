@@ -30,22 +30,6 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A form as revisions before 2025-11-25 know it. `None` when it has a list of choices, which they do not.
-pub(crate) fn simplified(mut schema: Value) -> Option<Value> {
-    let fields = schema.get_mut("properties").and_then(Value::as_object_mut)?;
-    for field in fields.values_mut().filter_map(Value::as_object_mut) {
-        if field.get("type").and_then(Value::as_str) == Some("array") {
-            return None;
-        }
-        let Some(Value::Array(titled)) = field.remove("oneOf") else { continue };
-        let part =
-            |name: &str| titled.iter().filter_map(|choice| choice.get(name).cloned()).collect::<Vec<_>>();
-        field.insert("enum".to_owned(), part("const").into());
-        field.insert("enumNames".to_owned(), part("title").into());
-    }
-    Some(schema)
-}
-
 /// Checks that `content` fits the form. Formats such as `email` are for the client to help with and are not checked.
 ///
 /// # Errors
@@ -92,12 +76,12 @@ fn value_fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-fn kind(field: &Value) -> &str {
+pub(super) fn kind(field: &Value) -> &str {
     field.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The values to choose from; none when the field is free.
-fn choices(field: &Value) -> Vec<&Value> {
+pub(super) fn choices(field: &Value) -> Vec<&Value> {
     if let Some(plain) = field.get("enum").and_then(Value::as_array) {
         return plain.iter().collect();
     }
@@ -148,15 +132,5 @@ mod tests {
         assert!(check(&nested).unwrap_err().contains("`a`"));
         assert!(check(&json!({"type": "string"})).is_err());
         assert!(check(&json!({"type": "object"})).is_err());
-    }
-
-    #[test]
-    fn older_clients_get_names_beside_their_choices() {
-        let old = simplified(form()).unwrap();
-        assert_eq!(old["properties"]["size"]["enum"], json!(["s", "l"]));
-        assert_eq!(old["properties"]["size"]["enumNames"], json!(["Small", "Large"]));
-        let list =
-            json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": ["a"]}}}});
-        assert_eq!(simplified(list), None);
     }
 }

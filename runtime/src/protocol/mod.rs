@@ -28,6 +28,7 @@ mod method;
 mod mirror;
 mod outbox;
 mod parked;
+mod plain_form;
 mod port;
 mod presence;
 mod question;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::abilities::Abilities;
 use super::form;
+use super::plain_form;
 use super::revision::Revision;
 use super::sampling;
 use crate::host::{AskError, Question, QuestionBody};
@@ -26,6 +27,8 @@ enum Expects {
     Message,
     /// An answer to a form.
     Form(Value),
+    /// An answer to a form that was simplified for an older client.
+    OldForm(Value),
     /// An answer to an address.
     Visit,
     Roots,
@@ -58,7 +61,7 @@ impl Prepared {
     pub(crate) fn capability(&self) -> &'static str {
         match self.expects {
             Expects::Message => "sampling",
-            Expects::Form(_) | Expects::Visit => "elicitation",
+            Expects::Form(_) | Expects::OldForm(_) | Expects::Visit => "elicitation",
             Expects::Roots => "roots",
         }
     }
@@ -73,6 +76,14 @@ impl Prepared {
         match &self.expects {
             Expects::Message => sampling::check_answer(fields)?,
             Expects::Form(schema) => check_elicited(fields, Some(schema))?,
+            Expects::OldForm(schema) => {
+                let mut fields = fields.clone();
+                if let Some(Value::Object(content)) = fields.remove("content") {
+                    fields.insert("content".to_owned(), plain_form::restored(schema, content).into());
+                }
+                check_elicited(&fields, Some(schema))?;
+                return Ok(Value::Object(fields).to_string());
+            }
             Expects::Visit => check_elicited(fields, None)?,
             Expects::Roots => check_roots(fields)?,
         }
@@ -109,8 +120,8 @@ fn elicit(
             }
             if !revision.has_rich_forms() {
                 params.remove("mode");
-                let simple = form::simplified(asked.clone()).ok_or(AskError::Missing("elicitation"))?;
-                params.insert("requestedSchema".to_owned(), simple);
+                params.insert("requestedSchema".to_owned(), plain_form::simplified(&asked));
+                return Ok((params.into(), Expects::OldForm(asked)));
             }
             Ok((params.into(), Expects::Form(asked)))
         }

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +17,10 @@ use crate::plugin::{CallFailure, ChangeBoard, Pending};
 
 /// How long to wait for more notes after the first, since changes come in groups.
 const GATHER: Duration = Duration::from_millis(20);
+
+/// Updated resources of one plugin that are told of at one look, which come at most every [`GATHER`]. Well below what the
+/// channel to clients holds.
+const TOLD: usize = 32;
 
 /// Shortest time between the beginnings of two listings of one plugin.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -30,7 +32,17 @@ pub struct Watcher {
     catalog: Arc<Catalog>,
 }
 
-type Listing = BoxFuture<'static, (Arc<str>, Result<(), String>)>;
+/// Why a plugin was not listed again.
+#[derive(Debug)]
+enum Unlisted {
+    /// All its places are taken; later there will be one.
+    Busy,
+    /// What went wrong.
+    Failed(String),
+}
+
+/// Listings under way. Dropped, they end.
+type Listings = JoinSet<(Arc<str>, Result<(), Unlisted>)>;
 
 impl Watcher {
     /// A watcher of `board` that publishes to `catalog`.
@@ -42,20 +54,26 @@ impl Watcher {
     /// Watches until told to stop.
     pub async fn run(self, stop: CancellationToken) {
         let mut pace = Pace::default();
-        let mut under_way: FuturesUnordered<Listing> = FuturesUnordered::new();
+        let mut under_way = Listings::new();
+        let mut look_at: Option<Instant> = None;
         loop {
             let next = pace.next();
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.board.noted() => {
-                    tokio::time::sleep(GATHER).await;
+                () = self.board.noted(), if look_at.is_none() => look_at = Some(Instant::now() + GATHER),
+                () = tokio::time::sleep_until(look_at.unwrap_or_else(Instant::now)), if look_at.is_some() => {
+                    look_at = None;
                     self.look(&mut pace);
                 }
-                Some((plugin, outcome)) = under_way.next() => {
+                Some(Ok((plugin, outcome))) = under_way.join_next() => {
                     pace.done(&plugin, Instant::now());
-                    if let Err(why) = outcome {
-                        let (plugin, why) = (&*plugin, Escaped(&why).to_string());
-                        tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                    match outcome {
+                        Ok(()) => {}
+                        Err(Unlisted::Busy) => pace.ask(plugin),
+                        Err(Unlisted::Failed(why)) => {
+                            let (plugin, why) = (&*plugin, Escaped(&why).to_string());
+                            tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                        }
                     }
                 }
                 () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
@@ -64,7 +82,7 @@ impl Watcher {
                 match self.catalog.current().entry(&plugin) {
                     Some(entry) => {
                         let listing = list(Arc::clone(entry), Arc::clone(&self.catalog));
-                        under_way.push(Box::pin(async move { (plugin, listing.await) }));
+                        under_way.spawn(async move { (plugin, listing.await) });
                     }
                     None => pace.forget(&plugin),
                 }
@@ -75,14 +93,13 @@ impl Watcher {
     /// Takes the notes and acts on them.
     fn look(&self, pace: &mut Pace) {
         let snapshot = self.catalog.current();
-        for (plugin, Pending { listing, updated, lost }) in self.board.take() {
-            for uri in updated {
-                if may_announce(&snapshot, &plugin, &uri) {
-                    self.catalog.updated(&uri);
-                } else {
-                    let uri = Escaped(&uri).to_string();
-                    tracing::warn!(target: "plugin", plugin = &*plugin, uri, "announced another plugin's resource");
-                }
+        for (plugin, Pending { listing, updated, lost }) in self.board.take(TOLD) {
+            let (own, others): (Vec<_>, Vec<_>) =
+                updated.iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
+            own.iter().for_each(|uri| self.catalog.updated(uri));
+            if let Some(first) = others.first() {
+                let (count, uri) = (others.len(), Escaped(first).to_string());
+                tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced another plugin's resources");
             }
             if lost > 0 {
                 tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced too many resources at once");
@@ -99,15 +116,16 @@ fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
     snapshot.resource(uri).is_none_or(|owner| owner.name() == plugin)
 }
 
-async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), String> {
+async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), Unlisted> {
     let offer = match known.plugin.list().await {
         Ok(offer) => offer,
-        Err(CallFailure::Guest(error)) => return Err(error.in_words()),
-        Err(failure) => return Err(failure.of("plugin")),
+        Err(CallFailure::Busy { .. }) => return Err(Unlisted::Busy),
+        Err(CallFailure::Guest(error)) => return Err(Unlisted::Failed(error.in_words())),
+        Err(failure) => return Err(Unlisted::Failed(failure.of("plugin"))),
     };
     // A plugin may describe a lot; other tasks should not wait while it is read.
     let publishing = tokio::task::spawn_blocking(move || publish(known.renewed(offer), &catalog));
-    publishing.await.map_err(|_| "what it offers could not be checked".to_owned())
+    publishing.await.map_err(|_| Unlisted::Failed("what it offers could not be checked".to_owned()))
 }
 
 fn publish(entry: Entry, catalog: &Catalog) {

@@ -3,6 +3,7 @@
 //! Everything that makes a guest's reach finite is decided here and nowhere else, so that a reviewer of the sandbox
 //! reads one folder. Knows wasmtime and WASI; knows no MCP, no plugin names and no policy of which plugin gets what.
 
+mod bucket;
 mod cpu_time;
 mod engine;
 mod filesystem;
@@ -12,6 +13,7 @@ mod permits;
 mod store;
 mod waiting;
 
+pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
@@ -19,6 +21,5 @@ pub(crate) use filesystem::preopen;
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
 pub(crate) use permits::Permits;
-pub(crate) use store::Bucket;
 pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;

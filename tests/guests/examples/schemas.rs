@@ -14,6 +14,8 @@ const EXTENSION: &str = r#"{"type":"object","x-extra":{"widget":"slider","steps"
 
 const PATTERN: &str = r#"{"type":"object","properties":{"code":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{3}$"}},"required":["code"]}"#;
 
+const BOOLEANS: &str = r#"{"type":"object","properties":{"any":true,"none":false}}"#;
+
 const TOOLS: &[(&str, &str)] = &[
     ("odd_order", ODD_ORDER),
     ("whitespace", WHITESPACE),
@@ -21,6 +23,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("escapes", ESCAPES),
     ("extension", EXTENSION),
     ("pattern", PATTERN),
+    ("booleans", BOOLEANS),
 ];
 
 struct Plugin;

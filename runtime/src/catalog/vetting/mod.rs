@@ -115,12 +115,29 @@ fn known_fields(extra: &RawObject) -> Result<(), VettingError> {
     if field("size").is_some_and(|size| !size.is_u64()) {
         return Err(VettingError::Field("size", "a whole number of bytes"));
     }
-    let icon = |icon: &Value| icon.get("src").is_some_and(Value::is_string);
-    let icons = |icons: &Value| icons.as_array().is_some_and(|icons| icons.iter().all(icon));
+    let icons = |icons: &Value| icons.as_array().is_some_and(|icons| icons.iter().all(is_icon));
     if field("icons").is_some_and(|value| !icons(&value)) {
-        return Err(VettingError::Field("icons", "a list of objects, each with a text `src`"));
+        return Err(VettingError::Field("icons", "a list of icons as MCP has them, each with a text `src`"));
+    }
+    if field("execution").is_some_and(|execution| !is_execution(&execution)) {
+        return Err(VettingError::Field("execution", "an object whose `taskSupport` is one that MCP has"));
     }
     Ok(())
+}
+
+fn is_icon(icon: &Value) -> bool {
+    let text = |name: &str| icon.get(name).is_none_or(Value::is_string);
+    let sizes = |sizes: &Value| sizes.as_array().is_some_and(|sizes| sizes.iter().all(Value::is_string));
+    let theme = |theme: &Value| matches!(theme.as_str(), Some("light" | "dark"));
+    icon.get("src").is_some_and(Value::is_string)
+        && text("mimeType")
+        && icon.get("sizes").is_none_or(sizes)
+        && icon.get("theme").is_none_or(theme)
+}
+
+fn is_execution(execution: &Value) -> bool {
+    let known = |support: &Value| matches!(support.as_str(), Some("forbidden" | "optional" | "required"));
+    execution.is_object() && execution.get("taskSupport").is_none_or(known)
 }
 
 /// A short text that programs read.

@@ -5,13 +5,15 @@ use wasmtime::component::Resource;
 use super::{Bucket, COMMIT, State, blocking};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
+use crate::sandbox::Version;
 
-/// A key and the value that it had, to be replaced if nobody else was quicker.
+/// A key and which value it had, to be replaced if nobody else was quicker. The value itself is not kept: a guest may have
+/// a thousand of these.
 #[derive(Debug)]
 pub struct Cas {
     bucket: Bucket,
     key: String,
-    current: Option<Vec<u8>>,
+    version: Version,
 }
 
 impl Host for State {
@@ -26,14 +28,14 @@ impl Host for State {
     }
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
-        let Cas { bucket, key, current } = self.table.delete(cas)?;
+        let Cas { bucket, key, version } = self.table.delete(cas)?;
         self.meter.charge(COMMIT + key.len() + value.len()).await?;
         let name = key.clone();
-        let swapped = blocking(&bucket, move |bucket| bucket.swap(&name, current.as_deref(), &value)).await?;
+        let swapped = blocking(&bucket, move |bucket| bucket.swap(&name, version, &value)).await?;
         Ok(match swapped {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(current)) => {
-                let again = self.table.push(Cas { bucket, key, current })?;
+            Ok(Err(version)) => {
+                let again = self.table.push(Cas { bucket, key, version })?;
                 Err(CasError::CasFailed(again))
             }
             Err(error) => Err(CasError::StoreError(error)),
@@ -50,15 +52,23 @@ impl HostCas for State {
         self.meter.charge(key.len()).await?;
         let bucket = self.table.get(&bucket)?.clone();
         let name = key.clone();
-        match blocking(&bucket, move |bucket| bucket.get(&name)).await? {
-            Ok(current) => Ok(Ok(self.table.push(Cas { bucket, key, current })?)),
+        match blocking(&bucket, move |bucket| bucket.version(&name)).await? {
+            Ok(version) => Ok(Ok(self.table.push(Cas { bucket, key, version })?)),
             Err(error) => Ok(Err(error)),
         }
     }
 
     async fn current(&mut self, cas: Resource<Cas>) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
-        let current = self.table.get(&cas)?.current.clone();
+        let Cas { bucket, key, .. } = self.table.get(&cas)?;
+        let (bucket, key) = (bucket.clone(), key.clone());
+        self.meter.charge(key.len()).await?;
+        let current = match blocking(&bucket, move |bucket| bucket.get(&key)).await? {
+            Ok(current) => current,
+            Err(error) => return Ok(Err(error)),
+        };
         self.meter.charge(current.as_ref().map_or(0, Vec::len)).await?;
+        // What the guest sees now is what a swap compares with.
+        self.table.get_mut(&cas)?.version = Version::of(current.as_deref());
         Ok(Ok(current))
     }
 

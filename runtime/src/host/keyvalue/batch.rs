@@ -5,8 +5,7 @@ use wasmtime::component::Resource;
 use super::{Bucket, COMMIT, State, blocking};
 use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
-
-type Found = Vec<Option<(String, Vec<u8>)>>;
+use crate::sandbox::Found;
 
 impl Host for State {
     async fn get_many(
@@ -15,11 +14,8 @@ impl Host for State {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<Found, Error>> {
         self.meter.charge(keys.iter().map(|key| key.len() + 1_000).sum()).await?;
-        let found = blocking(self.table.get(&bucket)?, move |bucket| {
-            let one = |key: String| Ok(bucket.get(&key)?.map(|value| (key, value)));
-            keys.into_iter().map(one).collect::<Result<Found, _>>()
-        })
-        .await?;
+        let most = self.transfer;
+        let found = blocking(self.table.get(&bucket)?, move |bucket| bucket.get_many(keys, most)).await?;
         let sizes = found.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
         self.meter.charge(sizes.sum()).await?;
         Ok(found)

@@ -9,6 +9,8 @@ mod store;
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 pub use atomics::Cas;
 
 use super::State;
@@ -22,19 +24,28 @@ pub struct Bucket(Arc<sandbox::Bucket>);
 /// What a transaction costs beside its bytes, as if it moved this many: a commit waits for the disk.
 const COMMIT: usize = 200_000;
 
+/// Operations of all plugins that block at the same time. Threads that block are shared with the compiler, and cancelled
+/// calls leave theirs at work.
+static AT_ONCE: Semaphore = Semaphore::const_new(16);
+
 /// Runs an operation where it may block.
 async fn blocking<T: Send + 'static>(
     bucket: &Bucket,
     work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
 ) -> wasmtime::Result<Result<T, Error>> {
     let bucket = Arc::clone(&bucket.0);
-    Ok(tokio::task::spawn_blocking(move || work(&bucket)).await?.map_err(|error| refused(&error)))
+    let place = AT_ONCE.acquire().await?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work(&bucket)
+    });
+    Ok(done.await?.map_err(|error| refused(&error)))
 }
 
 /// What a guest hears of it. Paths and causes stay in the log.
 fn refused(error: &StoreError) -> Error {
     match error {
-        StoreError::OverQuota(_) | StoreError::Key | StoreError::NotANumber => {
+        StoreError::OverQuota(_) | StoreError::Key | StoreError::NotANumber | StoreError::TooMuch(_) => {
             Error::Other(error.to_string())
         }
         StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {

@@ -27,7 +27,8 @@ pub(super) fn answer(failure: CallFailure, tool: &str, revision: Revision) -> An
         other => return Answer::Told(other.to_string()),
     };
     match error {
-        GuestError::NotFound(_) => Answer::Refused(RpcError::unknown_tool(tool)),
+        // The tool itself is meant when it is what is named; anything else is something that the tool looked for.
+        GuestError::NotFound(name) if tool.ends_with(&name) => Answer::Refused(RpcError::unknown_tool(tool)),
         GuestError::MissingCapability(name) if revision.is_stateless() => {
             Answer::Refused(RpcError::missing_capability(&name))
         }
@@ -96,6 +97,7 @@ mod tests {
         );
         assert!(!told(CallFailure::Host("/secret/path".into())).contains("secret"));
         assert_eq!(told(CallFailure::Guest(GuestError::Internal("no".into()))), "no");
+        assert_eq!(told(CallFailure::Guest(GuestError::NotFound("note x".into()))), "not found: note x");
         assert_eq!(told(CallFailure::Guest(GuestError::InvalidParams("x".into()))), "invalid arguments: x");
     }
 

@@ -1,5 +1,7 @@
 //! Content blocks. A kind of content that a revision does not know is said in text, so that nothing is lost silently.
 
+use std::collections::HashSet;
+
 use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -109,10 +111,11 @@ impl Serialize for BlockView<'_> {
             map.serialize_entry("annotations", &AnnotationsView(annotations, self.revision))?;
         }
         // A link's own fields stand beside the block's, and win.
-        let link = matches!(self.block.content.data, ContentData::Link(_)).then_some(&self.block.inner);
+        let link = matches!(self.block.content.data, ContentData::Link(_));
+        let inner: HashSet<&str> = self.block.inner.iter().filter(|_| link).map(|(name, _)| name).collect();
         let further = |name: &str| !OWN.contains(&name) && has_field(self.revision, name);
         for (name, value) in self.block.extra.iter().filter(|(name, _)| further(name)) {
-            if link.is_none_or(|inner| inner.get(name).is_none()) {
+            if !inner.contains(name) {
                 map.serialize_entry(name, value)?;
             }
         }

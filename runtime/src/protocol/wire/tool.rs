@@ -1,11 +1,12 @@
 //! A tool as `tools/list` shows it.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 
 use super::super::revision::Revision;
 use super::extra::{write_fields, write_words};
 use super::list::Shown;
-use crate::catalog::PublishedTool;
+use crate::catalog::{PublishedTool, Schema};
 use crate::plugin::ToolAnnotations;
 
 /// Fields that `extra` cannot repeat.
@@ -18,12 +19,12 @@ impl Shown for PublishedTool {
         let tool = &self.tool;
         map.serialize_entry("name", &self.name)?;
         write_words(map, tool.title.as_ref(), tool.description.as_ref(), revision)?;
-        map.serialize_entry("inputSchema", self.input.text())?;
+        map.serialize_entry("inputSchema", text_of(&self.input, revision))?;
         if let Some(schema) = &self.output
             && revision.has_structured_content()
             && (schema.is_object() || revision.has_any_structured_content())
         {
-            map.serialize_entry("outputSchema", schema.text())?;
+            map.serialize_entry("outputSchema", text_of(schema, revision))?;
         }
         // Where a tool has no title of its own, its annotations do.
         let title = tool.title.as_deref().filter(|_| !revision.has_titles());
@@ -33,6 +34,10 @@ impl Shown for PublishedTool {
         }
         write_fields(map, &self.extra, OWN, revision)
     }
+}
+
+fn text_of(schema: &Schema, revision: Revision) -> &RawValue {
+    if revision.is_stateless() { schema.text() } else { schema.plain_text() }
 }
 
 struct AnnotationsView<'a> {
