@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 const SHOPPING: &str = "notes:///shopping-list";
 
 async fn notebook(state: &Path) -> Server {
-    let config = format!("[server]\nstate = {:?}\n[plugins.notes.grants]\nkv = true\n", state.display().to_string());
+    let config =
+        format!("[server]\nstate = {:?}\n[plugins.notes.grants]\nkv = true\n", state.display().to_string());
     Server::builder().plugin("notes").config(&config).start().await
 }
 
@@ -61,7 +62,9 @@ async fn a_note_is_listed_read_completed_embedded_and_announced() {
 
     assert_eq!(uris(&client).await, ["notes:///index.md", SHOPPING]);
     assert_eq!(text(&session, SHOPPING).await, "- milk");
-    assert!(text(&session, "notes:///index.md").await.contains("[Shopping list](notes:///shopping-list) #home"));
+    assert!(
+        text(&session, "notes:///index.md").await.contains("[Shopping list](notes:///shopping-list) #home")
+    );
 
     for (reference, argument, expected) in [
         (json!({ "type": "ref/resource", "uri": "notes:///{slug}" }), "slug", "shopping-list"),
@@ -78,7 +81,10 @@ async fn a_note_is_listed_read_completed_embedded_and_announced() {
         let asked = json!({ "name": prompt, "arguments": arguments });
         let reply = session.request("prompts/get", asked).await;
         let embedded = &reply.result()["messages"][1]["content"];
-        assert_eq!((&embedded["type"], &embedded["resource"]["text"]), (&json!("resource"), &json!("- milk")));
+        assert_eq!(
+            (&embedded["type"], &embedded["resource"]["text"]),
+            (&json!("resource"), &json!("- milk"))
+        );
         assert_eq!(embedded["resource"]["uri"], SHOPPING, "{reply:?}");
     }
 
@@ -94,7 +100,8 @@ async fn a_client_without_sessions_hears_of_notes_too() {
     let state = tempfile::tempdir().unwrap();
     let server = notebook(state.path()).await;
     let client = Client::new(server.url());
-    let mut params = json!({ "notifications": { "resourcesListChanged": true, "resourceSubscriptions": [SHOPPING] } });
+    let mut params =
+        json!({ "notifications": { "resourcesListChanged": true, "resourceSubscriptions": [SHOPPING] } });
     params["_meta"] = stateless_meta();
     let body = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
     let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "subscriptions/listen")];
@@ -115,7 +122,11 @@ async fn notes_of_many_writers_are_all_kept_and_outlive_the_server() {
         let client = client.clone();
         writers.spawn(async move {
             let title = format!("Note {number}");
-            client.call("notes-write_note", json!({ "title": title, "text": "x" })).await.tool_text().to_owned();
+            client
+                .call("notes-write_note", json!({ "title": title, "text": "x" }))
+                .await
+                .tool_text()
+                .to_owned();
             let more = json!({ "note": "Shopping list", "text": format!("item {number};") });
             client.call("notes-append_note", more).await.tool_text().to_owned();
         });
