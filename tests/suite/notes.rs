@@ -122,13 +122,9 @@ async fn notes_of_many_writers_are_all_kept_and_outlive_the_server() {
         let client = client.clone();
         writers.spawn(async move {
             let title = format!("Note {number}");
-            client
-                .call("notes-write_note", json!({ "title": title, "text": "x" }))
-                .await
-                .tool_text()
-                .to_owned();
+            client.call("notes-write_note", json!({ "title": title, "text": "x" })).await.result();
             let more = json!({ "note": "Shopping list", "text": format!("item {number};") });
-            client.call("notes-append_note", more).await.tool_text().to_owned();
+            client.call("notes-append_note", more).await.result();
         });
     }
     writers.join_all().await;
