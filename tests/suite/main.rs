@@ -23,6 +23,7 @@ mod guard;
 mod hostile;
 mod lifecycle;
 mod loading;
+mod notes;
 mod pair;
 mod plugins;
 mod repository;
