@@ -188,3 +188,32 @@ async fn waiting_calls_are_bounded_in_number_and_in_time() {
     }
     assert!(late.to_string().contains("TimedOut"), "{late}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_questions_is_refused_before_it_costs_anyone_time() {
+    let server = Server::builder().guest("asker").start().await;
+    let session = session(&server, "2025-11-25").await;
+    let questions: Vec<Value> =
+        (0..20_000).map(|key| json!({ "key": key.to_string(), "method": "roots/list" })).collect();
+    let begun = Instant::now();
+    let reply = session.call("asker-gather", json!({ "questions": questions })).await;
+    assert!(reply.tool_error().contains("limit `questions`"), "{reply:?}");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_choices_is_asked_of_older_clients_as_switches() {
+    let server = asker("").await;
+    let session = session(&server, "2025-06-18").await;
+    let items = json!({ "enum": ["vegan", "nut-free"] });
+    let fields = json!({ "diets": { "type": "array", "items": items } });
+    let form = json!({ "message": "What?", "requestedSchema": { "type": "object", "properties": fields } });
+    let mut stream = session.stream(json!(1), "tools/call", ask("elicitation/create", form)).await;
+    let question = stream.message().await;
+    let asked = &question["params"]["requestedSchema"]["properties"]["diets: vegan"]["type"];
+    assert_eq!(asked, "boolean", "{question}");
+    let content = json!({ "diets: vegan": true, "diets: nut-free": false });
+    session.answer(&question, json!({ "action": "accept", "content": content })).await;
+    let told = stream.message().await.to_string();
+    assert!(told.contains(r#"\"diets\":[\"vegan\"]"#), "{told}");
+}
