@@ -27,6 +27,7 @@ mod notes;
 mod pair;
 mod plugins;
 mod repository;
+mod rmcp_answering;
 mod rmcp_client;
 mod rounds;
 mod stdio;
