@@ -28,7 +28,7 @@ impl Nginx {
     async fn in_front_of(server: &Server) -> Result<Option<Self>> {
         let version = Command::new("nginx").arg("-v").stderr(Stdio::null()).status().await;
         if !version.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: nginx is not installed; `apt-get install nginx-light` adds it");
+            skip("nginx is not installed; `apt-get install nginx-light` adds it");
             return Ok(None);
         }
         let home = tempfile::tempdir()?;
@@ -51,6 +51,11 @@ impl Nginx {
     fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/tools{path}", self.port)
     }
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know what they did not test")]
+fn skip(why: &str) {
+    eprintln!("skipped: {why}");
 }
 
 /// As in `docs/server.md`, and what it takes to run without being root. Buffering stays on, as it is by default.
