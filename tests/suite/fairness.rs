@@ -99,3 +99,29 @@ async fn a_crowd_at_one_plugin_is_queued_and_then_refused() {
     }
     assert_eq!(rested, 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_does_not_keep_a_guests_place() {
+    let config = "[plugins.polite]\nlimits = { concurrent_calls = 1, queued_calls = 4, wall_ms = 1500 }\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let base = server.url().trim_end_matches("/mcp").to_owned();
+    // A stream of the first revision that is opened and never read again.
+    let mut stream = Client::new(format!("{base}/sse")).listen(&[]).await;
+    let post = Client::new(format!("{base}{}", stream.event().await.unwrap().data));
+    let params = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    post.post(
+        &[],
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string(),
+    )
+    .await;
+    let narrate = json!({ "name": "polite-narrate", "arguments": { "steps": 2_000 } });
+    for id in 1..4 {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": narrate });
+        post.post(&[], call.to_string()).await;
+    }
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let client = Client::new(server.url());
+    let reply = client.call("polite-echo", json!({ "message": "x" })).await;
+    assert_eq!(reply.tool_text(), "x");
+    drop(stream);
+}

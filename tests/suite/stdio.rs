@@ -77,3 +77,23 @@ async fn an_id_in_use_is_refused() {
     assert_eq!(pipe.next().await["error"]["code"], -32600);
     assert_eq!(pipe.next().await["result"]["content"][0]["text"], "rested");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_does_not_keep_a_client_from_cancelling() {
+    let folder = plugport_tests::guests::folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!("l"), "logging/setLevel", json!({ "level": "debug" })).await;
+    pipe.next().await;
+    let narrate = json!({ "name": "polite-narrate", "arguments": { "steps": 2_000 } });
+    pipe.request(json!("flood"), "tools/call", narrate).await;
+    for _ in 0..50 {
+        pipe.next().await;
+    }
+    pipe.request(json!("ping"), "ping", json!({})).await;
+    let mut before = 0;
+    while pipe.next().await["id"] != "ping" {
+        before += 1;
+    }
+    assert!(before < 1_000, "the answer came after {before} messages");
+}

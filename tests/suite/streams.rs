@@ -127,3 +127,45 @@ async fn several_streams_of_one_session_carry_their_own_messages_only() {
         assert_eq!(stream.event().await, None);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_end_give_their_memory_back() {
+    let server = Server::builder().guest("polite").alone().start().await;
+    let client = Client::new(server.url());
+    let round = async || {
+        for _ in 0..200 {
+            let session = client.session("2025-11-25").await;
+            for at in 0..10 {
+                let uri = format!("a:{at}-{}", "x".repeat(1_000));
+                session.request("resources/subscribe", json!({ "uri": uri })).await;
+            }
+            drop(session.listen(None).await);
+            assert_eq!(client.delete(&session.id).await, 204);
+        }
+    };
+    round().await;
+    let before = server.rss();
+    round().await;
+    round().await;
+    let grown = server.rss().saturating_sub(before) >> 10;
+    assert!(grown < 3 << 10, "400 sessions left {grown} KiB behind");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping() {
+    let server = Server::builder().guest("polite").config("[server]\nping_s = 1\n").start().await;
+    let client = Client::new(server.url());
+    let (returning, speaking) = (client.session("2025-11-25").await, client.session("2025-11-25").await);
+    let (mut first, mut unanswered) = (returning.listen(None).await, speaking.listen(None).await);
+    assert_eq!(first.message().await["method"], "ping");
+    assert_eq!(unanswered.message().await["method"], "ping");
+    let mut second = returning.listen(None).await;
+    for _ in 0..8 {
+        assert_eq!(speaking.request("ping", json!({})).await.status, 200);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let ping = second.message().await;
+    assert_eq!(ping["method"], "ping", "the second stream lives");
+    returning.answer(&ping, json!({})).await;
+    assert_eq!(speaking.request("ping", json!({})).await.status, 200);
+}

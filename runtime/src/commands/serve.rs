@@ -53,9 +53,15 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
 async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
     console::remark("serving MCP on stdin and stdout");
     let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
-    let serving = async { tokio::join!(serving, server.keep()).0 };
+    let mut serving = pin!(async { tokio::join!(serving, server.keep()).0 });
+    let failed = "the client's pipe failed";
     tokio::select! {
-        served = serving => served.context("the client's pipe failed")?,
+        served = serving.as_mut() => return served.context(failed).map(|()| ExitCode::SUCCESS).map_err(Into::into),
+        () = signals.stopped() => server.stop(),
+    }
+    // Draining takes a while; whoever asks twice means it.
+    tokio::select! {
+        served = serving => served.context(failed)?,
         () = signals.stopped() => {}
     }
     Ok(ExitCode::SUCCESS)

@@ -19,6 +19,17 @@ pub(crate) struct Abilities {
 }
 
 impl Abilities {
+    /// Whether it can do this at all, by the name that a capability has.
+    pub(crate) fn has(self, capability: &str) -> bool {
+        match capability {
+            "sampling" => self.sampling,
+            "elicitation" => self.elicitation_form,
+            "elicitation.url" => self.elicitation_url,
+            "roots" => self.roots,
+            _ => false,
+        }
+    }
+
     /// Reads `ClientCapabilities`. What is not an object is not declared.
     pub(crate) fn read(capabilities: Option<&RawValue>, revision: Revision) -> Self {
         let text = capabilities.map_or("{}", RawValue::get);

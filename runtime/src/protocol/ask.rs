@@ -37,7 +37,7 @@ pub(super) async fn in_session(
             .collect();
     }
     let Some(ticket) = context.parked.wait(plugin, most_parked) else {
-        return all(&open, &AskError::TimedOut);
+        return all(&open, &AskError::Cancelled);
     };
     let questions = join_all(open.iter().map(|(at, question)| ask(session, &round, *at, question)));
     tokio::select! {
@@ -46,7 +46,8 @@ pub(super) async fn in_session(
         answers = questions => answers,
         () = ticket.evicted.cancelled() => {
             let why = "too many calls wait for their clients (limits `parked_calls`); try again later";
-            all(&open, &AskError::OverBudget(why.to_owned()))
+            let evicted = AskError::OverBudget(why.to_owned());
+            all(&open, if context.parked.is_closed() { &AskError::Cancelled } else { &evicted })
         }
         () = tokio::time::sleep(context.parked.lasts()) => all(&open, &AskError::TimedOut),
     }

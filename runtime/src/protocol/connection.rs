@@ -18,6 +18,7 @@ use super::error::RpcError;
 use super::exchange::Exchange;
 use super::in_flight::InFlight;
 use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::method::Method;
 use super::presence::Presence;
 use super::server::Server;
 use super::session::Session;
@@ -39,6 +40,8 @@ pub struct Connection {
     server: Arc<Server>,
     session: Option<Arc<Session>>,
     presence: Option<Presence>,
+    /// Whether the client has said that it is ready for what comes unasked.
+    ready: bool,
     stateless: Arc<InFlight>,
     ping: Duration,
 }
@@ -48,7 +51,7 @@ impl Connection {
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration) -> Self {
         let stateless = InFlight::new(server.settings.requests_per_session);
-        Self { server, session: None, presence: None, stateless, ping }
+        Self { server, session: None, presence: None, ready: false, stateless, ping }
     }
 
     /// Takes one message, or a batch.
@@ -67,12 +70,15 @@ impl Connection {
             Ok(Message::Notification(notification)) => {
                 cancel(&self.stateless, &notification);
                 if let Some(session) = &self.session {
+                    session.touch();
                     cancel(&session.in_flight, &notification);
+                    self.ready |= notification.method == "notifications/initialized";
                 }
                 Received::Nothing
             }
             Ok(Message::Response(id, answered)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
+                    session.touch();
                     session.asked.settle(&id, answered);
                 }
                 Received::Nothing
@@ -85,8 +91,8 @@ impl Connection {
     /// called again without losing any.
     pub async fn unasked(&mut self) -> Option<Bytes> {
         match &mut self.presence {
-            Some(presence) => presence.next().await.ok(),
-            None => std::future::pending().await,
+            Some(presence) if self.ready => presence.next().await.ok(),
+            _ => std::future::pending().await,
         }
     }
 
@@ -120,11 +126,13 @@ impl Connection {
                 let (session, reply) = dispatch::initialize(&self.server, &request)?;
                 let session = Arc::new(session);
                 let changes = self.server.catalog.changes();
-                self.presence = Some(Presence::new(Arc::clone(&session), changes, self.ping));
+                self.presence = Some(Presence::new(&session, changes, self.ping));
                 self.session = Some(session);
                 Ok(Received::Reply(response(&request.id, reply.as_json())))
             }
             Era::Initialize | Era::Session => {
+                // A client that goes on without saying so is ready too.
+                self.ready |= self.session.is_some() && request.method != Method::Ping;
                 let session = self.session.as_ref().ok_or_else(|| {
                     RpcError::invalid_params(
                         "send `initialize` first, or say the protocol version in `_meta`",

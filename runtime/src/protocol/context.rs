@@ -24,7 +24,6 @@ use crate::json::RawObject;
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
-    pub(crate) abilities: Abilities,
     pub(crate) cancel: CancellationToken,
     /// The session it belongs to, in the eras that have them.
     pub(crate) session: Option<Arc<Session>>,
@@ -37,6 +36,7 @@ pub(crate) struct RequestContext {
 /// What one message from the client brings, beside what it asks for.
 #[derive(Debug)]
 pub(crate) struct Round {
+    pub(crate) abilities: Abilities,
     pub(crate) threshold: Threshold,
     pub(crate) carried: Carried,
     pub(crate) outbox: Outbox,
@@ -73,17 +73,8 @@ impl Round {
 
 impl RequestContext {
     pub(crate) fn new(who: Who, request: Arc<Request>, parked: Arc<Parked>, first: Round) -> Self {
-        let Who { revision, client, abilities, session, cancel } = who;
-        Self {
-            revision,
-            client,
-            abilities,
-            cancel,
-            session,
-            request,
-            parked,
-            round: Mutex::new(Arc::new(first)),
-        }
+        let Who { revision, client, session, cancel } = who;
+        Self { revision, client, cancel, session, request, parked, round: Mutex::new(Arc::new(first)) }
     }
 
     /// The present round.
@@ -107,7 +98,6 @@ impl RequestContext {
 pub(crate) struct Who {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
-    pub(crate) abilities: Abilities,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) cancel: CancellationToken,
 }

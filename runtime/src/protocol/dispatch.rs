@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::{RequestContext, Round, Threshold, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Running};
 use super::handlers::{
     completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
@@ -38,16 +38,23 @@ pub(super) fn stateless(
     let place = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
     let place = place.transpose()?;
     let id = request.id.clone();
-    let round = |answers| Round { threshold, carried, outbox, answers: Mutex::new(answers), can_ask: true };
+    let Claims { revision, client, abilities, .. } = claims;
+    let round = |answers| Round {
+        abilities,
+        threshold,
+        carried,
+        outbox,
+        answers: Mutex::new(answers),
+        can_ask: true,
+    };
     let Some(state) = returned.state else {
-        let Claims { revision, client, abilities, .. } = claims;
-        let who = Who { revision, client, abilities, session: None, cancel };
+        let who = Who { revision, client, session: None, cancel };
         let first = round(returned.answers);
         let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.parked), first);
         let (context, work) = begin(server, context, None);
-        return Ok(Exchange::new(server, &context, id, reader, place, work));
+        return Ok(Exchange::new(server, &context, id, reader, place, Running::Fresh(work)));
     };
-    match rounds::resume(server, &request, &state, &returned.answers)? {
+    match rounds::resume(server, &request, &state, &returned.answers, abilities)? {
         Resumed::Call(context, work) => {
             if let Some(place) = &place {
                 place.rebind(context.cancel.clone());
@@ -56,7 +63,7 @@ pub(super) fn stateless(
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
         Resumed::AskedAgain(context, reply) => {
-            let work = std::future::ready(Some(Ok(reply))).boxed();
+            let work = Running::Fresh(std::future::ready(Some(Ok(reply))).boxed());
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
     }
@@ -75,11 +82,11 @@ pub(super) fn in_session(
     let place = Arc::new(session.in_flight.enter(&request.id, cancel.clone())?);
     let (outbox, reader) = Outbox::new();
     let threshold = Threshold::Session(Arc::clone(session));
-    let round = Round { threshold, carried, outbox, answers: Mutex::default(), can_ask };
+    let abilities = session.abilities;
+    let round = Round { abilities, threshold, carried, outbox, answers: Mutex::default(), can_ask };
     let who = Who {
         revision: session.revision,
         client: session.client.clone(),
-        abilities: session.abilities,
         session: Some(Arc::clone(session)),
         cancel,
     };
@@ -87,7 +94,7 @@ pub(super) fn in_session(
     let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.parked), round);
     // A detached request keeps its place although nobody waits for it any more.
     let (context, work) = begin(server, context, Some(Arc::clone(&place)));
-    Ok(Exchange::new(server, &context, id, reader, Some(place), work))
+    Ok(Exchange::new(server, &context, id, reader, Some(place), Running::Fresh(work)))
 }
 
 fn begin(

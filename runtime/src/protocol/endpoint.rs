@@ -220,8 +220,7 @@ impl Endpoint {
     fn events(&self, headers: &HeaderMap) -> Result<Answer, RpcError> {
         let session = self.session(headers)?;
         session.touch();
-        let presence =
-            || Presence::new(Arc::clone(&session), self.server.catalog.changes(), self.server.settings.ping);
+        let presence = || Presence::new(&session, self.server.catalog.changes(), self.server.settings.ping);
         let events = match mirror::single(headers, LAST_EVENT)? {
             None => Events::common(&session, presence),
             Some(id) => {

@@ -5,6 +5,7 @@
 //! an old one, whose connection is probably dead, so that no event goes out on two.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,12 @@ const KEPT: usize = 256;
 
 /// Bytes that are kept, the newest event aside.
 const KEPT_BYTES: usize = 4 << 20;
+
+/// Bytes that all streams of the process keep together.
+static ALL_KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many they may be before streams that were read are forgotten at once.
+const MOST_KEPT: usize = 256 << 20;
 
 /// The stream.
 #[derive(Debug)]
@@ -36,6 +43,21 @@ struct State {
     /// Which reader is the present one.
     reader: u64,
     ended: Option<Instant>,
+}
+
+impl State {
+    /// Notes how many bytes are kept now.
+    fn count(&mut self, bytes: usize) {
+        ALL_KEPT.fetch_add(bytes, Ordering::Relaxed);
+        ALL_KEPT.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.count(0);
+    }
 }
 
 /// How much a message matters when there is no room.
@@ -70,7 +92,8 @@ impl EventLog {
         let mut state = self.lock();
         state.last += 1;
         let number = state.last;
-        state.bytes += message.len();
+        let bytes = state.bytes + message.len();
+        state.count(bytes);
         state.events.push_back((number, message));
         while state.events.len() > KEPT || state.bytes > KEPT_BYTES {
             let Some((oldest, _)) = state.events.front() else { break };
@@ -80,7 +103,8 @@ impl EventLog {
                 (true, Weight::Notification) => state.events.pop_back(),
                 (true, Weight::Essential) => break,
             };
-            state.bytes -= gone.map_or(0, |(_, message)| message.len());
+            let bytes = state.bytes - gone.map_or(0, |(_, message)| message.len());
+            state.count(bytes);
             if deliverable {
                 state.last -= 1;
                 break;
@@ -90,10 +114,29 @@ impl EventLog {
         self.changed.notify_waiters();
     }
 
-    /// Nothing more will come.
+    /// Nothing more will come. What all streams of the server keep together is bounded too: beyond it, a stream that has
+    /// been read to its end is not kept for a client that may have lost it.
     pub(crate) fn end(&self) {
-        self.lock().ended.get_or_insert_with(Instant::now);
+        let mut state = self.lock();
+        state.ended.get_or_insert_with(Instant::now);
+        self.forget_if_crowded(&mut state);
+        drop(state);
         self.changed.notify_waiters();
+    }
+
+    fn forget_if_crowded(&self, state: &mut State) {
+        if state.ended.is_some()
+            && state.delivered == state.last
+            && ALL_KEPT.load(Ordering::Relaxed) > MOST_KEPT
+        {
+            state.events.clear();
+            state.count(0);
+        }
+    }
+
+    /// Bytes that it keeps.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes
     }
 
     /// For how long it has ended.
@@ -168,6 +211,7 @@ impl Reader {
         match next {
             Some((number, message)) => {
                 state.delivered = state.delivered.max(number);
+                self.log.forget_if_crowded(&mut state);
                 drop(state);
                 self.after = number;
                 Some(Some(Event { id: self.id(), message: Some(message) }))

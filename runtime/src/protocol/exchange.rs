@@ -1,17 +1,21 @@
 //! One request and everything that goes back for it, in order: its notifications, then its answer.
 //!
-//! A transport pulls frames and writes them in whatever way it has. Dropping the exchange drops the request's future,
-//! which stops the guest: right for the stateless revision, where a broken connection is a cancellation. A revision
-//! with sessions detaches it first, because there only a notification cancels. When a stateless call asks its client
-//! something, the exchange ends with the question and gives the future away to be kept for the retry.
+//! A transport pulls frames and writes them in whatever way it has. Work that is not done at once runs as a task of its
+//! own, so that a client which does not read cannot stop the clocks of its guest. Dropping the exchange ends that task:
+//! right for the stateless revision, where a broken connection is a cancellation. A revision with sessions detaches it
+//! first, because there only a notification cancels. When a stateless call asks its client something, the exchange ends
+//! with the question and gives the task away to be kept for the retry.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
-use tokio_util::task::TaskTracker;
+use tokio::task::JoinHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::context::RequestContext;
 use super::in_flight::Place;
@@ -42,14 +46,50 @@ pub struct Exchange {
 }
 
 enum Work {
-    Call { id: Id, future: BoxFuture<'static, Outcome>, server: Arc<Server>, context: Arc<RequestContext> },
+    Call { id: Id, running: Running, server: Arc<Server>, context: Arc<RequestContext> },
     Batch(BoxFuture<'static, Written>),
+}
+
+/// The work of one call.
+pub(super) enum Running {
+    /// Not begun. Most calls are done when they have been polled once, and those need no task.
+    Fresh(BoxFuture<'static, Outcome>),
+    /// A task that ends when this is dropped.
+    Task(AbortOnDropHandle<Outcome>),
+    /// A task that has another owner.
+    Detached(JoinHandle<Outcome>),
+}
+
+impl Running {
+    async fn outcome(&mut self) -> Outcome {
+        if let Self::Fresh(future) = self {
+            if let Some(outcome) = poll_fn(|context| Poll::Ready(ready(future.as_mut().poll(context)))).await
+            {
+                return outcome;
+            }
+            let future = std::mem::replace(future, std::future::ready(None).boxed());
+            *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
+        }
+        // A task that was ended, or that panicked, has no outcome.
+        match self {
+            Self::Fresh(future) => future.await,
+            Self::Task(task) => task.await.unwrap_or_default(),
+            Self::Detached(task) => task.await.unwrap_or_default(),
+        }
+    }
+}
+
+fn ready<T>(poll: Poll<T>) -> Option<T> {
+    match poll {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
 }
 
 impl Work {
     async fn run(&mut self) -> Written {
         match self {
-            Self::Call { id, future, .. } => future.await.map(|outcome| write(id, outcome)),
+            Self::Call { id, running, .. } => running.outcome().await.map(|outcome| write(id, outcome)),
             Self::Batch(future) => future.await,
         }
     }
@@ -57,8 +97,8 @@ impl Work {
     /// Ends this exchange with a question and keeps the call for the retry that answers it.
     fn park(self, asking: Asking) -> Written {
         match self {
-            Self::Call { id, future, server, context } => {
-                Some(write(&id, rounds::park(&server, future, context, asking)))
+            Self::Call { id, running, server, context } => {
+                Some(write(&id, rounds::park(&server, running, context, asking)))
             }
             // Only a stateless call asks this way, and there are no batches of those.
             Self::Batch(_) => None,
@@ -74,17 +114,17 @@ fn write(id: &Id, outcome: Result<super::reply::Reply, super::error::RpcError>) 
 }
 
 impl Exchange {
-    /// The outcome of `future` is `None` when the client has withdrawn the request, which then gets no answer.
+    /// The outcome of `running` is `None` when the client has withdrawn the request, which then gets no answer.
     pub(super) fn new(
         server: &Arc<Server>,
         context: &Arc<RequestContext>,
         id: Id,
         outbox: OutboxReader,
         place: Option<Arc<Place>>,
-        future: BoxFuture<'static, Outcome>,
+        running: Running,
     ) -> Self {
         let (server, context) = (Arc::clone(server), Arc::clone(context));
-        let work = Work::Call { id, future, server, context };
+        let work = Work::Call { id, running, server, context };
         Self { work: Some(work), written: None, outbox, _place: place }
     }
 
@@ -146,9 +186,11 @@ impl Exchange {
 
     /// Lets the request go on when this exchange is dropped, as a task of `owner`.
     pub(super) fn detach(mut self, owner: &TaskTracker) -> Self {
-        if let Some(Work::Call { future, .. }) = &mut self.work {
-            let task = owner.spawn(std::mem::replace(future, std::future::ready(None).boxed()));
-            *future = async move { task.await.unwrap_or_default() }.boxed();
+        if let Some(Work::Call { running, .. }) = &mut self.work
+            && let Running::Fresh(future) = running
+        {
+            let future = std::mem::replace(future, std::future::ready(None).boxed());
+            *running = Running::Detached(owner.spawn(future));
         }
         self
     }

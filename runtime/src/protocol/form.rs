@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value};
 
+/// What bounds a field.
+const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
+
 /// Checks that `schema` is a form.
 ///
 /// # Errors
@@ -13,14 +16,31 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("`requestedSchema` must have the type `object`".to_owned());
     }
+    let known = |name: &String| matches!(name.as_str(), "$schema" | "type" | "properties" | "required");
+    if let Some(other) = schema.as_object().and_then(|schema| schema.keys().find(|name| !known(name))) {
+        return Err(format!("`{other}` has no place in `requestedSchema`"));
+    }
+    let names =
+        |required: &Value| required.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+    if schema.get("required").is_some_and(|required| !names(required)) {
+        return Err("`required` must be a list of texts".to_owned());
+    }
     let fields = schema.get("properties").and_then(Value::as_object);
     let fields = fields.ok_or("`requestedSchema` needs `properties`")?;
     for (name, field) in fields {
         let plain = match kind(field) {
             "string" | "number" | "integer" | "boolean" => true,
-            "array" => !choices(field.get("items").unwrap_or(&Value::Null)).is_empty(),
+            "array" => {
+                let items = field.get("items").unwrap_or(&Value::Null);
+                items.get("oneOf").is_none() && !choices(items).is_empty()
+            }
             _ => false,
         };
+        if let Some(bound) =
+            BOUNDS.iter().find(|bound| field.get(**bound).is_some_and(|value| !value.is_number()))
+        {
+            return Err(format!("`{bound}` of the field `{name}` must be a number"));
+        }
         if !plain {
             return Err(format!(
                 "the field `{name}` is not a plain value or a list of choices; forms are flat"
@@ -42,12 +62,25 @@ pub(crate) fn fits(schema: &Value, content: &Map<String, Value>) -> Result<(), S
         }
     }
     for (name, value) in content {
-        let Some(field) = schema.get("properties").and_then(|fields| fields.get(name)) else { continue };
+        let Some(field) = schema.get("properties").and_then(|fields| fields.get(name)) else {
+            // More than was asked for may come, but nothing that no form can have.
+            if is_plain(value) {
+                continue;
+            }
+            return Err(format!("the field `{name}` is not part of the form"));
+        };
         if !value_fits(field, value) {
             return Err(format!("the field `{name}` does not fit the form"));
         }
     }
     Ok(())
+}
+
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(Value::is_string),
+        value => value.is_string() || value.is_number() || value.is_boolean(),
+    }
 }
 
 fn value_fits(field: &Value, value: &Value) -> bool {

@@ -12,6 +12,7 @@ mod ask;
 mod asked;
 mod batch;
 mod binding;
+mod block;
 mod connection;
 mod context;
 mod dispatch;

@@ -1,7 +1,7 @@
 //! Calls that wait for their clients, of both eras, and the bounds on them.
 //!
-//! In the stateless revision the future that runs a call is itself what is kept: nobody polls it, it costs its memory
-//! and no task, and the retry takes it out and polls on. In the revisions with sessions the call waits on its own task
+//! In the stateless revision the task that runs a call is itself what is kept: it waits for its answers, and the retry
+//! takes it out and waits for it on. In the revisions with sessions the call waits on its own task
 //! and only has a ticket here. When there is no room, the plugin with the most waiting calls loses its oldest: no plugin
 //! can push out the calls of another that waits less.
 
@@ -9,13 +9,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::binding::Binding;
 use super::context::RequestContext;
 use super::error::RpcError;
+use super::exchange::Running;
 use super::question::Prepared;
 use super::random;
 use super::reply::Reply;
@@ -29,7 +29,7 @@ const REMEMBERED: usize = 1_024;
 
 /// A call that waits for a retry with answers.
 pub(crate) struct ParkedCall {
-    pub(crate) work: BoxFuture<'static, Outcome>,
+    pub(crate) work: Running,
     pub(crate) context: Arc<RequestContext>,
     pub(crate) asking: Asking,
     /// Of which request it is a part.
@@ -64,6 +64,8 @@ struct Entries {
     by_handle: HashMap<Handle, Entry>,
     per_plugin: HashMap<Arc<str>, usize>,
     given_up: VecDeque<Handle>,
+    /// Nothing more is entered.
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -133,7 +135,8 @@ impl Parked {
         self.lasts
     }
 
-    /// Keeps a call and gives the `requestState` that brings it back. `None` when the system has no randomness.
+    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the system
+    /// has no randomness.
     pub(crate) fn park(&self, call: ParkedCall) -> Option<String> {
         let (plugin, most) = (Arc::clone(&call.asking.plugin), call.asking.most);
         let seal = self.seal.as_ref()?;
@@ -141,7 +144,7 @@ impl Parked {
         Some(seal.close(handle, self.lasts))
     }
 
-    /// Enters a call that waits by itself.
+    /// Enters a call that waits by itself. `None` as in [`Parked::park`].
     pub(crate) fn wait(self: &Arc<Self>, plugin: &Arc<str>, most: usize) -> Option<Ticket> {
         let evicted = CancellationToken::new();
         let handle = self.enter(Arc::clone(plugin), most, Hold::Ticket(evicted.clone()))?;
@@ -191,9 +194,14 @@ impl Parked {
         drop(gone);
     }
 
+    /// Whether the server is about to end.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     /// Gives up all calls: the server ends.
     pub(crate) fn clear(&self) {
-        let gone = std::mem::take(&mut *self.lock());
+        let gone = std::mem::replace(&mut *self.lock(), Entries { closed: true, ..Entries::default() });
         for entry in gone.by_handle.values() {
             if let Hold::Ticket(evicted) = &entry.hold {
                 evicted.cancel();
@@ -204,6 +212,9 @@ impl Parked {
     fn enter(&self, plugin: Arc<str>, most: usize, hold: Hold) -> Option<Handle> {
         let handle = random::bits()?;
         let mut entries = self.lock();
+        if entries.closed {
+            return None;
+        }
         let mut gone = Vec::new();
         if entries.per_plugin.get(&plugin).is_some_and(|waiting| *waiting >= most) {
             gone.extend(entries.evict(&plugin));

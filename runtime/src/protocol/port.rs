@@ -47,9 +47,10 @@ impl Port {
                 AskError::Invalid("the client can be asked by tools, prompts and resources only".to_owned());
             return questions.iter().map(|_| Err(no.clone())).collect();
         }
+        let abilities = context.round().abilities;
         let prepared = questions.into_iter().map(|question| {
             let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-            prepare(question, number, context.revision, context.abilities)
+            prepare(question, number, context.revision, abilities)
         });
         let mut slots = Vec::new();
         let mut open = Vec::new();

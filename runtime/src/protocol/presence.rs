@@ -13,20 +13,24 @@ use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
-use super::asked::Awaited;
+use super::asked::{Asked, Awaited};
 use super::message::{notification, request};
-use super::session::Session;
+use super::session::{Activity, Session};
+use super::subscriptions::Subscriptions;
 use crate::catalog::Change;
 
 /// The way out for one session's own messages.
 #[derive(Debug)]
 pub(crate) struct Presence {
-    session: Arc<Session>,
+    subscriptions: Arc<Subscriptions>,
+    asked: Arc<Asked>,
+    activity: Arc<Activity>,
     changes: broadcast::Receiver<Change>,
     due: VecDeque<Bytes>,
     every: Duration,
     next_ping: Instant,
-    pinged: Option<Awaited>,
+    /// The ping that is out, and how often the client had been heard of by then.
+    pinged: Option<(Awaited, u64)>,
 }
 
 /// The client no longer answers.
@@ -35,21 +39,24 @@ pub(crate) struct Gone;
 
 impl Presence {
     /// Pings `every` so often; never, when that is zero.
-    pub(crate) fn new(session: Arc<Session>, changes: broadcast::Receiver<Change>, every: Duration) -> Self {
+    pub(crate) fn new(session: &Session, changes: broadcast::Receiver<Change>, every: Duration) -> Self {
         let next_ping = Instant::now() + every;
-        Self { session, changes, due: VecDeque::new(), every, next_ping, pinged: None }
-    }
-
-    /// The client is there again, so that pings of an earlier connection no longer count.
-    pub(crate) fn renew(&mut self) {
-        self.pinged = None;
-        self.next_ping = Instant::now() + self.every;
+        Self {
+            subscriptions: Arc::clone(&session.subscriptions),
+            asked: Arc::clone(&session.asked),
+            activity: Arc::clone(&session.activity),
+            changes,
+            due: VecDeque::new(),
+            every,
+            next_ping,
+            pinged: None,
+        }
     }
 
     /// The next message. Can be dropped and called again without losing any.
     ///
     /// # Errors
-    /// When a ping has had no answer until the next one was due.
+    /// When a ping has had no answer until the next one was due, and nothing else was heard of the client either.
     pub(crate) async fn next(&mut self) -> Result<Bytes, Gone> {
         loop {
             if let Some(message) = self.due.pop_front() {
@@ -65,14 +72,14 @@ impl Presence {
     async fn note(&mut self, change: Result<Change, RecvError>) {
         match change {
             Ok(Change::Updated(uri)) => {
-                if self.session.subscriptions.contains(&uri) {
+                if self.subscriptions.contains(&uri) {
                     self.due.push_back(updated(&uri));
                 }
             }
             Ok(change) => self.due.extend(list_changed(&change)),
             Err(RecvError::Lagged(_)) => {
                 self.due.extend(Change::LISTS.iter().filter_map(list_changed));
-                self.due.extend(self.session.subscriptions.all().iter().map(|uri| updated(uri)));
+                self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri)));
             }
             // The server is about to end.
             Err(RecvError::Closed) => std::future::pending().await,
@@ -80,12 +87,16 @@ impl Presence {
     }
 
     fn ping(&mut self) -> Result<Bytes, Gone> {
-        if self.pinged.as_mut().is_some_and(|pinged| pinged.answer.try_recv().is_err()) {
+        let heard = self.activity.times();
+        if let Some((pinged, before)) = &mut self.pinged
+            && pinged.answer.try_recv().is_err()
+            && *before == heard
+        {
             return Err(Gone);
         }
-        let pinged = self.session.asked.begin();
+        let pinged = self.asked.begin();
         let message = request(pinged.id, "ping", &json!({}));
-        self.pinged = Some(pinged);
+        self.pinged = Some((pinged, heard));
         self.next_ping = Instant::now() + self.every;
         Ok(message)
     }
@@ -123,7 +134,7 @@ mod tests {
         let (sender, receiver) = broadcast::channel(2);
         let session = Session::for_tests();
         session.subscriptions.add("a:b").unwrap();
-        let mut presence = Presence::new(Arc::clone(&session), receiver, Duration::ZERO);
+        let mut presence = Presence::new(&session, receiver, Duration::ZERO);
         sender.send(Change::Prompts).unwrap();
         sender.send(Change::Updated("a:other".into())).unwrap();
         assert!(text(&presence.next().await.unwrap()).contains("prompts/list_changed"));
@@ -143,13 +154,15 @@ mod tests {
     async fn a_client_that_does_not_answer_pings_is_gone() {
         let (_sender, receiver) = broadcast::channel(2);
         let session = Session::for_tests();
-        let mut presence = Presence::new(Arc::clone(&session), receiver, Duration::from_millis(30));
+        let mut presence = Presence::new(&session, receiver, Duration::from_millis(30));
         let ping = presence.next().await.unwrap();
         assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
         session
             .asked
             .settle(&Id::Number(1), Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()));
         assert!(presence.next().await.is_ok());
+        session.touch();
+        assert!(presence.next().await.is_ok(), "it did not answer, but it is there");
         assert_eq!(presence.next().await, Err(Gone));
     }
 }

@@ -24,7 +24,10 @@ pub(crate) struct Prepared {
 
 #[derive(Debug)]
 enum Expects {
-    Message,
+    /// A model's message; whether it was told of tools.
+    Message {
+        tools: bool,
+    },
     /// An answer to a form.
     Form(Value),
     /// An answer to a form that was simplified for an older client.
@@ -45,7 +48,8 @@ pub(crate) fn prepare(
     let (method, (params, expects)) = match question.body {
         QuestionBody::CreateMessage(params) => {
             let params = sampling::prepare(object(&params)?, revision, abilities)?;
-            ("sampling/createMessage", (params, Expects::Message))
+            let tools = params.get("tools").is_some();
+            ("sampling/createMessage", (params, Expects::Message { tools }))
         }
         QuestionBody::Elicit(params) => {
             ("elicitation/create", elicit(object(&params)?, revision, abilities)?)
@@ -60,8 +64,9 @@ impl Prepared {
     /// What a client must be able to do to be asked this.
     pub(crate) fn capability(&self) -> &'static str {
         match self.expects {
-            Expects::Message => "sampling",
-            Expects::Form(_) | Expects::OldForm(_) | Expects::Visit => "elicitation",
+            Expects::Message { .. } => "sampling",
+            Expects::Form(_) | Expects::OldForm(_) => "elicitation",
+            Expects::Visit => "elicitation.url",
             Expects::Roots => "roots",
         }
     }
@@ -74,7 +79,7 @@ impl Prepared {
         let value: Value = serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
         let fields = value.as_object().ok_or("the answer must be an object")?;
         match &self.expects {
-            Expects::Message => sampling::check_answer(fields)?,
+            Expects::Message { tools } => sampling::check_answer(fields, *tools)?,
             Expects::Form(schema) => check_elicited(fields, Some(schema))?,
             Expects::OldForm(schema) => {
                 let mut fields = fields.clone();
@@ -126,8 +131,9 @@ fn elicit(
             Ok((params.into(), Expects::Form(asked)))
         }
         Some("url") => {
-            if !params.get("url").is_some_and(Value::is_string) {
-                return Err(invalid("`url` must be an address"));
+            let url = params.get("url").and_then(Value::as_str).unwrap_or_default();
+            if !(url.starts_with("https://") || url.starts_with("http://")) {
+                return Err(invalid("`url` must be an address with http or https"));
             }
             if !abilities.elicitation_url {
                 return Err(AskError::Missing("elicitation.url"));
@@ -157,12 +163,11 @@ fn check_elicited(answer: &Map<String, Value>, schema: Option<&Value>) -> Result
 fn check_roots(answer: &Map<String, Value>) -> Result<(), String> {
     let roots = answer.get("roots").and_then(Value::as_array).ok_or("`roots` must be a list")?;
     let named = |root: &Value| root.get("name").is_none_or(Value::is_string);
-    let good = |root: &Value| root.get("uri").is_some_and(Value::is_string) && named(root);
-    if roots.iter().all(good) {
-        Ok(())
-    } else {
-        Err("a root has a `uri`, and a `name` that is a text".to_owned())
+    let file = |uri: &Value| uri.as_str().is_some_and(|uri| uri.starts_with("file://"));
+    if roots.iter().all(|root| root.get("uri").is_some_and(file) && named(root)) {
+        return Ok(());
     }
+    Err("a root has a `uri` that begins with file:// and a `name` that is a text".to_owned())
 }
 
 #[cfg(test)]

@@ -5,16 +5,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::abilities::Abilities;
 use super::binding;
 use super::context::RequestContext;
 use super::error::RpcError;
+use super::exchange::Running;
 use super::message::Request;
-use super::parked::{Asking, Outcome, ParkedCall};
+use super::parked::{Asking, ParkedCall};
 use super::question::Prepared;
 use super::reply::{Reply, SERVER_INFO};
 use super::server::Server;
@@ -68,7 +69,7 @@ struct InputRequest<'a> {
 /// Keeps a call that asks, and words its questions as the result.
 pub(super) fn park(
     server: &Server,
-    work: BoxFuture<'static, Outcome>,
+    work: Running,
     context: Arc<RequestContext>,
     asking: Asking,
 ) -> Result<Reply, RpcError> {
@@ -81,7 +82,7 @@ pub(super) fn park(
     let requests = requests.map_err(internal)?;
     let (parked, binding) = (Arc::clone(&context.parked), context.binding());
     let state = parked.park(ParkedCall { work, context, asking, binding });
-    let state = state.ok_or_else(|| RpcError::internal("the system has no randomness for `requestState`"))?;
+    let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
     let result = json!({
         "resultType": "input_required",
         "inputRequests": requests,
@@ -94,7 +95,7 @@ pub(super) fn park(
 /// How a retry goes on.
 pub(super) enum Resumed {
     /// The guest has its answers: drive its call on.
-    Call(Arc<RequestContext>, BoxFuture<'static, Outcome>),
+    Call(Arc<RequestContext>, Running),
     /// Some are still missing: the new questions.
     AskedAgain(Arc<RequestContext>, Reply),
 }
@@ -108,6 +109,7 @@ pub(super) fn resume(
     request: &Request,
     state: &str,
     answers: &RawObject,
+    abilities: Abilities,
 ) -> Result<Resumed, RpcError> {
     let bound = binding::of(None, &request.method, request.params.as_deref());
     let taken =
@@ -115,6 +117,15 @@ pub(super) fn resume(
     if let Some(unfit) = taken.call.asking.open.iter().find_map(|(_, question)| unfit(question, answers)) {
         server.parked.put_back(taken);
         return Err(unfit);
+    }
+    // Every request stands on its own: what this one does not declare is not asked of it.
+    let lacking = |(_, question): &&(usize, Prepared)| {
+        answers.get(&question.key).is_none() && !abilities.has(question.capability())
+    };
+    if let Some((_, question)) = taken.call.asking.open.iter().find(lacking) {
+        let lacking = RpcError::missing_capability(question.capability());
+        server.parked.put_back(taken);
+        return Err(lacking);
     }
     let ParkedCall { work, context, mut asking, .. } = taken.call;
     let mut left = Vec::new();

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::abilities::Abilities;
+use super::block::{self, kind};
 use super::revision::Revision;
 use crate::host::AskError;
 
@@ -12,66 +13,76 @@ pub(super) fn prepare(
     revision: Revision,
     abilities: Abilities,
 ) -> Result<Value, AskError> {
-    let messages = params.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
-    let Some(messages) = messages else {
-        return Err(AskError::Invalid("`messages` must be a list with a message in it".to_owned()));
-    };
-    if !messages.iter().all(is_message) {
-        return Err(AskError::Invalid("a message has a `role` (user, assistant) and `content`".to_owned()));
-    }
-    if params.get("maxTokens").and_then(Value::as_u64).unwrap_or(0) == 0 {
-        return Err(AskError::Invalid("`maxTokens` must be a positive number".to_owned()));
-    }
+    check(&params).map_err(AskError::Invalid)?;
     if !abilities.sampling {
         return Err(AskError::Missing("sampling"));
     }
-    let speaks_of_tools = messages.iter().flat_map(blocks).any(|block| kind(block).starts_with("tool_"));
-    let with_tools = params.contains_key("tools") || params.contains_key("toolChoice") || speaks_of_tools;
-    if with_tools && !abilities.sampling_tools {
+    let messages = params.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let has = |wanted: fn(&str) -> bool| messages.iter().flat_map(blocks).any(|block| wanted(kind(block)));
+    let with_tools = ["tools", "toolChoice"].iter().any(|field| params.contains_key(*field));
+    if (with_tools || has(|kind| kind.starts_with("tool_"))) && !abilities.sampling_tools {
         return Err(AskError::Missing("sampling.tools"));
     }
-    if !revision.has_audio() && messages.iter().flat_map(blocks).any(|block| kind(block) == "audio") {
+    if !revision.has_audio() && has(|kind| kind == "audio") {
         return Err(AskError::Missing("sampling.audio"));
     }
     if !revision.has_sampling_tools() {
         let single = messages.iter().flat_map(one_block_each).collect::<Vec<_>>();
         params.insert("messages".to_owned(), single.into());
     }
+    // Deprecated, and only for clients that declare it.
+    params.remove("includeContext");
     Ok(params.into())
 }
 
-/// Checks the answer of a model.
-pub(super) fn check_answer(answer: &Map<String, Value>) -> Result<(), String> {
-    let text = |name: &str| answer.get(name).is_some_and(Value::is_string);
-    if !text("model") {
+/// Whether a value fits its field.
+type Fits<'f> = &'f dyn Fn(&Value) -> bool;
+
+/// Checks that every known field is what MCP says, so that no client refuses the message as a whole.
+fn check(params: &Map<String, Value>) -> Result<(), String> {
+    let messages = params.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
+    for message in messages.ok_or("`messages` must be a list with a message in it")? {
+        if !matches!(message.get("role").and_then(Value::as_str), Some("user" | "assistant")) {
+            return Err("a message has the `role` user or assistant".to_owned());
+        }
+        block::check(message.get("content").unwrap_or(&Value::Null), true)?;
+    }
+    if params.get("maxTokens").and_then(Value::as_u64).unwrap_or(0) == 0 {
+        return Err("`maxTokens` must be a positive number".to_owned());
+    }
+    let texts = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    let tool = |tool: &Value| {
+        tool.get("name").is_some_and(Value::is_string)
+            && tool.get("inputSchema").is_some_and(Value::is_object)
+    };
+    let tools = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(tool));
+    let fields: [(&str, Fits<'_>); 7] = [
+        ("systemPrompt", &Value::is_string),
+        ("temperature", &Value::is_number),
+        ("stopSequences", &texts),
+        ("metadata", &Value::is_object),
+        ("modelPreferences", &Value::is_object),
+        ("tools", &tools),
+        ("toolChoice", &Value::is_object),
+    ];
+    match fields.iter().find(|(name, good)| params.get(*name).is_some_and(|value| !good(value))) {
+        Some((name, _)) => Err(format!("`{name}` is not what MCP wants there")),
+        None => Ok(()),
+    }
+}
+
+/// Checks the answer of a model. `tools`: whether it was told of tools.
+pub(super) fn check_answer(answer: &Map<String, Value>, tools: bool) -> Result<(), String> {
+    if !answer.get("model").is_some_and(Value::is_string) {
         return Err("`model` must be a text".to_owned());
     }
-    let role = answer.get("role").and_then(Value::as_str);
-    let content = answer.get("content").is_some_and(is_content);
-    match (role, content) {
-        (Some("assistant" | "user"), true) => Ok(()),
-        (Some("assistant" | "user"), false) => {
-            Err("`content` must be a content block, or a list of them".to_owned())
-        }
+    if answer.get("stopReason").is_some_and(|reason| !reason.is_string()) {
+        return Err("`stopReason` must be a text".to_owned());
+    }
+    match answer.get("role").and_then(Value::as_str) {
+        Some("assistant" | "user") => block::check(answer.get("content").unwrap_or(&Value::Null), tools),
         _ => Err("`role` must be `assistant` or `user`".to_owned()),
     }
-}
-
-fn is_message(message: &Value) -> bool {
-    let role = message.get("role").and_then(Value::as_str);
-    matches!(role, Some("user" | "assistant")) && message.get("content").is_some_and(is_content)
-}
-
-fn is_content(content: &Value) -> bool {
-    let block = |block: &Value| !kind(block).is_empty();
-    match content {
-        Value::Array(blocks) => blocks.iter().all(block),
-        other => block(other),
-    }
-}
-
-fn kind(block: &Value) -> &str {
-    block.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The blocks of a message, which may be one or a list.
@@ -138,6 +149,9 @@ mod tests {
             json!({"messages": [{"role": "system", "content": text("a")}], "maxTokens": 1}),
             json!({"messages": [{"role": "user", "content": "a"}], "maxTokens": 1}),
             json!({"messages": [{"role": "user", "content": text("a")}]}),
+            json!({"messages": [{"role": "user", "content": []}], "maxTokens": 1}),
+            json!({"messages": [{"role": "user", "content": text("a")}], "maxTokens": 1, "temperature": "hot"}),
+            json!({"messages": [{"role": "user", "content": text("a")}], "maxTokens": 1, "tools": [{}]}),
         ] {
             assert!(matches!(asked(&bad, Revision::V2026_07_28, ALL), Err(AskError::Invalid(_))), "{bad}");
         }
@@ -145,7 +159,7 @@ mod tests {
 
     #[test]
     fn answers_have_a_role_a_model_and_content() {
-        let check = |value: Value| check_answer(value.as_object().unwrap());
+        let check = |value: Value| check_answer(value.as_object().unwrap(), false);
         assert!(check(json!({"role": "assistant", "model": "m", "content": text("a")})).is_ok());
         assert!(check(json!({"role": "assistant", "model": "m", "content": [text("a")]})).is_ok());
         assert!(check(json!({"role": "assistant", "content": text("a")})).is_err());

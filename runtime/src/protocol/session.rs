@@ -27,7 +27,8 @@ pub(crate) struct Session {
     pub(crate) in_flight: Arc<InFlight>,
     /// Requests of ours to the client.
     pub(crate) asked: Arc<Asked>,
-    pub(crate) subscriptions: Subscriptions,
+    pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) activity: Arc<Activity>,
     /// Event streams that can be resumed.
     pub(crate) streams: Streams,
     /// Calls that outlive the connection which began them.
@@ -38,9 +39,36 @@ pub(crate) struct Session {
     pub(crate) stopping: CancellationToken,
     /// Connections that wait for whatever comes.
     attached: AtomicUsize,
+}
+
+/// When a client was last heard of.
+#[derive(Debug)]
+pub(crate) struct Activity {
     begun: Instant,
     /// Milliseconds after `begun`.
-    last_used: AtomicU64,
+    last: AtomicU64,
+    times: AtomicU64,
+}
+
+impl Activity {
+    fn new() -> Self {
+        Self { begun: Instant::now(), last: AtomicU64::new(0), times: AtomicU64::new(0) }
+    }
+
+    fn note(&self) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now, Ordering::Relaxed);
+        self.times.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn silence(&self) -> Duration {
+        self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+    }
+
+    /// How often it was heard of: whoever finds another number later knows that it was.
+    pub(crate) fn times(&self) -> u64 {
+        self.times.load(Ordering::Relaxed)
+    }
 }
 
 /// A connection that waits for whatever comes, for as long as this lives.
@@ -67,25 +95,24 @@ impl Session {
             log_level: SharedLevel::new(LogLevel::Info),
             in_flight: InFlight::new(most),
             asked: Arc::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: Arc::default(),
+            activity: Arc::new(Activity::new()),
             streams: Streams::default(),
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
             stopping,
             attached: AtomicUsize::new(0),
-            begun: Instant::now(),
-            last_used: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn touch(&self) {
-        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last_used.store(now, Ordering::Relaxed);
+        self.activity.note();
     }
 
     /// Counts a connection as waiting, which keeps the session from being idle.
     pub(crate) fn attach(self: &Arc<Self>) -> Attached {
         self.attached.fetch_add(1, Ordering::Relaxed);
+        self.touch();
         Attached(Arc::clone(self))
     }
 
@@ -94,7 +121,7 @@ impl Session {
         if !self.in_flight.is_empty() || self.attached.load(Ordering::Relaxed) > 0 {
             return Duration::ZERO;
         }
-        self.begun.elapsed().saturating_sub(Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
+        self.activity.silence()
     }
 
     /// The session is over: whatever it has under way ends.

@@ -16,8 +16,11 @@ use super::message::is_request;
 use super::presence::Presence;
 use super::session::{Attached, Session};
 
-/// Streams of requests that are kept at the same time.
+/// Streams of requests that are kept at the same time, those under way aside.
 const MOST: usize = 32;
+
+/// Bytes that are kept of streams that have ended.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// How long a stream is kept after its end.
 const KEPT: Duration = Duration::from_secs(60);
@@ -40,6 +43,13 @@ pub(crate) struct Streams {
 struct OfRequests {
     last: u64,
     logs: VecDeque<Arc<EventLog>>,
+}
+
+impl OfRequests {
+    /// Bytes of streams that have ended.
+    fn kept(&self) -> usize {
+        self.logs.iter().filter(|log| log.ended_for().is_some()).map(|log| log.bytes()).sum()
+    }
 }
 
 impl Default for Streams {
@@ -82,9 +92,10 @@ impl Streams {
         let mut streams = self.lock();
         streams.last += 1;
         let log = EventLog::new(streams.last);
-        if streams.logs.len() >= MOST {
-            let ended = streams.logs.iter().position(|log| log.ended_for().is_some());
-            streams.logs.remove(ended.unwrap_or(0));
+        // Those under way are bounded by the requests under way; the others make room, oldest first.
+        while streams.logs.len() >= MOST || streams.kept() > KEPT_BYTES {
+            let Some(ended) = streams.logs.iter().position(|log| log.ended_for().is_some()) else { break };
+            streams.logs.remove(ended);
         }
         streams.logs.push_back(Arc::clone(&log));
         log
@@ -146,8 +157,9 @@ impl Events {
     }
 
     fn attached(session: &Arc<Session>, reader: Reader, presence: impl FnOnce() -> Presence) -> Self {
+        // Where it is locked, the stream before this one still has it, and gives it up when it finds itself replaced.
         if let Ok(mut place) = session.streams.presence.try_lock() {
-            place.get_or_insert_with(presence).renew();
+            place.get_or_insert_with(presence);
         }
         let prime = session.revision.has_priming_events();
         let common = Some(session.attach());

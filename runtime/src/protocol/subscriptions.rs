@@ -8,6 +8,9 @@ use super::error::RpcError;
 /// How many one client may name.
 const MOST: usize = 1_000;
 
+/// Bytes of all of them.
+const MOST_BYTES: usize = 128 << 10;
+
 /// Longest URI, bytes.
 const LONGEST: usize = 2_048;
 
@@ -25,7 +28,8 @@ impl Subscriptions {
             return Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes")));
         }
         let mut uris = self.lock();
-        if uris.len() >= MOST && !uris.contains(uri) {
+        let bytes: usize = uris.iter().map(String::len).sum();
+        if (uris.len() >= MOST || bytes + uri.len() > MOST_BYTES) && !uris.contains(uri) {
             return Err(RpcError::invalid_params(&format!("at most {MOST} resources can be subscribed to")));
         }
         uris.insert(uri.to_owned());

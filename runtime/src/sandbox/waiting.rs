@@ -4,7 +4,10 @@
 //! place goes to the next call and its wall time stands still; with the answer it queues for a place again. One object
 //! says so to both sides: the host function that waits and the clock around the call.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::permits::{Permit, Permits};
@@ -30,8 +33,14 @@ impl Waiting {
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for `answer` with the clock stopped and the place given up, then takes a place again.
+    /// Waits for `answer` with the clock stopped and the place given up, then takes a place again. What is there at once
+    /// costs neither.
     pub(crate) async fn outside<T>(&self, answer: impl Future<Output = T>) -> T {
+        let mut answer = pin!(answer);
+        let first = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
+        if let Poll::Ready(answer) = first {
+            return answer;
+        }
         self.with(|state| {
             state.permit = None;
             state.since = Some(Instant::now());
@@ -73,12 +82,16 @@ mod tests {
         let waiting = Waiting::new(Arc::clone(&permits), permits.acquire().await.unwrap());
         waiting
             .outside(async {
+                tokio::time::sleep(Duration::from_millis(1)).await;
                 assert!(waiting.is_outside());
                 drop(permits.acquire().await.unwrap());
                 tokio::time::sleep(Duration::from_millis(5)).await;
             })
             .await;
         assert!(!waiting.is_outside());
+        let waited = waiting.waited();
+        waiting.outside(async { assert!(!waiting.is_outside(), "nothing to wait for") }).await;
+        assert_eq!(waiting.waited(), waited);
         assert!(waiting.waited() >= Duration::from_millis(5));
         assert!(tokio::time::timeout(Duration::from_millis(5), permits.acquire()).await.is_err());
     }

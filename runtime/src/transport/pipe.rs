@@ -48,8 +48,8 @@ impl Pipe {
             if let Some(end) = self.closing {
                 return self.drain(end).await;
             }
+            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way round.
             let line = tokio::select! {
-                biased;
                 Some(message) = self.output.recv() => return Some(message),
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
                 line = self.input.recv() => line,

@@ -5,10 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::SendTimeoutError;
 
 use super::super::lines::Line;
 use super::super::pipe::Pipe;
@@ -23,6 +25,9 @@ pub(super) const MESSAGES: &str = "/messages";
 
 /// Header with which a proxy says what it has cut off the front of the path.
 const PREFIX: &str = "x-forwarded-prefix";
+
+/// How long a message waits for its stream to be read.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Messages that may wait to be taken.
 const WAITING: usize = 16;
@@ -81,7 +86,10 @@ impl Pairs {
             id.ok_or((StatusCode::BAD_REQUEST, "`sessionId` is missing; open a stream at /sse first\n"))?;
         let gone = (StatusCode::NOT_FOUND, "unknown session: its stream has ended; open a new one at /sse\n");
         let input = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        input.ok_or(gone)?.send(Line::Whole(body.to_vec())).await.map_err(|_| gone)
+        let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
+        let sending = input.ok_or(gone)?;
+        let sending = sending.send_timeout(Line::Whole(body.to_vec()), PATIENCE);
+        sending.await.map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { gone })
     }
 }
 
