@@ -55,11 +55,11 @@ pub(super) fn stateless(
         return Ok(Exchange::new(server, &context, id, reader, place, Running::Fresh(work)));
     };
     match rounds::resume(server, &request, &state, &returned.answers, abilities)? {
-        Resumed::Call(context, work) => {
+        Resumed::Call(waking, work) => {
             if let Some(place) = &place {
-                place.rebind(context.cancel.clone());
+                place.rebind(waking.context.cancel.clone());
             }
-            context.next_round(round(RawObject::default()));
+            let context = waking.wake(round(RawObject::default()));
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
         Resumed::AskedAgain(context, reply) => {

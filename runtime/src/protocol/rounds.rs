@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::abilities::Abilities;
 use super::binding;
-use super::context::RequestContext;
+use super::context::{RequestContext, Round};
 use super::error::RpcError;
 use super::exchange::Running;
 use super::message::Request;
@@ -92,10 +92,26 @@ pub(super) fn park(
     serde_json::to_vec(&result).map(Reply::from_json).map_err(internal)
 }
 
+/// A guest that has all its answers and does not know yet.
+pub(super) struct Waking {
+    pub(super) context: Arc<RequestContext>,
+    asking: Asking,
+}
+
+impl Waking {
+    /// Begins the next round and only then hands the answers over: the guest may speak at once, and must be heard.
+    pub(super) fn wake(self, round: Round) -> Arc<RequestContext> {
+        self.context.next_round(round);
+        // A guest that gave up meanwhile does not wait any more; its call ends by itself.
+        let _ = self.asking.resume.send(self.asking.answered);
+        self.context
+    }
+}
+
 /// How a retry goes on.
 pub(super) enum Resumed {
     /// The guest has its answers: drive its call on.
-    Call(Arc<RequestContext>, Running),
+    Call(Waking, Running),
     /// Some are still missing: the new questions.
     AskedAgain(Arc<RequestContext>, Reply),
 }
@@ -140,9 +156,7 @@ pub(super) fn resume(
         let again = Arc::clone(&context);
         return park(server, work, context, asking).map(|reply| Resumed::AskedAgain(again, reply));
     }
-    // A guest that gave up meanwhile does not wait any more; its call ends by itself.
-    let _ = asking.resume.send(asking.answered);
-    Ok(Resumed::Call(context, work))
+    Ok(Resumed::Call(Waking { context, asking }, work))
 }
 
 /// Why the answer to a question cannot be used, if there is one.
