@@ -3,6 +3,8 @@
 //! The host lists again and decides who is told, so a plugin only says what changed, from within any call. Outside of a
 //! component there is nobody to tell; there [`testing::changes`](crate::testing::changes) remembers what was said.
 
+use crate::Call;
+
 /// What changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -14,6 +16,21 @@ pub enum Change {
     Prompts,
     /// The content of the resource of this URI.
     Resource(String),
+}
+
+impl Call {
+    /// Says what changed. The functions of [`notify`](crate::notify) say the same where there is no call at hand.
+    ///
+    /// ```
+    /// use plugport_sdk::notify::Change;
+    ///
+    /// # let call = plugport_sdk::testing::call();
+    /// call.notify(Change::Resource("notes:///today".to_owned()));
+    /// assert_eq!(plugport_sdk::testing::changes().len(), 1);
+    /// ```
+    pub fn notify(&self, change: Change) {
+        tell(change);
+    }
 }
 
 /// The list of tools is another now.
