@@ -13,7 +13,7 @@ use super::exchange::Exchange;
 use super::message::{Message, Request, error_response};
 use super::method::Method;
 use super::server::Server;
-use super::session::Session;
+use super::sessions::session::Session;
 
 /// Messages in one batch.
 const MOST: usize = 100;

@@ -16,12 +16,12 @@ use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::in_flight::InFlight;
 use super::message::{Id, Message, Notification, Request, error_response, response};
 use super::method::Method;
-use super::presence::Presence;
 use super::server::Server;
-use super::session::Session;
+use super::sessions::in_flight::InFlight;
+use super::sessions::presence::Presence;
+use super::sessions::session::Session;
 
 /// What to do about one message.
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::abilities::Abilities;
-use super::binding::{self, Binding};
+use super::asking::abilities::Abilities;
+use super::asking::binding::{self, Binding};
+use super::asking::parked::Parked;
 use super::era::Carried;
 use super::error::RpcError;
 use super::message::Request;
 use super::outbox::Outbox;
-use super::parked::Parked;
 use super::revision::Revision;
-use super::session::Session;
+use super::sessions::session::Session;
 use crate::host::{ClientInfo, LogLevel};
 use crate::json::RawObject;
 

@@ -6,6 +6,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::parked::Outcome;
+use super::asking::rounds::{self, Resumed, Returned};
 use super::context::{RequestContext, Round, Threshold, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
@@ -13,15 +15,13 @@ use super::exchange::{Exchange, Running};
 use super::handlers::{
     completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
-use super::in_flight::{InFlight, Place};
 use super::message::Request;
 use super::method::Method;
 use super::outbox::Outbox;
-use super::parked::Outcome;
 use super::reply::Reply;
-use super::rounds::{self, Resumed, Returned};
 use super::server::Server;
-use super::session::Session;
+use super::sessions::in_flight::{InFlight, Place};
+use super::sessions::session::Session;
 use crate::json::RawObject;
 
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.

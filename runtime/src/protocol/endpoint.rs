@@ -16,11 +16,11 @@ use super::exchange::Exchange;
 use super::message::{Id, Message, Notification, Request, error_response, response};
 use super::method::Method;
 use super::mirror;
-use super::presence::Presence;
 use super::revision::Revision;
 use super::server::Server;
-use super::session::Session;
-use super::streams::Events;
+use super::sessions::presence::Presence;
+use super::sessions::session::Session;
+use super::sessions::streams::Events;
 use crate::protocol::connection::cancel;
 
 /// Header that carries a session's id.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::abilities::Abilities;
+use super::asking::abilities::Abilities;
 use super::context::parse_level;
 use super::error::RpcError;
 use super::message::Request;

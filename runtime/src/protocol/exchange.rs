@@ -17,13 +17,13 @@ use http::StatusCode;
 use tokio::task::JoinHandle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use super::asking::parked::{Asking, Outcome};
+use super::asking::rounds;
 use super::context::RequestContext;
-use super::in_flight::Place;
 use super::message::{Id, error_response, response};
 use super::outbox::{Outbox, OutboxReader, Outgoing};
-use super::parked::{Asking, Outcome};
-use super::rounds;
 use super::server::Server;
+use super::sessions::in_flight::Place;
 
 /// What a transport has to write next.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::asked::{Answered, ClientError};
+use super::asking::asked::{Answered, ClientError};
 use super::error::RpcError;
 use super::method::Method;
 

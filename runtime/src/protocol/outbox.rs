@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::parked::Asking;
+use super::asking::parked::Asking;
 
 /// Messages that may wait for a slow reader.
 const CAPACITY: usize = 256;

@@ -7,7 +7,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::parked::Parked;
+use super::asking::parked::Parked;
 use super::sessions::Sessions;
 use crate::catalog::Catalog;
 use crate::config;

@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::super::abilities::Abilities;
+use super::super::asking::abilities::Abilities;
 use super::super::context::RequestContext;
 use super::super::era::Implementation;
 use super::super::error::RpcError;

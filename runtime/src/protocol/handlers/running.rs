@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::asking::port::Port;
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
-use super::super::port::Port;
 use crate::observe::Escaped;
 use crate::plugin::{Called, Plugin};
 

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    use crate::protocol::form::fits;
+    use crate::protocol::asking::form::fits;
 
     #[test]
     fn names_stand_beside_choices() {

@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::super::context::{RequestContext, level_name};
+use super::super::era::is_reserved;
+use super::super::message::notification;
+use super::super::outbox::Outgoing;
 use super::ask;
-use super::context::{RequestContext, level_name};
-use super::era::is_reserved;
-use super::message::notification;
-use super::outbox::Outgoing;
 use super::parked::Asking;
 use super::question::{Prepared, prepare};
 use crate::host::{Answers, AskError, ClientInfo, ClientPort, LogLevel, Question};

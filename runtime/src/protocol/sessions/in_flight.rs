@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::error::RpcError;
-use super::message::Id;
+use super::super::error::RpcError;
+use super::super::message::Id;
 
 /// The requests of one session or connection.
 #[derive(Debug)]

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::super::context::RequestContext;
+use super::super::error::RpcError;
+use super::super::exchange::Running;
+use super::super::random;
+use super::super::reply::Reply;
 use super::binding::Binding;
-use super::context::RequestContext;
-use super::error::RpcError;
-use super::exchange::Running;
 use super::question::Prepared;
-use super::random;
-use super::reply::Reply;
 use super::seal::{Handle, Seal};
 
 /// How a call ends: with a reply, with an error, or withdrawn.

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::revision::Revision;
 use super::abilities::Abilities;
 use super::block::{self, kind};
-use super::revision::Revision;
 use crate::host::AskError;
 
 /// Words a question to the client's model for its revision.
-pub(super) fn prepare(
+pub(in crate::protocol) fn prepare(
     mut params: Map<String, Value>,
     revision: Revision,
     abilities: Abilities,
@@ -72,7 +72,7 @@ fn check(params: &Map<String, Value>) -> Result<(), String> {
 }
 
 /// Checks the answer of a model. `tools`: whether it was told of tools.
-pub(super) fn check_answer(answer: &Map<String, Value>, tools: bool) -> Result<(), String> {
+pub(in crate::protocol) fn check_answer(answer: &Map<String, Value>, tools: bool) -> Result<(), String> {
     if !answer.get("model").is_some_and(Value::is_string) {
         return Err("`model` must be a text".to_owned());
     }

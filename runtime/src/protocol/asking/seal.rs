@@ -9,7 +9,7 @@ use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::random;
+use super::super::random;
 
 /// Names one parked call for one retry.
 pub(crate) type Handle = [u8; 16];

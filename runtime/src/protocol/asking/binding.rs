@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::method::Method;
+use super::super::method::Method;
 
 /// The digest.
 pub(crate) type Binding = [u8; 32];

@@ -109,12 +109,12 @@ fn value_fits(field: &Value, value: &Value) -> bool {
     }
 }
 
-pub(super) fn kind(field: &Value) -> &str {
+pub(in crate::protocol) fn kind(field: &Value) -> &str {
     field.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The values to choose from; none when the field is free.
-pub(super) fn choices(field: &Value) -> Vec<&Value> {
+pub(in crate::protocol) fn choices(field: &Value) -> Vec<&Value> {
     if let Some(plain) = field.get("enum").and_then(Value::as_array) {
         return plain.iter().collect();
     }

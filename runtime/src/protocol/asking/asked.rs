@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::message::Id;
+use super::super::message::Id;
 
 /// What a client answered: a result, or its code and words.
 pub(crate) type Answered = Result<Box<RawValue>, ClientError>;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::revision::Revision;
+use super::super::revision::Revision;
 
 /// The facts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,12 +3,21 @@
 //! Bounded in number and in time: a session that has been silent for long is over, and when there is no room a newcomer
 //! is refused rather than a client that is still there cut off.
 
+pub(super) mod event_log;
+pub(super) mod in_flight;
+pub(super) mod presence;
+pub(super) mod session;
+pub(super) mod streams;
+pub(super) mod subscriptions;
+
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::random;
-use super::session::Session;
+pub use event_log::Event;
+use session::Session;
+pub use streams::{Events, Next, RETRY};
 
 /// The registry.
 #[derive(Debug)]

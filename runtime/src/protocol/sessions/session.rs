@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::abilities::Abilities;
-use super::asked::Asked;
-use super::context::SharedLevel;
+use super::super::asking::abilities::Abilities;
+use super::super::asking::asked::Asked;
+use super::super::context::SharedLevel;
+use super::super::revision::Revision;
+use super::super::server::Server;
 use super::in_flight::InFlight;
-use super::revision::Revision;
-use super::server::Server;
 use super::streams::Streams;
 use super::subscriptions::Subscriptions;
 use crate::host::{ClientInfo, LogLevel};

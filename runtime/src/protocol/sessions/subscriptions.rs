@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::error::RpcError;
+use super::super::error::RpcError;
 
 /// How many one client may name.
 const MOST: usize = 1_000;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::json;
 
+use super::super::context::{RequestContext, Round};
+use super::super::message::{notification, request};
+use super::super::outbox::Outgoing;
+use super::super::sessions::session::Session;
 use super::asked::{Answered, Awaited, ClientError};
-use super::context::{RequestContext, Round};
-use super::message::{notification, request};
-use super::outbox::Outgoing;
 use super::question::Prepared;
-use super::session::Session;
 use crate::host::AskError;
 
 type Answer = (usize, Result<String, AskError>);
@@ -19,7 +19,7 @@ type Answer = (usize, Result<String, AskError>);
 const REJECTED: i64 = -1;
 
 /// Asks all at once and waits for all answers, for as long as a call may wait.
-pub(super) async fn in_session(
+pub(in crate::protocol) async fn in_session(
     context: &RequestContext,
     session: &Arc<Session>,
     plugin: &Arc<str>,

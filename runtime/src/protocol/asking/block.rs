@@ -6,7 +6,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// With what is wrong.
-pub(super) fn check(content: &Value, tools: bool) -> Result<(), String> {
+pub(in crate::protocol) fn check(content: &Value, tools: bool) -> Result<(), String> {
     match content {
         Value::Array(blocks) if blocks.is_empty() => Err("`content` has no block in it".to_owned()),
         Value::Array(blocks) => blocks.iter().try_for_each(|block| check_one(block, tools)),
@@ -28,7 +28,7 @@ fn check_one(block: &Value, tools: bool) -> Result<(), String> {
 }
 
 /// The type of a block.
-pub(super) fn kind(block: &Value) -> &str {
+pub(in crate::protocol) fn kind(block: &Value) -> &str {
     block.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 

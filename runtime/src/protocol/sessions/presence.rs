@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
-use super::asked::{Asked, Awaited};
-use super::message::{notification, request};
+use super::super::asking::asked::{Asked, Awaited};
+use super::super::message::{notification, request};
 use super::session::{Activity, Session};
 use super::subscriptions::Subscriptions;
 use crate::catalog::Change;

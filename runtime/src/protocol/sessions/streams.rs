@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::super::exchange::{Exchange, Frame};
+use super::super::message::is_request;
 use super::event_log::{Event, EventLog, Reader, Weight, parse_id};
-use super::exchange::{Exchange, Frame};
-use super::message::is_request;
 use super::presence::Presence;
 use super::session::{Attached, Session};
 

@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::super::context::{RequestContext, Round};
+use super::super::error::RpcError;
+use super::super::exchange::Running;
+use super::super::message::Request;
+use super::super::reply::{Reply, SERVER_INFO};
+use super::super::server::Server;
 use super::abilities::Abilities;
 use super::binding;
-use super::context::{RequestContext, Round};
-use super::error::RpcError;
-use super::exchange::Running;
-use super::message::Request;
 use super::parked::{Asking, ParkedCall};
 use super::question::Prepared;
-use super::reply::{Reply, SERVER_INFO};
-use super::server::Server;
 use crate::json::RawObject;
 
 /// What a request brings back from an earlier round.
 #[derive(Debug, Default)]
-pub(super) struct Returned {
+pub(in crate::protocol) struct Returned {
     /// `requestState`, if the client was given one.
-    pub(super) state: Option<String>,
+    pub(in crate::protocol) state: Option<String>,
     /// `inputResponses`. Without a state they answer the questions of a fresh call as they come.
-    pub(super) answers: RawObject,
+    pub(in crate::protocol) answers: RawObject,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ impl Returned {
     ///
     /// # Errors
     /// When either has the wrong form.
-    pub(super) fn read(request: &Request) -> Result<Self, RpcError> {
+    pub(in crate::protocol) fn read(request: &Request) -> Result<Self, RpcError> {
         let params = request.params.as_deref().map_or("{}", RawValue::get);
         if !request.method.may_ask()
             || !(params.contains("requestState") || params.contains("inputResponses"))
@@ -67,7 +67,7 @@ struct InputRequest<'a> {
 }
 
 /// Keeps a call that asks, and words its questions as the result.
-pub(super) fn park(
+pub(in crate::protocol) fn park(
     server: &Server,
     work: Running,
     context: Arc<RequestContext>,
@@ -93,14 +93,14 @@ pub(super) fn park(
 }
 
 /// A guest that has all its answers and does not know yet.
-pub(super) struct Waking {
-    pub(super) context: Arc<RequestContext>,
+pub(in crate::protocol) struct Waking {
+    pub(in crate::protocol) context: Arc<RequestContext>,
     asking: Asking,
 }
 
 impl Waking {
     /// Begins the next round and only then hands the answers over: the guest may speak at once, and must be heard.
-    pub(super) fn wake(self, round: Round) -> Arc<RequestContext> {
+    pub(in crate::protocol) fn wake(self, round: Round) -> Arc<RequestContext> {
         self.context.next_round(round);
         // A guest that gave up meanwhile does not wait any more; its call ends by itself.
         let _ = self.asking.resume.send(self.asking.answered);
@@ -109,7 +109,7 @@ impl Waking {
 }
 
 /// How a retry goes on.
-pub(super) enum Resumed {
+pub(in crate::protocol) enum Resumed {
     /// The guest has its answers: drive its call on.
     Call(Waking, Running),
     /// Some are still missing: the new questions.
@@ -120,7 +120,7 @@ pub(super) enum Resumed {
 ///
 /// # Errors
 /// When there is no such call for this request, or an answer does not fit its question; the call is kept then.
-pub(super) fn resume(
+pub(in crate::protocol) fn resume(
     server: &Server,
     request: &Request,
     state: &str,

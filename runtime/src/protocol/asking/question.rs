@@ -6,10 +6,10 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::super::revision::Revision;
 use super::abilities::Abilities;
 use super::form;
 use super::plain_form;
-use super::revision::Revision;
 use super::sampling;
 use crate::host::{AskError, Question, QuestionBody};
 
@@ -139,7 +139,8 @@ fn elicit(
                 return Err(AskError::Missing("elicitation.url"));
             }
             if revision.has_elicitation_id() {
-                let id = super::random::token().ok_or_else(|| invalid("no randomness for an identifier"))?;
+                let id = super::super::random::token()
+                    .ok_or_else(|| invalid("no randomness for an identifier"))?;
                 params.insert("elicitationId".to_owned(), id.into());
             }
             Ok((params.into(), Expects::Visit))
