@@ -18,6 +18,7 @@ mod errors;
 mod fairness;
 mod features;
 mod files;
+mod forged;
 mod grants;
 mod guard;
 mod hostile;

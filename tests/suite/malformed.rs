@@ -4,6 +4,7 @@
 use plugport_tests::http::{Client, Reply, STATELESS};
 use plugport_tests::server::Server;
 use plugport_tests::stdio::Pipe;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::asking::asker;
@@ -56,9 +57,135 @@ async fn headers_that_are_missing_twice_there_or_not_text() {
         &[("mcp-protocol-version", STATELESS), ("mcp-method", "Tools/List")],
         &[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/list")],
         &[("mcp-protocol-version", STATELESS), ("mcp-method", "tools/listé")],
+        &[
+            ("mcp-protocol-version", STATELESS),
+            ("mcp-protocol-version", STATELESS),
+            ("mcp-method", "tools/list"),
+        ],
+        &[("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list"), ("mcp-method", "ping")],
     ] {
         let reply = client.post(headers, body.clone()).await;
         assert_eq!((reply.status, reply.error_code()), (400, -32020), "{headers:?}: {reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn names_in_headers_that_are_not_those_in_the_body() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let params = json!({ "name": "polite-echo", "arguments": { "message": "x" },
+                         "_meta": { VERSION: STATELESS, CAPABILITIES: {} } });
+    let body = json!({ "jsonrpc": "2.0", "id": "m", "method": "tools/call", "params": params }).to_string();
+    let encoded = "=?base64?cG9saXRlLWVjaG8=?=";
+    for (names, code) in [
+        (&["polite-echo"][..], None),
+        (&[encoded], None),
+        (&[], Some(-32020)),
+        (&[""], Some(-32020)),
+        (&["Polite-Echo"], Some(-32020)),
+        (&["polite-echo", "polite-echo"], Some(-32020)),
+        (&["polite-echo", "polite-add"], Some(-32020)),
+        (&["=?base64?!!!?="], Some(-32020)),
+        (&["=?base64?/w==?="], Some(-32020)),
+        (&["=?base64?cG9saXRlLWFkZA==?="], Some(-32020)),
+    ] {
+        let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", "tools/call")];
+        headers.extend(names.iter().map(|name| ("mcp-name", *name)));
+        let reply = client.post(&headers, body.clone()).await;
+        assert_eq!(reply.answer()["id"], "m");
+        let Some(code) = code else {
+            assert_eq!(reply.tool_text(), "x", "{names:?}");
+            continue;
+        };
+        assert_eq!((reply.status, reply.error_code()), (400, code), "{names:?}: {reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn messages_that_are_none_in_either_era() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    let of_session = [("mcp-session-id", session.id.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let stateless = [("mcp-protocol-version", STATELESS), ("mcp-method", "ping")];
+    let meta = json!({ "_meta": { VERSION: STATELESS, CAPABILITIES: {} } });
+    let mut rows: Vec<(String, i64)> =
+        ["1.5", "1.0", "true", "{}", "[]", "null", "123456789012345678901234567890"]
+            .iter()
+            .map(|id| (format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":{meta}}}"#), -32600))
+            .collect();
+    rows.extend(
+        [
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}"#, -32600),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, -32600),
+            (r#"{"id":1,"method":"ping"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}"#, -32600),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+            ("[]", -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, -32700),
+            ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", -32700),
+        ]
+        .map(|(body, code)| (body.to_owned(), code)),
+    );
+    for (body, code) in rows {
+        for headers in [&of_session, &stateless] {
+            let reply = client.post(headers, body.clone()).await;
+            assert_eq!((reply.status, reply.error_code()), (400, code), "{body}: {reply:?}");
+        }
+    }
+    assert_eq!(session.request("ping", json!({})).await.status, 200, "the session is as it was");
+}
+
+#[tokio::test]
+async fn sessions_that_begin_wrongly() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let who = json!({ "name": "suite", "version": "1" });
+    for params in [
+        json!({ "protocolVersion": 20251125, "capabilities": {}, "clientInfo": who }),
+        json!({ "capabilities": {}, "clientInfo": who }),
+        json!({}),
+    ] {
+        let body = json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params });
+        let reply = client.post(&[], body.to_string()).await;
+        assert_eq!((reply.status, reply.error_code()), (200, -32602), "{params}: {reply:?}");
+        assert!(!reply.headers.contains_key("mcp-session-id"), "no session begins: {params}");
+    }
+    // What is not known is answered with the newest that has sessions, and the client may leave.
+    for unknown in ["2031-01-01", "x", ""] {
+        assert_eq!(client.session(unknown).await.revision, "2025-11-25", "{unknown:?}");
+    }
+}
+
+#[tokio::test]
+async fn methods_of_http_that_nobody_can_use() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    let known = ("mcp-session-id", session.id.as_str());
+    let unknown = ("mcp-session-id", "0123456789abcdef0123456789abcdef");
+    let stateless = ("mcp-protocol-version", STATELESS);
+    let events = ("accept", "text/event-stream");
+    for (method, headers, status) in [
+        (Method::GET, &[known, ("accept", "application/json")][..], 406),
+        (Method::GET, &[events], 405),
+        (Method::GET, &[events, stateless], 405),
+        (Method::GET, &[events, unknown], 404),
+        (Method::GET, &[unknown], 404),
+        (Method::DELETE, &[], 405),
+        (Method::DELETE, &[stateless], 405),
+        (Method::DELETE, &[unknown], 404),
+        (Method::PUT, &[known], 405),
+        (Method::PATCH, &[known], 405),
+        (Method::OPTIONS, &[], 405),
+        (Method::POST, &[known], 415),
+        (Method::DELETE, &[known], 204),
+        (Method::DELETE, &[known], 404),
+        (Method::GET, &[known, events], 404),
+    ] {
+        assert_eq!(client.ask(method.clone(), headers).await, status, "{method} {headers:?}");
     }
 }
 

@@ -15,11 +15,12 @@ struct Pair {
 impl Pair {
     async fn open(server: &Server) -> Self {
         let base = server.url().trim_end_matches("/mcp").to_owned();
-        let mut stream = Client::new(format!("{base}/sse")).listen(&[]).await;
+        let client = Client::new(format!("{base}/sse"));
+        let mut stream = client.listen(&[]).await;
         let endpoint = stream.event().await.unwrap();
         assert_eq!(endpoint.name.as_deref(), Some("endpoint"));
         assert!(endpoint.data.starts_with("/messages?sessionId="), "{endpoint:?}");
-        let post = Client::new(format!("{base}{}", endpoint.data));
+        let post = client.at(format!("{base}{}", endpoint.data));
         Self { stream, post }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::schema::Conversation;
+use crate::schema::{Conversation, Memory};
 
 /// Both eras, by the revision that speaks for them.
 pub const LEGACY: &str = "2025-11-25";
@@ -60,23 +60,37 @@ impl Reply {
 pub struct Client {
     http: reqwest::Client,
     url: String,
+    asked: Memory,
 }
 
 impl Client {
     pub fn new(url: impl Into<String>) -> Self {
-        Self { http: reqwest::Client::new(), url: url.into() }
+        Self { http: reqwest::Client::new(), url: url.into(), asked: Memory::default() }
     }
 
-    /// Sends a body as it is, with what every client sends and `headers` beside or instead.
+    /// The same client, at another address of the server.
+    pub fn at(&self, url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..self.clone() }
+    }
+
+    /// Sends a body as it is, with what every client sends and `headers` beside or instead. Of one that is there twice,
+    /// both are sent.
     pub async fn post(&self, headers: &[(&str, &str)], body: impl Into<String>) -> Reply {
         let mut all = HeaderMap::new();
         all.insert("content-type", HeaderValue::from_static("application/json"));
         all.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
-        for (name, value) in headers {
-            all.insert(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+        for (at, (name, value)) in headers.iter().enumerate() {
+            let repeated = headers[..at].iter().any(|earlier| earlier.0 == *name);
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            let value = value.parse().unwrap();
+            if repeated {
+                all.append(name, value)
+            } else {
+                all.insert(name, value).is_some()
+            };
         }
         let body = body.into();
-        let mut conversation = conversation(headers, &body);
+        let mut conversation = self.conversation(headers, &body);
         let sent = self.http.post(&self.url).headers(all).body(body).send().await.unwrap();
         let (status, headers) = (sent.status().as_u16(), sent.headers().clone());
         let text = sent.text().await.unwrap();
@@ -145,7 +159,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Stream::of(request, conversation(headers, &body.to_string())).await
+        Stream::of(request, self.conversation(headers, &body.to_string())).await
     }
 
     /// Opens a stream with GET.
@@ -154,7 +168,28 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Stream::of(request, conversation(headers, "")).await
+        Stream::of(request, self.conversation(headers, "")).await
+    }
+
+    /// What is known of a conversation from the headers and the body that begin it.
+    fn conversation(&self, headers: &[(&str, &str)], body: &str) -> Conversation {
+        let of = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1);
+        let revision = of("mcp-protocol-version").unwrap_or(LEGACY);
+        let session = of("mcp-session-id").unwrap_or_default();
+        let mut conversation = Conversation::of_session(revision, session, &self.asked);
+        if let Ok(message) = serde_json::from_str(body) {
+            conversation.sent(&message);
+        }
+        conversation
+    }
+
+    /// Asks with any method, and only these headers; the status.
+    pub async fn ask(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> u16 {
+        let mut request = self.http.request(method, &self.url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await.unwrap().status().as_u16()
     }
 
     pub async fn get(&self) -> u16 {
@@ -289,16 +324,6 @@ fn parse_event(block: &str) -> Option<Event> {
         Event { name: field("event"), id: field("id"), retry, data: field("data").unwrap_or_default() };
     let comment = block.lines().all(|line| line.starts_with(':'));
     (!comment).then_some(event)
-}
-
-/// What is known of a conversation from the headers and the body that begin it.
-fn conversation(headers: &[(&str, &str)], body: &str) -> Conversation {
-    let version = headers.iter().find(|(name, _)| *name == "mcp-protocol-version");
-    let mut conversation = Conversation::of_session(version.map_or(LEGACY, |(_, version)| version));
-    if let Ok(message) = serde_json::from_str(body) {
-        conversation.sent(&message);
-    }
-    conversation
 }
 
 /// What every stateless request says of itself.

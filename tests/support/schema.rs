@@ -24,7 +24,7 @@ const NEWEST: &str = "2026-07-28";
 const ERRORS_WITHOUT_ID: &str = "2025-11-25";
 
 /// What the result of each method is called.
-const RESULTS: [(&str, &str); 16] = [
+const RESULTS: [(&str, &str); 15] = [
     ("initialize", "InitializeResult"),
     ("server/discover", "DiscoverResult"),
     ("ping", "EmptyResult"),
@@ -40,8 +40,10 @@ const RESULTS: [(&str, &str); 16] = [
     ("prompts/list", "ListPromptsResult"),
     ("prompts/get", "GetPromptResult"),
     ("completion/complete", "CompleteResult"),
-    ("", "Result"),
 ];
+
+/// The only methods whose answer may be a question, where that exists.
+const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 type Compiled = HashMap<(String, String), Arc<Validator>>;
 
@@ -59,18 +61,25 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
             fits(revision, "ServerRequest", message);
         }
         (Some(_), None, None, None) => fits(revision, "ServerNotification", message),
-        (None, Some(_), Some(result), None) => fits(revision, result_of(method, result), result),
+        (None, Some(_), Some(result), None) => {
+            let envelope =
+                if revision < ERRORS_WITHOUT_ID { "JSONRPCResponse" } else { "JSONRPCResultResponse" };
+            fits(revision, envelope, message);
+            fits(revision, result_of(method, result), result);
+        }
         (None, _, None, Some(_)) => error_fits(revision, message),
         _ => panic!("this is no message: {message}"),
     }
 }
 
 fn result_of(method: Option<&str>, result: &Value) -> &'static str {
+    let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
     if result["resultType"] == "input_required" {
+        assert!(ASKING.contains(&method), "{method} must not be answered with questions: {result}");
         return "InputRequiredResult";
     }
-    let known = RESULTS.iter().find(|(name, _)| Some(*name) == method);
-    known.map_or("Result", |(_, definition)| definition)
+    let known = RESULTS.iter().find(|(name, _)| *name == method);
+    known.map(|(_, definition)| definition).unwrap_or_else(|| panic!("{method} has no result: {result}"))
 }
 
 fn error_fits(revision: &str, message: &Value) {
@@ -106,19 +115,32 @@ fn compile(revision: &str, definition: &str) -> Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
-/// Remembers what a client asked, so that what comes back can be checked.
+/// What was asked: the revision that a request states, if it does, and the method, by session and id.
+#[derive(Debug, Default)]
+struct Asked(HashMap<(String, String), (Option<String>, String)>);
+
+/// What a client asked over all its connections. An answer may come on another one than its request went out on, as on
+/// the stream of HTTP+SSE or on one that is resumed.
+#[derive(Debug, Default, Clone)]
+pub struct Memory(Arc<Mutex<Asked>>);
+
+/// Checks what comes back on one connection.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// Revision and method of each request, by its id.
-    asked: HashMap<String, (String, String)>,
-    /// Of the session, once it has begun.
-    session: Option<String>,
+    /// What went out on this connection comes before what went out on others: tests use ids again.
+    own: Asked,
+    all: Memory,
+    /// The session's id, where a header has it.
+    session: String,
+    /// The session's revision, once that is known.
+    revision: Option<String>,
 }
 
 impl Conversation {
     /// In a session of this revision, if that is one.
-    pub fn of_session(revision: &str) -> Self {
-        Self { session: Some(revision.to_owned()).filter(|revision| known(revision)), ..Self::default() }
+    pub fn of_session(revision: &str, session: &str, all: &Memory) -> Self {
+        let revision = Some(revision.to_owned()).filter(|revision| known(revision));
+        Self { own: Asked::default(), all: all.clone(), session: session.to_owned(), revision }
     }
 
     /// Notes a message from the client, or a batch.
@@ -126,10 +148,14 @@ impl Conversation {
         if let Value::Array(batch) = message {
             return batch.iter().for_each(|message| self.sent(message));
         }
-        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else { return };
+        let answers = message.get("result").is_some() || message.get("error").is_some();
+        let Some(id) = message.get("id").filter(|_| !answers) else { return };
         let stated = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        let revision = stated.or(self.session.as_deref()).unwrap_or(NEWEST).to_owned();
-        self.asked.insert(id.to_string(), (revision, method.to_owned()));
+        let stated = stated.filter(|revision| known(revision)).map(str::to_owned);
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let key = (self.session.clone(), id.to_string());
+        self.own.0.insert(key.clone(), (stated.clone(), method.clone()));
+        self.all.lock().0.insert(key, (stated, method));
     }
 
     /// Checks a message from the server, or a batch.
@@ -138,15 +164,29 @@ impl Conversation {
             return batch.iter().for_each(|message| self.received(message));
         }
         if let Some(revision) = message["result"]["protocolVersion"].as_str() {
-            self.session = Some(revision.to_owned());
+            self.revision = Some(revision.to_owned());
         }
         let subscribed = !message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_null();
-        let session = self.session.clone().filter(|_| !subscribed).unwrap_or_else(|| NEWEST.to_owned());
-        match message.get("id").and_then(|id| self.asked.get(&id.to_string())) {
-            Some((_, method)) if method == "initialize" => check(&session, Some("initialize"), message),
-            Some((revision, method)) if known(revision) => check(revision, Some(method), message),
-            _ => check(&session, None, message),
+        let revision = self.revision.as_deref().filter(|_| !subscribed).unwrap_or(NEWEST);
+        match self.asked(message) {
+            Some((stated, method)) => check(stated.as_deref().unwrap_or(revision), Some(&method), message),
+            None => check(revision, None, message),
         }
+    }
+
+    /// What this message answers.
+    fn asked(&self, message: &Value) -> Option<(Option<String>, String)> {
+        if message.get("method").is_some() {
+            return None;
+        }
+        let key = (self.session.clone(), message.get("id")?.to_string());
+        self.own.0.get(&key).cloned().or_else(|| self.all.lock().0.get(&key).cloned())
+    }
+}
+
+impl Memory {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -174,5 +214,23 @@ mod tests {
         let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/nothing" });
         assert!(refused("2025-11-25", None, &unknown));
         assert!(refused("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
+        let nameless = json!({ "jsonrpc": "2.0", "id": null, "result": { "tools": [] } });
+        assert!(refused("2025-11-25", Some("tools/list"), &nameless));
+    }
+
+    #[test]
+    fn an_answer_is_known_by_its_request_whatever_it_comes_on() {
+        let memory = Memory::default();
+        let mut post = Conversation::of_session("2025-11-25", "s", &memory);
+        post.sent(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
+        let received = |session: &str, answer: &Value| {
+            std::panic::catch_unwind(|| {
+                Conversation::of_session("2025-11-25", session, &memory).received(answer);
+            })
+        };
+        assert!(received("s", &answer).is_ok());
+        assert!(received("s", &json!({ "jsonrpc": "2.0", "id": 1, "result": {} })).is_err());
+        assert!(received("other", &answer).is_err(), "nobody asked there");
     }
 }

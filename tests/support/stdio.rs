@@ -72,6 +72,8 @@ impl Pipe {
         drop(self.stdin.take());
         let mut lines = Vec::new();
         while let Some(line) = self.stdout.next_line().await.unwrap() {
+            let message = serde_json::from_str(&line);
+            self.conversation.received(&message.unwrap_or_else(|error| panic!("{error} in {line}")));
             lines.push(line);
         }
         let mut said = String::new();
