@@ -152,7 +152,7 @@ async fn abandon(client: &Client, repeats: usize) {
                     json!({ "name": "polite-nap", "arguments": nap }),
                 );
                 let cancel = async {
-                    tokio::time::sleep(Duration::from_millis(3)).await;
+                    tokio::time::sleep(Duration::from_millis(20)).await;
                     session.notify("notifications/cancelled", json!({ "requestId": id })).await;
                 };
                 // The server may see the cancellation first and then has nothing to cancel.

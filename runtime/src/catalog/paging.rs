@@ -28,20 +28,20 @@ impl<'a, T> Page<'a, T> {
             return Err(BadCursor);
         }
         let end = all.len().min(start + size);
-        let next = (end < all.len()).then(|| format!("{list:016x}-{end:x}"));
+        let next = (end < all.len()).then(|| write(list, end));
         Ok(Page { items: all.get(start..end).unwrap_or_default(), next })
     }
 }
 
+fn write(list: u64, position: usize) -> String {
+    format!("{list:016x}-{position:x}")
+}
+
 fn read(cursor: &str, list: u64) -> Result<usize, BadCursor> {
-    let (id, position) = cursor.split_once('-').ok_or(BadCursor)?;
-    if u64::from_str_radix(id, 16) != Ok(list) {
-        return Err(BadCursor);
-    }
-    match usize::from_str_radix(position, 16) {
-        Ok(position) if position > 0 => Ok(position),
-        _ => Err(BadCursor),
-    }
+    let (_, position) = cursor.split_once('-').ok_or(BadCursor)?;
+    let position = usize::from_str_radix(position, 16).map_err(|_| BadCursor)?;
+    // Exactly as it was written, and no other spelling of it.
+    if position > 0 && cursor == write(list, position) { Ok(position) } else { Err(BadCursor) }
 }
 
 #[cfg(test)]
@@ -69,7 +69,16 @@ mod tests {
         let all = [1, 2, 3];
         let next = Page::at(None, &all, 7, 2).unwrap().next.unwrap();
         assert_eq!(Page::at(Some(&next), &all, 8, 2), Err(BadCursor));
-        for forged in ["", "x", "7-2", "0000000000000007-1", "0000000000000007-0", "0000000000000007-ff"] {
+        for forged in [
+            "",
+            "x",
+            "7-2",
+            "0000000000000007-1",
+            "0000000000000007-0",
+            "0000000000000007-+2",
+            "0000000000000007-02",
+            "0000000000000007-ff",
+        ] {
             let page = Page::at(Some(forged), &all, 7, 2);
             assert!(page.is_err() || forged == "7-2", "{forged}: {page:?}");
         }
