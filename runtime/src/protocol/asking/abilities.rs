@@ -19,6 +19,16 @@ pub(crate) struct Abilities {
 }
 
 impl Abilities {
+    /// A client that can do everything.
+    #[cfg(test)]
+    pub(crate) const ALL: Self = Self {
+        sampling: true,
+        sampling_tools: true,
+        elicitation_form: true,
+        elicitation_url: true,
+        roots: true,
+    };
+
     /// Whether it can do this at all, by the name that a capability has.
     pub(crate) fn has(self, capability: &str) -> bool {
         match capability {

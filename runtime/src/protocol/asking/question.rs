@@ -175,17 +175,9 @@ fn check_roots(answer: &Map<String, Value>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    const ALL: Abilities = Abilities {
-        sampling: true,
-        sampling_tools: true,
-        elicitation_form: true,
-        elicitation_url: true,
-        roots: true,
-    };
-
     fn ask(params: &Value, revision: Revision) -> Result<Prepared, AskError> {
         let body = QuestionBody::Elicit(params.to_string());
-        prepare(Question { key: None, body }, 3, revision, ALL)
+        prepare(Question { key: None, body }, 3, revision, Abilities::ALL)
     }
 
     fn form() -> Value {
@@ -239,7 +231,7 @@ mod tests {
             assert!(read(&form, &bad).is_err(), "{bad}");
         }
         let roots = Question { key: Some("r".into()), body: QuestionBody::ListRoots };
-        let roots = prepare(roots, 1, Revision::V2025_11_25, ALL).unwrap();
+        let roots = prepare(roots, 1, Revision::V2025_11_25, Abilities::ALL).unwrap();
         assert!(read(&roots, &json!({"roots": [{"uri": "file:///a", "name": "A"}]})).is_ok());
         assert!(read(&roots, &json!({"roots": [{"name": "A"}]})).is_err());
     }

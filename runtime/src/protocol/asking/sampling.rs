@@ -104,14 +104,6 @@ fn one_block_each(message: &Value) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    const ALL: Abilities = Abilities {
-        sampling: true,
-        sampling_tools: true,
-        elicitation_form: true,
-        elicitation_url: true,
-        roots: true,
-    };
-
     fn asked(params: &Value, revision: Revision, abilities: Abilities) -> Result<Value, AskError> {
         prepare(params.as_object().unwrap().clone(), revision, abilities)
     }
@@ -124,8 +116,8 @@ mod tests {
     fn several_blocks_become_several_messages_for_older_clients() {
         let params =
             json!({"maxTokens": 9, "messages": [{"role": "user", "content": [text("a"), text("b")]}]});
-        assert_eq!(asked(&params, Revision::V2026_07_28, ALL), Ok(params.clone()));
-        let old = asked(&params, Revision::V2025_06_18, ALL).unwrap();
+        assert_eq!(asked(&params, Revision::V2026_07_28, Abilities::ALL), Ok(params.clone()));
+        let old = asked(&params, Revision::V2025_06_18, Abilities::ALL).unwrap();
         assert_eq!(old["messages"][1], json!({"role": "user", "content": text("b")}));
     }
 
@@ -133,12 +125,15 @@ mod tests {
     fn tools_and_sounds_need_a_client_that_has_them() {
         let tools =
             json!({"maxTokens": 9, "tools": [], "messages": [{"role": "user", "content": text("a")}]});
-        let plain = Abilities { sampling_tools: false, ..ALL };
+        let plain = Abilities { sampling_tools: false, ..Abilities::ALL };
         assert_eq!(asked(&tools, Revision::V2025_11_25, plain), Err(AskError::Missing("sampling.tools")));
         let sound = json!({"type": "audio", "data": "", "mimeType": "audio/wav"});
         let sound = json!({"maxTokens": 9, "messages": [{"role": "user", "content": sound}]});
-        assert_eq!(asked(&sound, Revision::V2024_11_05, ALL), Err(AskError::Missing("sampling.audio")));
-        assert!(asked(&sound, Revision::V2025_03_26, ALL).is_ok());
+        assert_eq!(
+            asked(&sound, Revision::V2024_11_05, Abilities::ALL),
+            Err(AskError::Missing("sampling.audio"))
+        );
+        assert!(asked(&sound, Revision::V2025_03_26, Abilities::ALL).is_ok());
     }
 
     #[test]
@@ -153,7 +148,10 @@ mod tests {
             json!({"messages": [{"role": "user", "content": text("a")}], "maxTokens": 1, "temperature": "hot"}),
             json!({"messages": [{"role": "user", "content": text("a")}], "maxTokens": 1, "tools": [{}]}),
         ] {
-            assert!(matches!(asked(&bad, Revision::V2026_07_28, ALL), Err(AskError::Invalid(_))), "{bad}");
+            assert!(
+                matches!(asked(&bad, Revision::V2026_07_28, Abilities::ALL), Err(AskError::Invalid(_))),
+                "{bad}"
+            );
         }
     }
 

@@ -38,11 +38,7 @@ pub(in super::super) fn subscribe(
     context: &RequestContext,
     params: Option<&RawValue>,
 ) -> Result<Reply, RpcError> {
-    let params: SubscribeParams<'_> = read(params)?;
-    if let Some(session) = &context.session {
-        session.subscriptions.add(&params.uri)?;
-    }
-    Reply::new(&Empty, context.revision, &server.info)
+    change(server, context, params, Subscriptions::add)
 }
 
 pub(in super::super) fn unsubscribe(
@@ -50,9 +46,21 @@ pub(in super::super) fn unsubscribe(
     context: &RequestContext,
     params: Option<&RawValue>,
 ) -> Result<Reply, RpcError> {
+    change(server, context, params, |uris, uri| {
+        uris.remove(uri);
+        Ok(())
+    })
+}
+
+fn change(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+    change: fn(&Subscriptions, &str) -> Result<(), RpcError>,
+) -> Result<Reply, RpcError> {
     let params: SubscribeParams<'_> = read(params)?;
     if let Some(session) = &context.session {
-        session.subscriptions.remove(&params.uri);
+        change(&session.subscriptions, &params.uri)?;
     }
     Reply::new(&Empty, context.revision, &server.info)
 }
