@@ -26,6 +26,7 @@ use axum::http::Request;
 use http_body_util::BodyExt as _;
 use plugport::catalog::{Catalog, Entry, Snapshot};
 use plugport::config::{Config, Server as Settings};
+use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader};
 use plugport::protocol::Server;
 use plugport::sandbox::Store;
@@ -87,8 +88,13 @@ async fn routes(file: PathBuf) -> Router {
     plugin.limits.set("parked_calls", PARKED as u64).unwrap();
     plugin.grants.roots = true;
     let settings = Settings { parked_calls: PARKED, ..Settings::default() };
-    let loader =
-        Loader::new(settings.concurrent_calls, settings.parked_calls, Store::new("unused".into())).unwrap();
+    let loader = Loader::new(
+        settings.concurrent_calls,
+        settings.parked_calls,
+        Store::new("unused".into()),
+        Audit::none(),
+    )
+    .unwrap();
     let artifact = Artifact::read(&file, plugin.limits.wasm_mib).unwrap();
     let entry = Entry::vet(loader.load(GUEST, artifact, plugin).await.unwrap());
     router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(vec![entry]))), settings)))

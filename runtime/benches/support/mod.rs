@@ -12,6 +12,7 @@ use axum::Router;
 use plugport::catalog::{Catalog, Entry, Snapshot};
 use plugport::config::{Config, Server as Settings};
 use plugport::host::NoClient;
+use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader, Plugin};
 use plugport::protocol::Server;
 use plugport::sandbox::Store;
@@ -61,7 +62,7 @@ async fn entry(guest: &Path) -> Entry {
     let settings = config.plugin("polite");
     let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
     Entry::vet(
-        Loader::new(256, 0, Store::new("unused".into()))
+        Loader::new(256, 0, Store::new("unused".into()), Audit::none())
             .unwrap()
             .load("polite", artifact, settings)
             .await

@@ -1,6 +1,6 @@
 //! `plugport call`: one tool, no server, the same walls.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{Config, DirGrant, Grants, KV_MIB, KV_MIB_MAX, PluginConfig};
+use crate::config::{Config, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
-use crate::observe::Escaped;
+use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
 use crate::sandbox::Store;
@@ -58,45 +58,26 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(PathBuf, PluginConfig), 
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut settings = config.plugin(&name);
+    let protected = config.protected();
     for grant in &args.grant {
-        add_grant(&mut settings.grants, grant, config)?;
+        let place = Place { base: Path::new(""), protected: &protected };
+        settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
     }
     Ok((path, settings))
 }
 
-/// Adds what one `--grant` says.
-fn add_grant(grants: &mut Grants, grant: &str, config: &Config) -> Result<(), Failure> {
-    let usage = |why: &str| Failure::Usage(anyhow!("--grant {grant}: {why}"));
-    match grant.split_once('=').unwrap_or((grant, "")) {
-        ("dir", text) => {
-            let dir = DirGrant::parse(text, &config.protected()).and_then(|dir| grants.add_dir(dir));
-            return dir.map_err(|error| Failure::Usage(error.into()));
-        }
-        ("kv", "") => grants.kv_mib = Some(KV_MIB),
-        ("kv", quota) => {
-            let quota = quota.parse().ok().filter(|mib| (1..=KV_MIB_MAX).contains(mib));
-            let why = format!("the quota is a number of MiB from 1 to {KV_MIB_MAX}");
-            grants.kv_mib = Some(quota.ok_or_else(|| usage(&why))?);
-        }
-        ("sampling" | "elicitation" | "roots", _) => {
-            return Err(usage("there is no client here that could be asked; use `plugport serve`"));
-        }
-        _ => return Err(usage("write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, kv or kv=MIB")),
-    }
-    Ok(())
-}
-
 pub(super) async fn load(
-    path: &std::path::Path,
+    path: &Path,
     settings: PluginConfig,
     calls: usize,
-    state: &std::path::Path,
+    state: &Path,
 ) -> Result<Entry, Failure> {
     let unusable = || path.display().to_string();
     let artifact = Artifact::read(path, settings.limits.wasm_mib)
         .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let loader = Loader::new(calls, 0, Store::new(state.to_owned())).context("cannot start")?;
+    let loader =
+        Loader::new(calls, 0, Store::new(state.to_owned()), Audit::none()).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)

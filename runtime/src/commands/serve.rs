@@ -14,7 +14,7 @@ use super::{Failure, console};
 use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
 use crate::cli;
 use crate::config::{Config, ConfigError, Grants, parse_listen};
-use crate::observe::Escaped;
+use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::{Watcher, load_folder};
@@ -129,8 +129,9 @@ async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
             console::remark(&format!("plugins cannot keep anything for now: {error}"));
         }
     }
-    let loader = Loader::new(config.server.concurrent_calls, config.server.parked_calls, store)
-        .context("cannot start")?;
+    let loader =
+        Loader::new(config.server.concurrent_calls, config.server.parked_calls, store, Audit::none())
+            .context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);

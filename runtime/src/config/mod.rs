@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, KV_MIB, KV_MIB_MAX};
+pub use grants::{DirGrant, GrantError, Grants, Place};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 
@@ -114,31 +114,11 @@ impl Config {
             read_limits(entry, &mut plugin.limits, reader);
         }
         if let Some(section) = from.take("grants").and_then(|entry| entry.section(reader)) {
-            plugin.grants = self.read_grants(section, base, reader);
+            let protected = self.protected();
+            plugin.grants = Grants::read(section, Place { base, protected: &protected }, reader);
         }
         from.finish(reader, &["prefix", "limits", "grants"]);
         plugin
-    }
-
-    fn read_grants(&self, mut from: Section<'_>, base: &Path, reader: &mut Reader<'_>) -> Grants {
-        let mut grants = Grants::default();
-        for entry in from.take("dirs").map(|entry| entry.array(reader)).unwrap_or_default() {
-            let (key, span) = (entry.key.clone(), entry.span.clone());
-            let Some(form) = DirForm::read(entry, reader) else {
-                continue;
-            };
-            let dir = DirGrant::new(base, &form.host, form.guest.as_deref(), form.write, &self.protected());
-            if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
-                reader.fault(span, &key, error.to_string());
-            }
-        }
-        grants.kv_mib = from.take("kv").and_then(|entry| read_kv(entry, reader));
-        let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
-        grants.sampling = flag("sampling");
-        grants.elicitation = flag("elicitation");
-        grants.roots = flag("roots");
-        from.finish(reader, &["dirs", "kv", "sampling", "elicitation", "roots"]);
-        grants
     }
 
     /// Places that no guest may write: whoever can, decides what is served and what it may reach.
@@ -160,51 +140,6 @@ impl Config {
             limits: self.limits.clone(),
             grants: Grants::default(),
         })
-    }
-}
-
-/// `true` or `{ quota_mib = 16 }`.
-fn read_kv(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<u64> {
-    if entry.is_boolean() {
-        return entry.boolean(reader)?.then_some(KV_MIB);
-    }
-    let mut section = entry.section(reader)?;
-    let quota = match section.take("quota_mib") {
-        None => KV_MIB,
-        Some(entry) => match entry.integer(reader)? {
-            mib @ 1..=KV_MIB_MAX => mib,
-            _ => {
-                reader.fault(entry.span, &entry.key, format!("must be from 1 to {KV_MIB_MAX}"));
-                return None;
-            }
-        },
-    };
-    section.finish(reader, &["quota_mib"]);
-    Some(quota)
-}
-
-/// `"./data"` or `{ host = "./data", guest = "/data", write = false }`.
-struct DirForm {
-    host: String,
-    guest: Option<String>,
-    write: bool,
-}
-
-impl DirForm {
-    fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
-        if matches!(entry.value, toml::de::DeValue::String(_)) {
-            return entry.string(reader).map(|host| Self { host, guest: None, write: false });
-        }
-        let (key, span) = (entry.key.clone(), entry.span.clone());
-        let mut section = entry.section(reader)?;
-        let host = section.take("host").and_then(|entry| entry.string(reader));
-        let guest = section.take("guest").and_then(|entry| entry.string(reader));
-        let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
-        section.finish(reader, &["host", "guest", "write"]);
-        if host.is_none() {
-            reader.fault(span, &key, "needs `host`, the directory to grant");
-        }
-        Some(Self { host: host?, guest, write })
     }
 }
 

@@ -93,7 +93,7 @@ impl State {
     }
 
     /// The questions that the operator lets this plugin ask, and a place for the outcome of every one.
-    fn granted(&self, questions: Vec<Question>) -> (Vec<Question>, Vec<Option<Result<String, Error>>>) {
+    fn granted(&mut self, questions: Vec<Question>) -> (Vec<Question>, Vec<Option<Result<String, Error>>>) {
         let mut asked = Vec::new();
         let mut outcomes = Vec::new();
         for question in questions {
@@ -106,7 +106,9 @@ impl State {
                 asked.push(question);
                 outcomes.push(None);
             } else {
-                outcomes.push(Some(Err(denied(question.body.capability()))));
+                let capability = question.body.capability();
+                self.deny(capability, &format!("{capability} = true"));
+                outcomes.push(Some(Err(denied(capability))));
             }
         }
         (asked, outcomes)

@@ -85,17 +85,15 @@ impl ChangeBoard {
 impl Host for State {
     async fn list_changed(&mut self, _: Listing) -> wasmtime::Result<()> {
         self.meter.charge(0).await?;
-        if let Some((plugin, board)) = &self.changes {
-            board.list_changed(plugin);
+        if self.announces {
+            self.shared.changes.list_changed(&self.shared.name);
         }
         Ok(())
     }
 
     async fn resource_updated(&mut self, uri: String) -> wasmtime::Result<()> {
         self.meter.charge(uri.len()).await?;
-        if let Some((plugin, board)) = &self.changes
-            && !board.resource_updated(plugin, &uri)
-        {
+        if self.announces && !self.shared.changes.resource_updated(&self.shared.name, &uri) {
             self.logs
                 .note("said that more resources were updated than can wait; clients hear of the first ones");
         }

@@ -6,6 +6,7 @@
 mod asking;
 mod changes;
 mod client_port;
+mod denials;
 mod elicitation;
 mod failure;
 mod inputs;
@@ -14,6 +15,7 @@ mod logs;
 mod request;
 mod roots;
 mod sampling;
+mod shared;
 mod state;
 mod stdio;
 mod types;
@@ -27,6 +29,7 @@ pub use failure::Failure;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use logs::Logs;
 pub use request::Call;
+pub(crate) use shared::Shared;
 pub(crate) use state::State;
 
 use wasmtime::component::{HasSelf, Linker};

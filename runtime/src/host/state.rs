@@ -7,9 +7,10 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
-use super::{ChangeBoard, Logs, wasi};
-use crate::config::{Grants, Limits, mib};
-use crate::sandbox::{Bucket, Limiter, Meter, Store, Waiting};
+use super::denials::Denials;
+use super::{Logs, Shared, wasi};
+use crate::config::{PluginConfig, mib};
+use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
 
 /// What the host keeps for one instance.
 pub(crate) struct State {
@@ -24,8 +25,11 @@ pub(crate) struct State {
     pub(super) transfer: usize,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
-    /// Whose words of a change these are, and where they go; `None` when nobody wants to hear them.
-    pub(crate) changes: Option<(Arc<str>, Arc<ChangeBoard>)>,
+    pub(super) denials: Denials,
+    /// What it has in common with other calls of its plugin.
+    pub(super) shared: Arc<Shared>,
+    /// Whether anybody wants to hear that something changed.
+    pub(super) announces: bool,
 }
 
 impl State {
@@ -33,37 +37,37 @@ impl State {
     ///
     /// # Errors
     /// When a granted directory has gone.
-    pub(crate) fn new(
-        plugin: Arc<str>,
-        changes: Arc<ChangeBoard>,
-        store: &Arc<Store>,
-        grants: &Grants,
-        limits: &Limits,
-        waiting: Waiting,
-    ) -> wasmtime::Result<Self> {
-        let logs = Logs::new(Arc::clone(&plugin), limits);
+    pub(crate) fn new(shared: &Arc<Shared>, waiting: Waiting) -> wasmtime::Result<Self> {
+        let PluginConfig { grants, limits, .. } = &shared.config;
+        let logs = Logs::new(Arc::clone(&shared.name), limits);
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        let bucket = |mib| Arc::new(Bucket::new(Arc::clone(&shared.store), Arc::clone(&shared.name), mib));
         Ok(Self {
             wasi: wasi::context(grants, limits, &logs, &meter)?,
             table,
             limiter: Limiter::new(limits),
             meter,
             logs,
-            bucket: grants
-                .kv_mib
-                .map(|mib| Arc::new(Bucket::new(Arc::clone(store), Arc::clone(&plugin), mib))),
+            bucket: grants.kv_mib.map(bucket),
             transfer: mib(limits.transfer_mib),
             waiting,
             questions: Questions::new(grants, limits),
-            changes: Some((plugin, changes)),
+            denials: Denials::default(),
+            shared: Arc::clone(shared),
+            announces: true,
         })
+    }
+
+    /// Notes for the operator what the guest was denied, and the line that would allow it.
+    pub(super) fn deny(&mut self, wanted: &str, allow: &str) {
+        self.denials.note(&self.shared, wanted, allow);
     }
 
     /// From here on the guest's words of a change are not heard.
     pub(crate) fn ignore_changes(&mut self) {
-        self.changes = None;
+        self.announces = false;
     }
 }
 

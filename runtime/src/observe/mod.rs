@@ -2,8 +2,11 @@
 //!
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
+mod audit;
+
 use std::fmt;
 
+pub use audit::Audit;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.

@@ -54,12 +54,12 @@ struct Run<'p> {
 impl Plugin {
     /// Sends a guest on an errand in a fresh instance, within the wall time of a call.
     pub(super) async fn serve<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
-        self.within(function, errand, self.config.limits.wall(), "wall_ms").await
+        self.within(function, errand, self.config().limits.wall(), "wall_ms").await
     }
 
     /// The same within the time for starting.
     pub(super) async fn serve_starting<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
-        self.within(function, errand, self.config.limits.startup(), "startup_ms").await
+        self.within(function, errand, self.config().limits.startup(), "startup_ms").await
     }
 
     async fn within<E: Errand>(
@@ -83,7 +83,7 @@ impl Plugin {
         };
         let waiting = run.waiting.clone();
         let work = errand.enter(self, &mut run.store);
-        let ended = bounded(work, wall, self.config.limits.cpu(), &waiting).await;
+        let ended = bounded(work, wall, self.config().limits.cpu(), &waiting).await;
         let called = run.settle(ended, function, wall_name);
         let outcome = called.outcome.and_then(|answer| self.check::<E>(answer));
         Called { outcome, usage: called.usage }
@@ -97,13 +97,13 @@ impl Plugin {
     }
 
     fn busy<T>(&self) -> Called<T> {
-        let limits = &self.config.limits;
+        let limits = &self.config().limits;
         let failure = CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls };
         Called { outcome: Err(failure), usage: Usage::NONE }
     }
 
     fn check<E: Errand>(&self, answer: E::Answer) -> Result<E::Answer, CallFailure> {
-        let limits = &self.config.limits;
+        let limits = &self.config().limits;
         let Weight { bytes, items } = E::weigh(&answer);
         if items as u64 > limits.content_items {
             return Err(CallFailure::limit(limits, "content_items"));
@@ -121,9 +121,8 @@ impl Usage {
 
 impl<'p> Run<'p> {
     fn start(plugin: &'p Plugin, waiting: Waiting) -> wasmtime::Result<Self> {
-        let limits = &plugin.config.limits;
-        let (name, changes) = (Arc::clone(&plugin.name), Arc::clone(&plugin.changes));
-        let state = State::new(name, changes, &plugin.store, &plugin.config.grants, limits, waiting.clone())?;
+        let limits = &plugin.config().limits;
+        let state = State::new(&plugin.shared, waiting.clone())?;
         let mut store = Store::new(plugin.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(mib(limits.transfer_mib));
@@ -141,7 +140,7 @@ impl<'p> Run<'p> {
         function: &str,
         wall: &'static str,
     ) -> Called<T> {
-        let limits = &self.plugin.config.limits;
+        let limits = &self.plugin.config().limits;
         let state = self.store.data();
         let left = self.store.get_fuel().unwrap_or_default();
         let usage = Usage {

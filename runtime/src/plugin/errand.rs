@@ -48,6 +48,6 @@ pub(super) fn handle(
     store: &mut Store<State>,
     port: Arc<dyn ClientPort>,
 ) -> wasmtime::Result<Resource<Call>> {
-    let call = Call::new(port, &plugin.config.limits);
+    let call = Call::new(port, &plugin.config().limits);
     Ok(store.data_mut().table.push(call)?)
 }

@@ -12,7 +12,8 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::exports::FEATURES;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{Limits, PluginConfig};
-use crate::host::{self, ChangeBoard, State};
+use crate::host::{self, ChangeBoard, Shared, State};
+use crate::observe::Audit;
 use crate::sandbox::{self, EngineError, Permits, Store};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
@@ -22,6 +23,7 @@ pub struct Loader {
     places: Arc<Semaphore>,
     store: Arc<Store>,
     changes: Arc<ChangeBoard>,
+    audit: Audit,
 }
 
 /// A plugin and what it says of itself, not yet vetted.
@@ -90,12 +92,17 @@ impl Loader {
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
-    pub fn new(concurrent_calls: usize, parked_calls: usize, store: Arc<Store>) -> Result<Self, EngineError> {
+    pub fn new(
+        concurrent_calls: usize,
+        parked_calls: usize,
+        store: Arc<Store>,
+        audit: Audit,
+    ) -> Result<Self, EngineError> {
         let engine = sandbox::engine(concurrent_calls + parked_calls)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
         let places = Arc::new(Semaphore::new(concurrent_calls));
-        Ok(Self { engine, linker, places, changes: Arc::default(), store })
+        Ok(Self { engine, linker, places, changes: Arc::default(), store, audit })
     }
 
     /// Where the plugins that it loads say that something changed.
@@ -119,16 +126,15 @@ impl Loader {
         let surface = Surface::of(&component, &self.engine);
         let (pre, exports) = self.link(&component, &surface)?;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
-        let plugin = Plugin {
+        let shared = Shared {
             name: name.into(),
             digest,
             config,
-            pre,
-            exports,
-            permits,
             changes: Arc::clone(&self.changes),
             store: Arc::clone(&self.store),
+            audit: self.audit.clone(),
         };
+        let plugin = Plugin { shared: Arc::new(shared), pre, exports, permits };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),

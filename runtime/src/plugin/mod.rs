@@ -43,47 +43,43 @@ pub use load::{LoadError, Loaded, Loader};
 pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
-use crate::host::State;
-use crate::sandbox::{Permits, Store};
+use crate::host::{Shared, State};
+use crate::sandbox::Permits;
 use exports::Exports;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
-    name: Arc<str>,
-    digest: String,
-    config: PluginConfig,
+    shared: Arc<Shared>,
     pre: InstancePre<State>,
     exports: Exports,
     permits: Arc<Permits>,
-    changes: Arc<ChangeBoard>,
-    store: Arc<Store>,
 }
 
 impl Plugin {
     /// The stem of its file.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.shared.name
     }
 
     /// SHA-256 of the file, as lower-case hex.
     #[must_use]
     pub fn digest(&self) -> &str {
-        &self.digest
+        &self.shared.digest
     }
 
     /// What the operator says of it.
     #[must_use]
     pub fn config(&self) -> &PluginConfig {
-        &self.config
+        &self.shared.config
     }
 }
 
 impl std::fmt::Debug for Plugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Plugin")
-            .field("name", &self.name)
-            .field("digest", &self.digest)
+            .field("name", &self.shared.name)
+            .field("digest", &self.shared.digest)
             .finish_non_exhaustive()
     }
 }

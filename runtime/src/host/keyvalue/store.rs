@@ -1,7 +1,5 @@
 //! `wasi:keyvalue/store`.
 
-use std::sync::Arc;
-
 use wasmtime::component::Resource;
 
 use super::{Bucket, COMMIT, State, blocking};
@@ -13,12 +11,14 @@ const NAMES: [&str; 2] = ["", "default"];
 impl Host for State {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
         self.meter.charge(identifier.len()).await?;
-        let Some(bucket) = &self.bucket else { return Ok(Err(Error::AccessDenied)) };
+        let Some(bucket) = self.bucket.clone() else {
+            self.deny("the key-value store", "kv = true");
+            return Ok(Err(Error::AccessDenied));
+        };
         if !NAMES.contains(&identifier.as_str()) {
             return Ok(Err(Error::NoSuchStore));
         }
-        let bucket = Bucket(Arc::clone(bucket));
-        Ok(Ok(self.table.push(bucket)?))
+        Ok(Ok(self.table.push(Bucket(bucket))?))
     }
 }
 

@@ -1,32 +1,16 @@
-//! What an operator lets a plugin reach. Nothing is granted by default, and a grant is parsed once, into a type that
-//! can no longer name a folder that must never be granted.
+//! `dirs`: directories of the host as the guest sees them. `"./data"`, or `{ host = "./data", guest = "/data", write = false }`;
+//! on the command line `dir=HOST`, `dir=HOST:GUEST` or `dir=HOST:GUEST:rw`.
 
 use std::path::{Component, Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::super::reader::{Entry, Reader};
+use super::{GrantError, Place};
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.
 const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
-
-/// Everything granted to one plugin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants {
-    /// Directories, each under a guest path of its own.
-    pub dirs: Vec<DirGrant>,
-    /// How much it may keep between calls, MiB; nothing when absent.
-    pub kv_mib: Option<u64>,
-    /// Whether it may ask the client's model.
-    pub sampling: bool,
-    /// Whether it may ask the person at the client.
-    pub elicitation: bool,
-    /// Whether it may see the client's roots.
-    pub roots: bool,
-}
-
-/// What a plugin may keep when nothing else is said, MiB.
-pub const KV_MIB: u64 = 16;
-
-/// The most that any plugin may keep, MiB.
-pub const KV_MIB_MAX: u64 = 65_536;
 
 /// One directory, as the guest sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,51 +23,12 @@ pub struct DirGrant {
     pub write: bool,
 }
 
-/// Why a directory cannot be granted.
-#[derive(Debug, thiserror::Error)]
-pub enum GrantError {
-    /// It is not there, or not a directory.
-    #[error("cannot grant {}: {reason}; name a directory that exists", path.display())]
-    Missing {
-        /// As it was written.
-        path: PathBuf,
-        /// What the system said.
-        reason: String,
-    },
-    /// A root that is refused whatever the operator says.
-    #[error("cannot grant {}: {why}; grant a directory further down", path.display())]
-    Refused {
-        /// The resolved path.
-        path: PathBuf,
-        /// Which rule.
-        why: String,
-    },
-    /// The guest's path is not usable.
-    #[error("guest path `{0}` must be absolute and plain, such as /data")]
-    GuestPath(String),
-    /// Two grants under one guest path.
-    #[error("guest path `{0}` is granted twice; give each directory a path of its own")]
-    Twice(String),
-    /// The short form could not be read.
-    #[error("cannot read the grant `{0}`; write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw")]
-    Form(String),
-}
-
 impl DirGrant {
-    /// Resolves `host` (relative to `base`) and refuses what no plugin may have.
-    ///
-    /// # Errors
-    /// When the directory is missing or is one of the refused roots, when writing there would reach one of `protected`
-    /// (the plugin folder and the configuration: a guest could publish tools or grant itself more), or when the guest
-    /// path is not absolute.
-    pub fn new(
-        base: &Path,
-        host: &str,
-        guest: Option<&str>,
-        write: bool,
-        protected: &[PathBuf],
-    ) -> Result<Self, GrantError> {
-        let path = base.join(host);
+    /// Resolves what was written and refuses what no plugin may have: a directory that is missing, one of the refused
+    /// roots, one where writing would reach a protected place, a guest path that is not absolute.
+    fn new(form: &Form<'_>, place: Place<'_>) -> Result<Self, GrantError> {
+        let Form { host, guest, write } = *form;
+        let path = place.base.join(host);
         let missing = |reason: String| GrantError::Missing { path: path.clone(), reason };
         let host = path.canonicalize().map_err(|error| missing(error.to_string()))?;
         if !host.is_dir() {
@@ -93,7 +38,7 @@ impl DirGrant {
             return Err(GrantError::Refused { path: host, why: format!("{root} is never granted") });
         }
         let touches = |path: &PathBuf| path.starts_with(&host) || host.starts_with(path);
-        if write && protected.iter().any(touches) {
+        if write && place.protected.iter().any(touches) {
             let why = "writing there could publish plugins or change the configuration".to_owned();
             return Err(GrantError::Refused { path: host, why });
         }
@@ -104,39 +49,53 @@ impl DirGrant {
         Ok(Self { host, guest: plain_guest_path(guest)?, write })
     }
 
-    /// Reads `HOST`, `HOST:GUEST` or `HOST:GUEST:rw`, relative to the current directory.
-    ///
-    /// # Errors
-    /// As [`DirGrant::new`], or when the text has another form.
-    pub fn parse(text: &str, protected: &[PathBuf]) -> Result<Self, GrantError> {
-        let parts: Vec<&str> = text.split(':').collect();
-        let base = Path::new("");
-        match parts.as_slice() {
-            [host] => Self::new(base, host, None, false, protected),
-            [host, guest] => Self::new(base, host, Some(guest), false, protected),
-            [host, guest, "rw"] => Self::new(base, host, Some(guest), true, protected),
-            [host, guest, "ro"] => Self::new(base, host, Some(guest), false, protected),
-            _ => Err(GrantError::Form(text.to_owned())),
+    /// Reads an element of the array `dirs`. `None`: it has no such form, which was noted.
+    pub(super) fn read(
+        entry: Entry<'_>,
+        place: Place<'_>,
+        reader: &mut Reader<'_>,
+    ) -> Option<Result<Self, GrantError>> {
+        if matches!(entry.value, DeValue::String(_)) {
+            let host = entry.string(reader)?;
+            return Some(Self::new(&Form { host: &host, guest: None, write: false }, place));
         }
+        let (key, span) = (entry.key.clone(), entry.span.clone());
+        let mut section = entry.section(reader)?;
+        let host = section.take("host").and_then(|entry| entry.string(reader));
+        let guest = section.take("guest").and_then(|entry| entry.string(reader));
+        let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
+        section.finish(reader, &["host", "guest", "write"]);
+        if host.is_none() {
+            reader.fault(span, &key, "needs `host`, the directory to grant");
+        }
+        Some(Self::new(&Form { host: &host?, guest: guest.as_deref(), write }, place))
+    }
+
+    /// Reads `HOST`, `HOST:GUEST` or `HOST:GUEST:rw`.
+    pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Self, GrantError> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let form = match parts.as_slice() {
+            [host] => Form { host, guest: None, write: false },
+            [host, guest] | [host, guest, "ro"] => Form { host, guest: Some(guest), write: false },
+            [host, guest, "rw"] => Form { host, guest: Some(guest), write: true },
+            _ => {
+                let why = "write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw".to_owned();
+                return Err(GrantError::Form { grant: text.to_owned(), why });
+            }
+        };
+        Self::new(&form, place)
     }
 }
 
-impl Grants {
-    /// Adds a directory.
-    ///
-    /// # Errors
-    /// When another directory already has its guest path.
-    pub fn add_dir(&mut self, dir: DirGrant) -> Result<(), GrantError> {
-        if self.dirs.iter().any(|other| other.guest == dir.guest) {
-            return Err(GrantError::Twice(dir.guest));
-        }
-        self.dirs.push(dir);
-        Ok(())
-    }
+/// A directory as it is written down.
+struct Form<'a> {
+    host: &'a str,
+    guest: Option<&'a str>,
+    write: bool,
 }
 
 /// The place that a path means, links and `..` resolved as far as it exists already.
-pub(super) fn resolved(path: &Path) -> Option<PathBuf> {
+pub(in super::super) fn resolved(path: &Path) -> Option<PathBuf> {
     let mut whole = PathBuf::new();
     for part in std::path::absolute(path).ok()?.components() {
         match part {
@@ -173,10 +132,20 @@ fn plain_guest_path(guest: String) -> Result<String, GrantError> {
 mod tests {
     use super::*;
 
+    fn grant(
+        base: &Path,
+        host: &str,
+        guest: &str,
+        write: bool,
+        protected: &[PathBuf],
+    ) -> Result<DirGrant, GrantError> {
+        DirGrant::new(&Form { host, guest: Some(guest), write }, Place { base, protected })
+    }
+
     #[test]
     fn roots_that_hold_the_machine_are_refused() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
-            let refusal = DirGrant::new(Path::new(""), root, Some("/x"), false, &[]);
+            let refusal = grant(Path::new(""), root, "/x", false, &[]);
             assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{root}: {refusal:?}");
         }
     }
@@ -185,7 +154,7 @@ mod tests {
     fn a_link_to_a_refused_root_is_refused_too() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
-        let refusal = DirGrant::new(dir.path(), "harmless", None, false, &[]);
+        let refusal = grant(dir.path(), "harmless", "/x", false, &[]);
         assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{refusal:?}");
     }
 
@@ -194,9 +163,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plugins = dir.path().canonicalize().unwrap().join("plugins");
         std::fs::create_dir(&plugins).unwrap();
-        assert!(DirGrant::new(dir.path(), ".", Some("/all"), false, std::slice::from_ref(&plugins)).is_ok());
-        assert!(DirGrant::new(dir.path(), ".", Some("/all"), true, std::slice::from_ref(&plugins)).is_err());
-        assert!(DirGrant::new(&plugins, ".", Some("/p"), true, std::slice::from_ref(&plugins)).is_err());
+        assert!(grant(dir.path(), ".", "/all", false, std::slice::from_ref(&plugins)).is_ok());
+        assert!(grant(dir.path(), ".", "/all", true, std::slice::from_ref(&plugins)).is_err());
+        assert!(grant(&plugins, ".", "/p", true, std::slice::from_ref(&plugins)).is_err());
     }
 
     #[test]
@@ -223,8 +192,9 @@ mod tests {
     fn the_short_form_names_host_guest_and_mode() {
         let dir = tempfile::tempdir().unwrap();
         let host = dir.path().to_str().unwrap();
-        assert!(!DirGrant::parse(&format!("{host}:/data"), &[]).unwrap().write);
-        assert!(DirGrant::parse(&format!("{host}:/data:rw"), &[]).unwrap().write);
-        assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx"), &[]), Err(GrantError::Form(_))));
+        let place = Place { base: Path::new(""), protected: &[] };
+        assert!(!DirGrant::parse(&format!("{host}:/data"), place).unwrap().write);
+        assert!(DirGrant::parse(&format!("{host}:/data:rw"), place).unwrap().write);
+        assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx"), place), Err(GrantError::Form { .. })));
     }
 }
