@@ -87,14 +87,10 @@ async fn routes(file: PathBuf) -> Router {
     let mut plugin = Config::new(file.parent().unwrap().to_owned()).plugin(GUEST);
     plugin.limits.set("parked_calls", PARKED as u64).unwrap();
     plugin.grants.roots = true;
-    let settings = Settings { parked_calls: PARKED, ..Settings::default() };
-    let loader = Loader::new(
-        settings.concurrent_calls,
-        settings.parked_calls,
-        Store::new("unused".into()),
-        Audit::none(),
-    )
-    .unwrap();
+    plugin.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
+    let settings =
+        Settings { parked_calls: PARKED, caller_calls_per_second: 1_000_000_000, ..Settings::default() };
+    let loader = Loader::new(&settings, Store::new("unused".into()), Audit::none()).unwrap();
     let artifact = Artifact::read(&file, plugin.limits.wasm_mib).unwrap();
     let entry = Entry::vet(loader.load(GUEST, artifact, plugin).await.unwrap());
     router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(vec![entry]))), settings)))

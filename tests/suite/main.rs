@@ -9,6 +9,7 @@
 
 mod answering;
 mod asking;
+mod audit;
 mod batches;
 mod cancellation;
 mod cli;
@@ -26,6 +27,7 @@ mod lifecycle;
 mod loading;
 mod malformed;
 mod notes;
+mod pace;
 mod pair;
 mod plugins;
 mod proxy;

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -60,6 +61,27 @@ impl Server {
     /// Its plugins folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// What its audit says so far.
+    pub fn audit(&self) -> Vec<Value> {
+        let file = self.folder.path().join("plugport-state/audit.jsonl");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of the audit is JSON")).collect()
+    }
+
+    /// Waits until the audit has `count` lines of this kind, and gives them.
+    pub async fn audited(&self, event: &str, count: usize) -> Vec<Value> {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+        loop {
+            let mut lines = self.audit();
+            lines.retain(|line| line["event"] == event);
+            if lines.len() >= count {
+                return lines;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{count} {event} lines in {:?}", self.audit());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Its process.
@@ -138,6 +160,8 @@ impl Builder {
         };
         let mut command = Command::new(binary());
         command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(self.folder.path());
+        // Its state is kept beside its plugins then.
+        command.current_dir(self.folder.path());
         if let Some(text) = &self.config {
             let file: PathBuf = self.folder.path().join("plugport.toml");
             std::fs::write(&file, text).unwrap();

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Failure, console};
 use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
 use crate::cli;
-use crate::config::{Config, ConfigError, Grants, parse_listen};
-use crate::observe::{Audit, Escaped};
+use crate::config::{AuditConfig, Config, ConfigError, Grants, SamplingGrant, parse_listen};
+use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::{Watcher, load_folder};
@@ -34,8 +34,10 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     let mut signals = Signals::listen()?;
+    // Dropped at the very end, when everything that is noted has been.
+    let (audit, _writer) = open_audit(&config)?;
     let (server, watcher) = tokio::select! {
-        prepared = prepare(&config) => prepared?,
+        prepared = prepare(&config, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
     let stop = CancellationToken::new();
@@ -121,7 +123,32 @@ impl Signals {
     }
 }
 
-async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
+/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
+/// written, since editors start servers anywhere.
+fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
+    let AuditConfig { enabled, file, mib, kept, arguments } = &config.audit;
+    if !enabled {
+        return Ok((Audit::none(), None));
+    }
+    let path = file.clone().unwrap_or_else(|| config.state.join(AuditConfig::FILE));
+    let kept = u32::try_from(*kept).unwrap_or(u32::MAX);
+    match Audit::open(path.clone(), mib << 20, kept) {
+        Ok((audit, writer)) => Ok((audit.with_arguments(*arguments), Some(writer))),
+        Err(error) if file.is_none() => {
+            let path = path.display();
+            console::remark(&format!(
+                "nothing is noted in an audit, since {path} cannot be written ({error}); name a file with `file` under [audit]"
+            ));
+            Ok((Audit::none(), None))
+        }
+        Err(error) => {
+            let why = format!("cannot write the audit {}; name another `file` under [audit]", path.display());
+            Err(Failure::Usage(anyhow::Error::new(error).context(why)))
+        }
+    }
+}
+
+async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher), Failure> {
     let store = Store::new(config.state.clone());
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
         // Better now than in the middle of a call. Editors start one server each, so another may well have it.
@@ -129,9 +156,7 @@ async fn prepare(config: &Config) -> Result<(Arc<Server>, Watcher), Failure> {
             console::remark(&format!("plugins cannot keep anything for now: {error}"));
         }
     }
-    let loader =
-        Loader::new(config.server.concurrent_calls, config.server.parked_calls, store, Audit::none())
-            .context("cannot start")?;
+    let loader = Loader::new(&config.server, store, audit).context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
@@ -203,8 +228,10 @@ fn keys<T: Item>(list: &List<T>, plugin: &str) -> Vec<String> {
 fn granted(grants: &Grants) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(grants.kv_mib.map(|mib| format!("keep up to {mib} MiB between calls")));
+    words.extend(grants.sampling.map(|SamplingGrant { calls_per_hour, tokens_per_hour }| {
+        format!("ask the client's model {calls_per_hour} times and for {tokens_per_hour} tokens an hour")
+    }));
     for (granted, what) in [
-        (grants.sampling, "ask the client's model"),
         (grants.elicitation, "ask the person at the client"),
         (grants.roots, "see which folders the client's user works in"),
     ] {

@@ -75,6 +75,8 @@ limits! {
         "Content blocks, contents or messages in one result.";
     log_kib = 1_024, at most 65_536:
         "Log text of one call: log messages, stdout and stderr together. What exceeds it is counted, not kept.";
+    log_kib_per_second = 256, at most 65_536:
+        "Log text of one plugin in a second, all its calls together; `log_kib` may come at once.";
     log_line_bytes = 4_096, at most 65_536:
         "Length of one line of log; the rest of it is cut.";
     progress_per_second = 10, at most 1_000:
@@ -83,6 +85,20 @@ limits! {
         "Calls of one plugin that run at the same time.";
     queued_calls = 64, at most 100_000:
         "Calls of one plugin that wait for a place; beyond it they are refused.";
+    tool_calls_per_second = 2_000, at most 1_000_000_000:
+        "Calls of one tool in a second; as many may come at once.";
+    completions_per_second = 50, at most 1_000_000_000:
+        "Completions of one plugin in a second: they come with every key that someone presses.";
+    quarantine_traps = 5, at most 1_000_000_000:
+        "Calls in a row that had to be ended, within a minute of each other, after which the plugin is left alone.";
+    quarantine_s = 30, at most 86_400:
+        "For how long it is left alone the first time; each further time doubles, up to 64 times as long.";
+    sampling_calls = 8, at most 1_000:
+        "Questions that one call may ask the client's model.";
+    sampling_tokens = 50_000, at most 100_000_000:
+        "Tokens of all questions of one call to the client's model: what they allow the answers, and their own text at 4 bytes a token.";
+    elicitations = 8, at most 1_000:
+        "Questions that one call may ask the person at the client.";
     questions = 32, at most 1_000:
         "Questions that one call may ask the client: sampling, elicitation and roots together.";
     question_kib = 256, at most 16_384:

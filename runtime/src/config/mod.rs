@@ -4,6 +4,7 @@
 //! half-states left, so nothing about configuration can fail while a call is being served. Knows TOML and the file
 //! system; knows no plugin's contents.
 
+mod audit;
 mod error;
 mod grants;
 mod limits;
@@ -13,8 +14,9 @@ mod server;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use audit::AuditConfig;
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, Place};
+pub use grants::{DirGrant, GrantError, Grants, Place, SamplingGrant};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 
@@ -38,6 +40,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Where what plugins keep is kept.
     pub state: PathBuf,
+    /// How it is noted what they did.
+    pub audit: AuditConfig,
 }
 
 /// What the operator says of one plugin.
@@ -62,6 +66,7 @@ impl Config {
             folder,
             file: None,
             state: PathBuf::from(STATE),
+            audit: AuditConfig::default(),
         }
     }
 
@@ -87,6 +92,9 @@ impl Config {
         }
         let base = file.parent().unwrap_or(Path::new(""));
         config.state = base.join(config.server.state.as_deref().unwrap_or(Path::new(STATE)));
+        if let Some(section) = root.take("audit").and_then(|entry| entry.section(&mut reader)) {
+            config.audit = AuditConfig::read(section, base, &mut reader);
+        }
         if let Some(mut section) = root.take("plugins").and_then(|entry| entry.section(&mut reader)) {
             for (name, entry) in section.take_all() {
                 if let Some(section) = entry.section(&mut reader) {
@@ -95,7 +103,7 @@ impl Config {
                 }
             }
         }
-        root.finish(&mut reader, &["server", "limits", "plugins"]);
+        root.finish(&mut reader, &["server", "limits", "audit", "plugins"]);
         reader.finish(file, config)
     }
 
@@ -125,7 +133,7 @@ impl Config {
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
         let whole = |path: &PathBuf| grants::resolved(path);
-        [Some(&self.folder), self.file.as_ref(), Some(&self.state)]
+        [Some(&self.folder), self.file.as_ref(), Some(&self.state), self.audit.file.as_ref()]
             .into_iter()
             .flatten()
             .filter_map(whole)

@@ -147,6 +147,23 @@ impl<'i> Section<'i> {
         Some(self.entries.swap_remove(at))
     }
 
+    /// Takes a number within bounds; one outside is a fault.
+    pub(super) fn take_number(
+        &mut self,
+        name: &str,
+        least: u64,
+        most: u64,
+        reader: &mut Reader<'_>,
+    ) -> Option<u64> {
+        let entry = self.take(name)?;
+        let value = entry.integer(reader)?;
+        if (least..=most).contains(&value) {
+            return Some(value);
+        }
+        reader.fault(entry.span, &entry.key, format!("must be from {least} to {most}"));
+        None
+    }
+
     /// Takes every entry that is left, with the last part of its key.
     pub(super) fn take_all(&mut self) -> Vec<(String, Entry<'i>)> {
         let prefix = if self.path.is_empty() { 0 } else { self.path.len() + 1 };

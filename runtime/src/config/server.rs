@@ -34,6 +34,8 @@ pub struct Server {
     pub requests_per_session: usize,
     /// Calls of all plugins together that run at the same time.
     pub concurrent_calls: usize,
+    /// Calls of one caller in a second, all plugins together.
+    pub caller_calls_per_second: u64,
     /// Calls of all plugins together that wait for their clients' answers.
     pub parked_calls: usize,
     /// How long a call waits for its client's answer.
@@ -59,6 +61,7 @@ impl Default for Server {
             session_idle: Duration::from_secs(30 * 60),
             requests_per_session: 128,
             concurrent_calls: 256,
+            caller_calls_per_second: 5_000,
             parked_calls: 1_000,
             parked: Duration::from_secs(300),
             ping: Duration::from_secs(60),
@@ -79,6 +82,7 @@ const KEYS: &[&str] = &[
     "session_idle_s",
     "requests_per_session",
     "concurrent_calls",
+    "caller_calls_per_second",
     "parked_calls",
     "parked_s",
     "ping_s",
@@ -117,8 +121,11 @@ impl Server {
         let mut kib = server.body_bytes >> 10;
         count("body_kib", 1 << 20, &mut kib);
         server.body_bytes = kib << 10;
+        if let Some(rate) = from.take_number("caller_calls_per_second", 1, 1_000_000_000, reader) {
+            server.caller_calls_per_second = rate;
+        }
         let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
-            if let Some(value) = take_number(&mut from, reader, key, least, most) {
+            if let Some(value) = from.take_number(key, least, most, reader) {
                 *slot = unit(value);
             }
         };
@@ -132,23 +139,7 @@ impl Server {
 }
 
 fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: usize) -> Option<usize> {
-    take_number(from, reader, key, 1, max as u64).and_then(|value| usize::try_from(value).ok())
-}
-
-fn take_number(
-    from: &mut Section<'_>,
-    reader: &mut Reader<'_>,
-    key: &str,
-    least: u64,
-    most: u64,
-) -> Option<u64> {
-    let entry = from.take(key)?;
-    let value = entry.integer(reader)?;
-    if (least..=most).contains(&value) {
-        return Some(value);
-    }
-    reader.fault(entry.span, &entry.key, format!("must be from {least} to {most}"));
-    None
+    from.take_number(key, 1, max as u64, reader).and_then(|value| usize::try_from(value).ok())
 }
 
 /// Reads an address with its port, such as `127.0.0.1:7584` or `[::1]:7584`.

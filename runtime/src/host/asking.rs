@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
+use super::budget::OneCall;
 use super::client_port::{AskError, Question, QuestionBody};
 use super::failure::denied;
 use super::{Call, Failure, State};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
+use crate::config::{Limits, kib};
 
 /// Longest key of a question, bytes.
 const KEY: usize = 128;
@@ -50,20 +52,23 @@ impl State {
         self.admit(&questions)?;
         let (asked, outcomes) = self.granted(questions);
         if asked.is_empty() {
-            return Ok(outcomes.into_iter().flatten().collect());
+            return Ok(outcomes.into_iter().filter_map(Outcome::known).collect());
         }
         let mut answers = self.waiting.outside(port.ask(asked)).await.into_iter();
         let mut size = 0;
-        let outcomes = outcomes
-            .into_iter()
-            .map(|refused| {
-                refused.unwrap_or_else(|| {
-                    let answer = answers.next().unwrap_or(Err(AskError::TimedOut));
-                    size += answer.as_ref().map_or(0, String::len);
-                    answer.map_err(in_words)
-                })
-            })
-            .collect();
+        let mut take = |cost: u64| {
+            let answer = answers.next().unwrap_or(Err(AskError::TimedOut));
+            size += answer.as_ref().map_or(0, String::len);
+            if let (Err(_), Some(hourly)) = (&answer, &self.shared.sampling) {
+                OneCall::unanswered(hourly, cost);
+            }
+            answer.map_err(in_words)
+        };
+        let outcomes = outcomes.into_iter().map(|outcome| match outcome {
+            Outcome::Refused(error) => Err(error),
+            Outcome::Asked { tokens } => take(tokens),
+        });
+        let outcomes = outcomes.collect();
         self.meter.charge(size).await?;
         Ok(outcomes)
     }
@@ -92,26 +97,54 @@ impl State {
         Ok(())
     }
 
-    /// The questions that the operator lets this plugin ask, and a place for the outcome of every one.
-    fn granted(&mut self, questions: Vec<Question>) -> (Vec<Question>, Vec<Option<Result<String, Error>>>) {
+    /// The questions that the operator lets this plugin ask, and what becomes of every one.
+    fn granted(&mut self, questions: Vec<Question>) -> (Vec<Question>, Vec<Outcome>) {
         let mut asked = Vec::new();
         let mut outcomes = Vec::new();
         for question in questions {
-            let granted = match question.body {
-                QuestionBody::CreateMessage(_) => self.questions.sampling,
-                QuestionBody::Elicit(_) => self.questions.elicitation,
-                QuestionBody::ListRoots => self.questions.roots,
-            };
-            if granted {
-                asked.push(question);
-                outcomes.push(None);
-            } else {
-                let capability = question.body.capability();
-                self.deny(capability, &format!("{capability} = true"));
-                outcomes.push(Some(Err(denied(capability))));
+            match self.admit_one(&question.body) {
+                Ok(tokens) => {
+                    asked.push(question);
+                    outcomes.push(Outcome::Asked { tokens });
+                }
+                Err(error) => outcomes.push(Outcome::Refused(error)),
             }
         }
         (asked, outcomes)
+    }
+
+    /// Whether one question may be asked; the tokens that it was counted as.
+    fn admit_one(&mut self, body: &QuestionBody) -> Result<u64, Error> {
+        let shared = Arc::clone(&self.shared);
+        let grants = &shared.config.grants;
+        let budget = &mut self.questions.budget;
+        match (body, &shared.sampling) {
+            (QuestionBody::CreateMessage(params), Some(hourly)) => budget.sample(hourly, params),
+            (QuestionBody::Elicit(_), _) if grants.elicitation => budget.elicit().map(|()| 0),
+            (QuestionBody::ListRoots, _) if grants.roots => Ok(0),
+            _ => {
+                let capability = body.capability();
+                self.deny(capability, &format!("{capability} = true"));
+                Err(denied(capability))
+            }
+        }
+    }
+}
+
+/// What becomes of a question.
+enum Outcome {
+    /// It is not asked.
+    Refused(Error),
+    /// It is, and was counted as so many tokens.
+    Asked { tokens: u64 },
+}
+
+impl Outcome {
+    fn known(self) -> Option<Result<String, Error>> {
+        match self {
+            Self::Refused(error) => Some(Err(error)),
+            Self::Asked { .. } => None,
+        }
     }
 }
 
@@ -121,20 +154,16 @@ pub(super) struct Questions {
     most: u64,
     left: u64,
     longest: usize,
-    sampling: bool,
-    elicitation: bool,
-    roots: bool,
+    budget: OneCall,
 }
 
 impl Questions {
-    pub(super) fn new(grants: &crate::config::Grants, limits: &crate::config::Limits) -> Self {
+    pub(super) fn new(limits: &Limits) -> Self {
         Self {
             most: limits.questions,
             left: limits.questions,
-            longest: crate::config::kib(limits.question_kib),
-            sampling: grants.sampling,
-            elicitation: grants.elicitation,
-            roots: grants.roots,
+            longest: kib(limits.question_kib),
+            budget: OneCall::new(limits),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! The trait belongs to this layer and the protocol layer implements it, so that no file down here knows a revision, a
 //! session or a stream. One port serves one call.
 
+use std::fmt;
 use std::future::ready;
+use std::net::IpAddr;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -27,6 +29,33 @@ pub enum LogLevel {
     Alert,
     /// Nothing works.
     Emergency,
+}
+
+/// Where a request comes from, which is all that is known of a caller without authentication.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Caller {
+    /// Whoever started this process and holds its pipes.
+    Stdio,
+    /// A peer of HTTP.
+    Address(IpAddr),
+    /// Nobody noted where it came from.
+    Unknown,
+    /// The command line of this program.
+    CommandLine,
+    /// The server itself, to learn what a plugin offers.
+    Server,
+}
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio => f.write_str("stdio"),
+            Self::Address(address) => address.fmt(f),
+            Self::Unknown => f.write_str("unknown"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Server => f.write_str("server"),
+        }
+    }
 }
 
 /// Who is asking.
@@ -115,6 +144,8 @@ pub type Answers = Vec<Result<String, AskError>>;
 
 /// The client of one call.
 pub trait ClientPort: Send + Sync {
+    /// Where the request comes from.
+    fn caller(&self) -> Caller;
     /// Who is asking.
     fn client(&self) -> ClientInfo;
     /// The request's `_meta` without the keys that the protocol reserves, as a JSON object.
@@ -129,11 +160,15 @@ pub trait ClientPort: Send + Sync {
     fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers>;
 }
 
-/// The port of a call that nobody is connected to: listing, or a call from the command line.
+/// The port of a call that nobody is connected to: a call from the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct NoClient;
 
 impl ClientPort for NoClient {
+    fn caller(&self) -> Caller {
+        Caller::CommandLine
+    }
+
     fn client(&self) -> ClientInfo {
         ClientInfo::default()
     }

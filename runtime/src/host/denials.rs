@@ -21,7 +21,7 @@ pub(super) struct Denials {
 struct Line<'a> {
     event: &'static str,
     plugin: &'a str,
-    digest: &'a str,
+    digest: String,
     /// What it reached for.
     wanted: &'a str,
     /// The line under its grants that would allow it.
@@ -36,14 +36,16 @@ impl Denials {
             return;
         }
         let Shared { name, digest, audit, .. } = plugin;
-        audit.record(&Line { event: "denied", plugin: name, digest, wanted, allow });
+        let (said, line) = (Escaped(wanted).to_string(), Escaped(allow).to_string());
+        let digest = format!("sha256:{digest}");
+        audit.record(&Line { event: "denied", plugin: name, digest, wanted: &said, allow: &line });
         let plugin = &**name;
         tracing::warn!(
             target: "plugin",
             plugin,
             "was denied {}; to allow it, write under [plugins.{plugin}.grants]: {}",
-            Escaped(wanted),
-            Escaped(allow)
+            said,
+            line
         );
     }
 }

@@ -4,9 +4,11 @@
 //! one line when the call ends; it never traps the guest and never reaches our own stdout.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::config::{Limits, kib};
 use crate::observe::Escaped;
+use crate::sandbox::Rate;
 
 /// What a line costs beside its text: written out it carries a time, a level and a name, and a guest that prints a
 /// million short lines must not fill a disk either.
@@ -43,6 +45,7 @@ pub(crate) struct Logs {
 struct Inner {
     plugin: Arc<str>,
     line_max: usize,
+    rate: Arc<Rate>,
     budget: Mutex<Budget>,
 }
 
@@ -54,10 +57,17 @@ struct Budget {
 }
 
 impl Logs {
-    pub(crate) fn new(plugin: Arc<str>, limits: &Limits) -> Self {
+    /// The log of a call of `plugin`, whose calls together keep to `rate`.
+    pub(crate) fn new(plugin: Arc<str>, rate: Arc<Rate>, limits: &Limits) -> Self {
         let budget = Budget { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 };
         let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
-        Self { inner: Arc::new(Inner { plugin, line_max, budget: Mutex::new(budget) }) }
+        Self { inner: Arc::new(Inner { plugin, line_max, rate, budget: Mutex::new(budget) }) }
+    }
+
+    /// What all calls of one plugin may write: `log_kib` at once, and `log_kib_per_second` in the long run.
+    pub(crate) fn rate(limits: &Limits) -> Rate {
+        let (most, per_second) = (kib(limits.log_kib) as u64, kib(limits.log_kib_per_second) as u64);
+        Rate::new(most, Duration::from_secs_f64(most as f64 / per_second as f64), Instant::now())
     }
 
     /// The longest line that is kept whole, bytes.
@@ -70,8 +80,11 @@ impl Logs {
         let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
         match budget.left.checked_sub(bytes) {
             Some(left) => {
+                let admitted = self.inner.rate.take(bytes as u64, Instant::now());
                 budget.left = left;
-                true
+                budget.dropped_lines += u64::from(!admitted);
+                budget.dropped_bytes += if admitted { 0 } else { bytes as u64 };
+                admitted
             }
             None => {
                 budget.left = 0;
@@ -124,7 +137,7 @@ impl Logs {
                 plugin = &*self.inner.plugin,
                 lines = budget.dropped_lines,
                 bytes = budget.dropped_bytes,
-                "log output beyond `log_kib` was dropped"
+                "log output beyond `log_kib` and `log_kib_per_second` was dropped"
             );
         }
     }
@@ -136,12 +149,23 @@ mod tests {
 
     #[test]
     fn the_budget_is_shared_and_the_rest_is_counted() {
-        let logs = Logs::new("p".into(), &Limits { log_kib: 1, ..Limits::default() });
+        let limits = Limits { log_kib: 1, ..Limits::default() };
+        let logs = Logs::new("p".into(), Arc::new(Logs::rate(&limits)), &limits);
         let twin = logs.clone();
         assert!(logs.admit(1_000));
         assert!(!twin.admit(100));
         assert!(!logs.admit(1));
         let budget = logs.inner.budget.lock().unwrap();
         assert_eq!((budget.dropped_lines, budget.dropped_bytes), (2, 101));
+    }
+
+    #[test]
+    fn calls_of_one_plugin_share_a_rate() {
+        let limits = Limits { log_kib: 2, log_kib_per_second: 1, ..Limits::default() };
+        let rate = Arc::new(Logs::rate(&limits));
+        let log = || Logs::new("p".into(), Arc::clone(&rate), &limits);
+        assert!(log().admit(1_500));
+        assert!(!log().admit(1_500), "another call, at once");
+        assert!(log().admit(400));
     }
 }

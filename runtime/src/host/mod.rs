@@ -4,6 +4,7 @@
 //! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
 
 mod asking;
+mod budget;
 mod changes;
 mod client_port;
 mod denials;
@@ -23,13 +24,13 @@ mod wasi;
 
 pub use changes::{ChangeBoard, Pending};
 pub use client_port::{
-    Answers, AskError, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
+    Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };
 pub use failure::Failure;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use logs::Logs;
 pub use request::Call;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Common, Shared};
 pub(crate) use state::State;
 
 use wasmtime::component::{HasSelf, Linker};

@@ -14,6 +14,7 @@ use super::{ClientPort, LogLevel, State};
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::config::Limits;
 use crate::json;
+use crate::sandbox::Rate;
 
 /// Longest name of a logger, bytes.
 const LOGGER: usize = 128;
@@ -32,29 +33,22 @@ impl Call {
 
 /// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
 struct Pace {
-    per_second: f64,
-    tokens: f64,
-    at: Instant,
+    rate: Rate,
     last: Option<f64>,
 }
 
 impl Pace {
     fn new(per_second: u64) -> Self {
-        let per_second = per_second as f64;
-        Self { per_second, tokens: per_second, at: Instant::now(), last: None }
+        Self { rate: Rate::per_second(per_second), last: None }
     }
 
     fn admit(&mut self, progress: f64, now: Instant) -> bool {
         let grown = self.last.is_none_or(|last| progress > last);
-        let earned = now.duration_since(self.at).as_secs_f64() * self.per_second;
-        self.tokens = (self.tokens + earned).min(self.per_second);
-        self.at = now;
-        if !progress.is_finite() || !grown || self.tokens < 1.0 {
-            return false;
+        let admitted = progress.is_finite() && grown && self.rate.take(1, now);
+        if admitted {
+            self.last = Some(progress);
         }
-        self.tokens -= 1.0;
-        self.last = Some(progress);
-        true
+        admitted
     }
 }
 
@@ -170,7 +164,7 @@ mod tests {
     #[test]
     fn progress_only_grows_and_keeps_to_its_pace() {
         let mut pace = Pace::new(2);
-        let start = pace.at;
+        let start = Instant::now();
         assert!(pace.admit(1.0, start));
         assert!(!pace.admit(1.0, start), "equal is not progress");
         assert!(!pace.admit(f64::NAN, start));

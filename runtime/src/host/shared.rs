@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::ChangeBoard;
+use super::budget::Hourly;
+use super::{ChangeBoard, Logs};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::Store;
+use crate::sandbox::{Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -23,6 +24,35 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
+    /// What its calls write together.
+    pub(super) log_rate: Arc<Rate>,
+    /// What its calls may still ask the client's model; `None` when that is not granted.
+    pub(super) sampling: Option<Hourly>,
+}
+
+impl Shared {
+    /// A plugin of this name and digest, of which the operator says `config`.
+    pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
+        let Common { changes, store, audit } = common;
+        Self {
+            name: name.into(),
+            digest,
+            log_rate: Arc::new(Logs::rate(&config.limits)),
+            sampling: config.grants.sampling.map(Hourly::new),
+            config,
+            changes,
+            store,
+            audit,
+        }
+    }
+}
+
+/// What all plugins of a server share.
+#[derive(Debug, Clone)]
+pub(crate) struct Common {
+    pub(crate) changes: Arc<ChangeBoard>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) audit: Audit,
 }
 
 #[cfg(test)]
@@ -32,13 +62,8 @@ pub(super) mod tests {
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
-        Shared {
-            name: "p".into(),
-            digest: String::new(),
-            config: Config::new("plugins".into()).plugin("p"),
-            changes: Arc::default(),
-            store: Store::new("state".into()),
-            audit: Audit::none(),
-        }
+        let common =
+            Common { changes: Arc::default(), store: Store::new("state".into()), audit: Audit::none() };
+        Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

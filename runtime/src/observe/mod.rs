@@ -6,7 +6,7 @@ mod audit;
 
 use std::fmt;
 
-pub use audit::Audit;
+pub use audit::{Audit, Writer as AuditWriter};
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.

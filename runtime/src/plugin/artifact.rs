@@ -3,12 +3,12 @@
 //! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested and
 //! compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
 
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// A component's bytes and where they came from.
@@ -84,7 +84,7 @@ impl Artifact {
             return Err(ArtifactError::TooLarge(max_mib));
         }
         check_header(&bytes)?;
-        Ok(Self { path: path.to_owned(), digest: hex(&Sha256::digest(&bytes)), bytes })
+        Ok(Self { path: path.to_owned(), digest: sha256(&bytes), bytes })
     }
 }
 
@@ -105,11 +105,9 @@ fn check_header(bytes: &[u8]) -> Result<(), ArtifactError> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// SHA-256 as lower-case hex.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

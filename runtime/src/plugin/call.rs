@@ -16,7 +16,7 @@ use wasmtime::Store;
 
 use super::errand::{Errand, Weight};
 use super::failure::Interrupted;
-use super::{CallFailure, GuestError, Plugin};
+use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
 use crate::observe::Escaped;
@@ -26,7 +26,7 @@ use crate::sandbox::{CpuTime, Waiting, YIELD_INTERVAL};
 const ERROR_TEXT: usize = 16 << 10;
 
 /// What a call cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Fuel of the guest and of host functions for it.
     pub fuel: u64,
@@ -39,8 +39,8 @@ pub struct Usage {
 pub struct Called<T> {
     /// Its result, or why there is none.
     pub outcome: Result<T, CallFailure>,
-    /// Zero when it never began.
-    pub usage: Usage,
+    /// What the audit will say of it, once this is dropped.
+    pub record: Record,
 }
 
 /// A store in which one call runs.
@@ -49,62 +49,87 @@ struct Run<'p> {
     store: Store<State>,
     waiting: Waiting,
     begun: Instant,
+    /// Told what was used, however the run ends.
+    record: &'p mut Record,
+}
+
+/// How long a call may take, and which limit says so.
+#[derive(Debug, Clone, Copy)]
+struct Wall {
+    time: Duration,
+    name: &'static str,
 }
 
 impl Plugin {
     /// Sends a guest on an errand in a fresh instance, within the wall time of a call.
-    pub(super) async fn serve<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
-        self.within(function, errand, self.config().limits.wall(), "wall_ms").await
+    pub(super) async fn serve<E: Errand>(&self, errand: E) -> Called<E::Answer> {
+        self.within(Wall { time: self.config().limits.wall(), name: "wall_ms" }, errand).await
     }
 
     /// The same within the time for starting.
-    pub(super) async fn serve_starting<E: Errand>(&self, function: &str, errand: E) -> Called<E::Answer> {
-        self.within(function, errand, self.config().limits.startup(), "startup_ms").await
+    pub(super) async fn serve_starting<E: Errand>(&self, errand: E) -> Called<E::Answer> {
+        self.within(Wall { time: self.config().limits.startup(), name: "startup_ms" }, errand).await
     }
 
-    async fn within<E: Errand>(
+    async fn within<E: Errand>(&self, wall: Wall, errand: E) -> Called<E::Answer> {
+        let job = errand.job();
+        let mut record = Record::new(&self.shared, &job);
+        let outcome = match self.admission.check(&job) {
+            Ok(()) => self.attempt(wall, errand, &mut record).await,
+            Err(refused) => Err(refused),
+        };
+        record.ended(outcome.as_ref().map(E::weigh));
+        self.learn(outcome.as_ref().err());
+        Called { outcome, record }
+    }
+
+    async fn attempt<E: Errand>(
         &self,
-        function: &str,
+        wall: Wall,
         errand: E,
-        wall: Duration,
-        wall_name: &'static str,
-    ) -> Called<E::Answer> {
+        record: &mut Record,
+    ) -> Result<E::Answer, CallFailure> {
+        let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {
-            return self.busy();
+            return Err(CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
         };
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
-        let mut run = match Run::start(self, waiting) {
-            Ok(run) => run,
-            Err(error) => {
-                let failure = CallFailure::Host(format!("{error:#}"));
-                self.report(function, &failure, &format!("{error:?}"));
-                return Called { outcome: Err(failure), usage: Usage::NONE };
-            }
-        };
+        let mut run =
+            Run::start(self, waiting, record).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
         let waiting = run.waiting.clone();
         let work = errand.enter(self, &mut run.store);
-        let ended = bounded(work, wall, self.config().limits.cpu(), &waiting).await;
-        let called = run.settle(ended, function, wall_name);
-        let outcome = called.outcome.and_then(|answer| self.check::<E>(answer));
-        Called { outcome, usage: called.usage }
+        let ended = bounded(work, wall.time, limits.cpu(), &waiting).await;
+        run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
+    }
+
+    /// Draws from how a call ended whether the plugin is to be left alone, and notes a failure for the operator.
+    fn learn(&self, failure: Option<&CallFailure>) {
+        let plugin = self.name();
+        let Some(failure) = failure else { return self.admission.quarantine.worked() };
+        let refused = !failure.is_forced() && !matches!(failure, CallFailure::Guest(_));
+        if refused && self.admission.may_tell() {
+            tracing::warn!(target: "plugin", plugin, "{failure}");
+        }
+        if !failure.is_forced() {
+            return;
+        }
+        if let Some(time) = self.admission.quarantine.failed(Instant::now()) {
+            self.record_quarantine(time);
+            let seconds = time.as_secs();
+            tracing::warn!(target: "plugin", plugin, seconds, "is left alone because its calls keep failing");
+        }
     }
 
     /// Notes for the operator why a call failed, with all that the caller is not told.
-    fn report(&self, function: &str, failure: &CallFailure, detail: &str) {
+    fn report(&self, failure: &CallFailure, detail: &str) {
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let (plugin, detail) = (self.name(), lines.join("; "));
-        tracing::warn!(target: "plugin", plugin, function, detail = %Escaped(&detail), "{failure}");
-    }
-
-    fn busy<T>(&self) -> Called<T> {
-        let limits = &self.config().limits;
-        let failure = CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls };
-        Called { outcome: Err(failure), usage: Usage::NONE }
+        tracing::warn!(target: "plugin", plugin, detail = %Escaped(&detail), "{failure}");
     }
 
     fn check<E: Errand>(&self, answer: E::Answer) -> Result<E::Answer, CallFailure> {
         let limits = &self.config().limits;
-        let Weight { bytes, items } = E::weigh(&answer);
+        let Weight { bytes, items, .. } = E::weigh(&answer);
         if items as u64 > limits.content_items {
             return Err(CallFailure::limit(limits, "content_items"));
         }
@@ -115,12 +140,8 @@ impl Plugin {
     }
 }
 
-impl Usage {
-    const NONE: Self = Self { fuel: 0, elapsed: Duration::ZERO };
-}
-
 impl<'p> Run<'p> {
-    fn start(plugin: &'p Plugin, waiting: Waiting) -> wasmtime::Result<Self> {
+    fn start(plugin: &'p Plugin, waiting: Waiting, record: &'p mut Record) -> wasmtime::Result<Self> {
         let limits = &plugin.config().limits;
         let state = State::new(&plugin.shared, waiting.clone())?;
         let mut store = Store::new(plugin.pre.engine(), state);
@@ -130,41 +151,39 @@ impl<'p> Run<'p> {
         // The budget first: setting it later would reset the yield interval.
         store.set_fuel(limits.fuel)?;
         store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
-        Ok(Self { plugin, store, waiting, begun: Instant::now() })
+        Ok(Self { plugin, store, waiting, begun: Instant::now(), record })
     }
 
-    /// Looks at how the guest's run ended, notes it and gives up the store.
-    fn settle<T>(
-        self,
-        ended: Result<wasmtime::Result<Result<T, GuestError>>, Interrupted>,
-        function: &str,
-        wall: &'static str,
-    ) -> Called<T> {
+    /// Looks at how the guest's run ended, and notes it where that is not for the guest to say.
+    fn settle<T>(&self, ended: Settled<T>, wall: &'static str) -> Result<T, CallFailure> {
         let limits = &self.plugin.config().limits;
-        let state = self.store.data();
-        let left = self.store.get_fuel().unwrap_or_default();
-        let usage = Usage {
-            fuel: limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
-            elapsed: self.begun.elapsed().saturating_sub(self.waiting.waited()),
-        };
-        let outcome = match ended {
-            Ok(Ok(Ok(value))) => Ok(value),
-            Ok(Ok(Err(error))) => Err(CallFailure::Guest(shortened(error))),
+        let (failure, detail) = match ended {
+            Ok(Ok(Ok(value))) => return Ok(value),
+            Ok(Ok(Err(error))) => return Err(CallFailure::Guest(shortened(error))),
             Ok(Err(error)) => {
-                let failure = CallFailure::classify(&error, state, limits);
-                self.plugin.report(function, &failure, &format!("{error:?}"));
-                Err(failure)
+                (CallFailure::classify(&error, self.store.data(), limits), format!("{error:?}"))
             }
-            Err(why) => {
-                let failure = CallFailure::interrupted(why, limits, wall);
-                self.plugin.report(function, &failure, &format!("{why:?}"));
-                Err(failure)
-            }
+            Err(why) => (CallFailure::interrupted(why, limits, wall), format!("{why:?}")),
         };
-        state.logs.close();
-        Called { outcome, usage }
+        self.plugin.report(&failure, &detail);
+        Err(failure)
     }
 }
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        let state = self.store.data();
+        let left = self.store.get_fuel().unwrap_or_default();
+        self.record.used(Usage {
+            fuel: self.plugin.config().limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
+            elapsed: self.begun.elapsed().saturating_sub(self.waiting.waited()),
+        });
+        state.logs.close();
+    }
+}
+
+/// A guest's answer or its error, unless it trapped, unless it was interrupted.
+type Settled<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interrupted>;
 
 /// Runs `work` within its wall time, which stands still while it waits for the client, and its processor time. A panic
 /// of the host inside it ends this call only.

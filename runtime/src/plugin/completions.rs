@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
 use super::exports::required;
 use super::{Called, Completion, CompletionTarget, Plugin};
 use crate::host::{ClientPort, State};
@@ -33,6 +33,16 @@ struct Complete<'a> {
 impl Errand for Complete<'_> {
     type Answer = Completion;
 
+    fn job(&self) -> Job<'_> {
+        let caller = self.port.caller();
+        Job {
+            function: Function::Complete,
+            name: self.unfinished.argument,
+            arguments: self.unfinished.value.into(),
+            caller,
+        }
+    }
+
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Completion> {
         let indices = required(&plugin.exports.completions, "completions")?;
         let instance = instantiate(plugin, store).await?;
@@ -44,7 +54,8 @@ impl Errand for Complete<'_> {
     }
 
     fn weigh(completion: &Completion) -> Weight {
-        Weight { bytes: completion.values.iter().map(String::len).sum(), items: completion.values.len() }
+        let bytes = completion.values.iter().map(String::len).sum();
+        Weight { bytes, items: completion.values.len(), failed: false }
     }
 }
 
@@ -61,7 +72,7 @@ impl Plugin {
         unfinished: Unfinished<'_>,
         port: Arc<dyn ClientPort>,
     ) -> Called<Completion> {
-        self.serve("complete", Complete { unfinished, port }).await
+        self.serve(Complete { unfinished, port }).await
     }
 }
 

@@ -3,13 +3,14 @@
 //! Every function of the WIT runs under the same walls; only entering it and weighing its answer differ. An interface's
 //! file has these two and nothing else, and `call.rs` has everything they share.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::Store;
 use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
-use crate::host::{Call, ClientPort, State};
+use crate::host::{Call, Caller, ClientPort, State};
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its answer.
 pub(super) type Ended<T> = wasmtime::Result<Result<T, GuestError>>;
@@ -18,6 +19,9 @@ pub(super) type Ended<T> = wasmtime::Result<Result<T, GuestError>>;
 pub(super) trait Errand: Send {
     /// What the guest answers.
     type Answer: Send;
+
+    /// What is asked of it, for its limits and the audit.
+    fn job(&self) -> Job<'_>;
 
     /// Enters the guest in a fresh instance.
     fn enter(
@@ -30,11 +34,45 @@ pub(super) trait Errand: Send {
     fn weigh(answer: &Self::Answer) -> Weight;
 }
 
-/// Bytes and items of an answer.
+/// Bytes and items of an answer, and whether it says that the guest failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) bytes: usize,
     pub(super) items: usize,
+    pub(super) failed: bool,
+}
+
+/// What is asked of a guest.
+#[derive(Debug)]
+pub(super) struct Job<'a> {
+    pub(super) function: Function,
+    /// The plugin's own name for what is called.
+    pub(super) name: &'a str,
+    /// As they were sent, or the like.
+    pub(super) arguments: Cow<'a, str>,
+    pub(super) caller: Caller,
+}
+
+/// What can be asked of a guest, in the terms of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    List,
+    CallTool,
+    ReadResource,
+    GetPrompt,
+    Complete,
+}
+
+impl Function {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::List => "listing",
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
+        }
+    }
 }
 
 /// A fresh instance in the call's own store.
@@ -50,4 +88,9 @@ pub(super) fn handle(
 ) -> wasmtime::Result<Resource<Call>> {
     let call = Call::new(port, &plugin.config().limits);
     Ok(store.data_mut().table.push(call)?)
+}
+
+/// Named arguments as JSON, in their order.
+pub(super) fn listed(arguments: &[(String, String)]) -> String {
+    serde_json::to_string(arguments).unwrap_or_default()
 }

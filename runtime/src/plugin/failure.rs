@@ -32,6 +32,11 @@ pub enum CallFailure {
         /// The limit on waiting ones.
         queued: u64,
     },
+    /// It failed too often of late.
+    Quarantined {
+        /// For how much longer it is left alone.
+        seconds: u64,
+    },
     /// Our fault, or the machine's.
     Host(String),
 }
@@ -62,6 +67,10 @@ impl CallFailure {
                 "the plugin is busy: {running} calls run and {queued} wait (limits `concurrent_calls`, `queued_calls`); \
                  try again later"
             ),
+            Self::Quarantined { seconds } => format!(
+                "the plugin is left alone because its calls keep failing (limits `quarantine_traps`, `quarantine_s`); \
+                 try again in {seconds} s"
+            ),
             Self::Host(_) => format!("the server could not run the {what}; its log has the details"),
         }
     }
@@ -75,6 +84,15 @@ pub struct Limit {
     /// What it was set to.
     pub value: u64,
 }
+
+/// Limits that refuse a call or its answer, and do not end a guest.
+const GENTLE: [&str; 5] = [
+    "result_kib",
+    "content_items",
+    "tool_calls_per_second",
+    "completions_per_second",
+    "caller_calls_per_second",
+];
 
 impl Limit {
     fn of(self, what: &str) -> String {
@@ -92,9 +110,19 @@ impl Limit {
             "table_elements" => {
                 format!("the {what} was stopped: it asked for a table of more than {value} entries")
             }
+            "tool_calls_per_second" => {
+                format!("the {what} is called too often: at most {value} times in a second")
+            }
+            "completions_per_second" => {
+                format!("values are asked for too often: at most {value} times in a second")
+            }
+            "caller_calls_per_second" => {
+                format!("you call too often: at most {value} times in a second, all plugins together")
+            }
             _ => format!("the {what} was stopped: it went beyond {value}"),
         };
-        format!("{ended} (limit `{name}`)")
+        let table = if name == "caller_calls_per_second" { "[server] " } else { "" };
+        format!("{ended} (limit {table}`{name}`)")
     }
 }
 
@@ -141,6 +169,15 @@ impl CallFailure {
             _ => 0,
         };
         Self::Limit(Limit { name, value })
+    }
+
+    /// Whether the guest had to be ended, or ended itself, instead of answering: what counts against a plugin.
+    pub(super) fn is_forced(&self) -> bool {
+        match self {
+            Self::Crashed(_) | Self::Exited(_) | Self::Contract(_) | Self::Host(_) => true,
+            Self::Limit(limit) => !GENTLE.contains(&limit.name),
+            Self::Guest(_) | Self::Busy { .. } | Self::Quarantined { .. } => false,
+        }
     }
 
     /// A call that was interrupted.

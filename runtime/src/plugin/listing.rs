@@ -6,9 +6,9 @@
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
-use super::errand::{Ended, Errand, Weight, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, instantiate};
 use super::{CallFailure, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::host::State;
+use crate::host::{Caller, State};
 
 /// What a plugin says it has, in its own order, not yet vetted.
 #[derive(Debug, Default)]
@@ -27,6 +27,10 @@ struct List;
 
 impl Errand for List {
     type Answer = Offer;
+
+    fn job(&self) -> Job<'_> {
+        Job { function: Function::List, name: "", arguments: "".into(), caller: Caller::Server }
+    }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Offer> {
         // A change announced while listing is in the list already, and would only make the host list again.
@@ -91,6 +95,6 @@ impl Plugin {
     /// # Errors
     /// When it answers with an error, breaks a limit, or no place for the call is free.
     pub async fn list(&self) -> Result<Offer, CallFailure> {
-        self.serve_starting("listing", List).await.outcome
+        self.serve_starting(List).await.outcome
     }
 }

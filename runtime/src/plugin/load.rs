@@ -9,21 +9,21 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
+use super::admission::Admission;
 use super::exports::FEATURES;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
-use crate::config::{Limits, PluginConfig};
-use crate::host::{self, ChangeBoard, Shared, State};
+use crate::config::{self, Limits, PluginConfig};
+use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
-use crate::sandbox::{self, EngineError, Permits, Store};
+use crate::sandbox::{self, Callers, EngineError, Permits, Store};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
     engine: Engine,
     linker: Linker<State>,
     places: Arc<Semaphore>,
-    store: Arc<Store>,
-    changes: Arc<ChangeBoard>,
-    audit: Audit,
+    callers: Arc<Callers<Caller>>,
+    common: Common,
 }
 
 /// A plugin and what it says of itself, not yet vetted.
@@ -87,28 +87,34 @@ pub enum LoadError {
 }
 
 impl Loader {
-    /// Sets up the engine, with room for this many calls that run and that wait for their clients, and links every
-    /// interface once.
+    /// Sets up the engine, with room for the calls that run and that wait for their clients, and links every interface
+    /// once.
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
-    pub fn new(
-        concurrent_calls: usize,
-        parked_calls: usize,
-        store: Arc<Store>,
-        audit: Audit,
-    ) -> Result<Self, EngineError> {
-        let engine = sandbox::engine(concurrent_calls + parked_calls)?;
+    pub fn new(settings: &config::Server, store: Arc<Store>, audit: Audit) -> Result<Self, EngineError> {
+        let engine = sandbox::engine(settings.concurrent_calls + settings.parked_calls)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
-        let places = Arc::new(Semaphore::new(concurrent_calls));
-        Ok(Self { engine, linker, places, changes: Arc::default(), store, audit })
+        Ok(Self {
+            engine,
+            linker,
+            places: Arc::new(Semaphore::new(settings.concurrent_calls)),
+            callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
+            common: Common { changes: Arc::default(), store, audit },
+        })
     }
 
     /// Where the plugins that it loads say that something changed.
     #[must_use]
     pub fn changes(&self) -> &Arc<ChangeBoard> {
-        &self.changes
+        &self.common.changes
+    }
+
+    /// Where it is noted what plugins do.
+    #[must_use]
+    pub fn audit(&self) -> &Audit {
+        &self.common.audit
     }
 
     /// Loads a component under `name` with what the operator says of it.
@@ -126,15 +132,9 @@ impl Loader {
         let surface = Surface::of(&component, &self.engine);
         let (pre, exports) = self.link(&component, &surface)?;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
-        let shared = Shared {
-            name: name.into(),
-            digest,
-            config,
-            changes: Arc::clone(&self.changes),
-            store: Arc::clone(&self.store),
-            audit: self.audit.clone(),
-        };
-        let plugin = Plugin { shared: Arc::new(shared), pre, exports, permits };
+        let shared = Shared::new(name, digest, config, self.common.clone());
+        let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
+        let plugin = Plugin { shared: Arc::new(shared), pre, exports, permits, admission };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),

@@ -5,6 +5,7 @@
 //! memory is gone before the next caller comes. One file per WIT interface says how it is entered. Knows no JSON-RPC and no
 //! other plugin.
 
+mod admission;
 mod artifact;
 mod call;
 mod completions;
@@ -14,6 +15,8 @@ mod failure;
 mod listing;
 mod load;
 mod prompts;
+mod quarantine;
+mod record;
 mod resources;
 mod size;
 mod surface;
@@ -40,11 +43,13 @@ pub use completions::Unfinished;
 pub use failure::{CallFailure, Limit};
 pub use listing::Offer;
 pub use load::{LoadError, Loaded, Loader};
+pub use record::Record;
 pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
 use crate::host::{Shared, State};
 use crate::sandbox::Permits;
+use admission::Admission;
 use exports::Exports;
 
 /// A loaded component, ready to be called from many tasks at once.
@@ -53,6 +58,7 @@ pub struct Plugin {
     pre: InstancePre<State>,
     exports: Exports,
     permits: Arc<Permits>,
+    admission: Admission,
 }
 
 impl Plugin {

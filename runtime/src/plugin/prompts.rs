@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate, listed};
 use super::exports::required;
 use super::{Called, Plugin, PromptResult, size};
 use crate::host::{ClientPort, State};
@@ -18,6 +18,11 @@ struct GetPrompt<'a> {
 impl Errand for GetPrompt<'_> {
     type Answer = PromptResult;
 
+    fn job(&self) -> Job<'_> {
+        let caller = self.port.caller();
+        Job { function: Function::GetPrompt, name: self.name, arguments: listed(self.args).into(), caller }
+    }
+
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<PromptResult> {
         let indices = required(&plugin.exports.prompts, "prompts")?;
         let instance = instantiate(plugin, store).await?;
@@ -29,7 +34,7 @@ impl Errand for GetPrompt<'_> {
     fn weigh(result: &PromptResult) -> Weight {
         let messages: usize = result.messages.iter().map(|message| size::content(&message.content)).sum();
         let bytes = messages + size::text(&result.description) + size::text(&result.extra);
-        Weight { bytes, items: result.messages.len() }
+        Weight { bytes, items: result.messages.len(), failed: false }
     }
 }
 
@@ -41,6 +46,6 @@ impl Plugin {
         args: &[(String, String)],
         port: Arc<dyn ClientPort>,
     ) -> Called<PromptResult> {
-        self.serve(name, GetPrompt { name, args, port }).await
+        self.serve(GetPrompt { name, args, port }).await
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
 use super::exports::required;
 use super::{Called, Plugin, ResourceContents, size};
 use crate::host::{ClientPort, State};
@@ -17,6 +17,11 @@ struct ReadResource<'a> {
 impl Errand for ReadResource<'_> {
     type Answer = Vec<ResourceContents>;
 
+    fn job(&self) -> Job<'_> {
+        let caller = self.port.caller();
+        Job { function: Function::ReadResource, name: self.uri, arguments: "".into(), caller }
+    }
+
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Vec<ResourceContents>> {
         let indices = required(&plugin.exports.resources, "resources")?;
         let instance = instantiate(plugin, store).await?;
@@ -26,13 +31,13 @@ impl Errand for ReadResource<'_> {
     }
 
     fn weigh(contents: &Vec<ResourceContents>) -> Weight {
-        Weight { bytes: contents.iter().map(size::contents).sum(), items: contents.len() }
+        Weight { bytes: contents.iter().map(size::contents).sum(), items: contents.len(), failed: false }
     }
 }
 
 impl Plugin {
     /// Reads a resource in a fresh instance.
     pub async fn read_resource(&self, uri: &str, port: Arc<dyn ClientPort>) -> Called<Vec<ResourceContents>> {
-        self.serve("read-resource", ReadResource { uri, port }).await
+        self.serve(ReadResource { uri, port }).await
     }
 }

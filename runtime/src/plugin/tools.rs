@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
 use super::exports::required;
 use super::{Called, Plugin, ToolResult, size};
 use crate::host::{ClientPort, State};
@@ -18,6 +18,11 @@ struct CallTool<'a> {
 impl Errand for CallTool<'_> {
     type Answer = ToolResult;
 
+    fn job(&self) -> Job<'_> {
+        let caller = self.port.caller();
+        Job { function: Function::CallTool, name: self.name, arguments: self.args.into(), caller }
+    }
+
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
         let indices = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate(plugin, store).await?;
@@ -29,13 +34,13 @@ impl Errand for CallTool<'_> {
     fn weigh(result: &ToolResult) -> Weight {
         let content: usize = result.content.iter().map(size::content).sum();
         let bytes = content + size::text(&result.structured) + size::text(&result.extra);
-        Weight { bytes, items: result.content.len() }
+        Weight { bytes, items: result.content.len(), failed: result.is_error }
     }
 }
 
 impl Plugin {
     /// Calls a tool in a fresh instance. `args` is a JSON object.
     pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
-        self.serve(name, CallTool { name, args, port }).await
+        self.serve(CallTool { name, args, port }).await
     }
 }

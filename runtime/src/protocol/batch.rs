@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::connection::cancel;
+use super::context::Via;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
@@ -31,7 +32,7 @@ pub(super) fn serve(
     server: &Arc<Server>,
     session: &Arc<Session>,
     messages: &[&RawValue],
-    can_ask: bool,
+    via: &Via,
 ) -> Result<Option<Exchange>, RpcError> {
     if !session.revision.has_batches() {
         return Err(unknown());
@@ -45,7 +46,7 @@ pub(super) fn serve(
         match Message::parse(message.get().as_bytes()) {
             Ok(Message::Request(request)) => {
                 let id = request.id.clone();
-                match begin(server, session, request, can_ask) {
+                match begin(server, session, request, via) {
                     Ok(exchange) => exchanges.push(exchange),
                     Err(error) => answers.push(error_response(Some(&id), &error)),
                 }
@@ -64,7 +65,7 @@ fn begin(
     server: &Arc<Server>,
     session: &Arc<Session>,
     request: Request,
-    can_ask: bool,
+    via: &Via,
 ) -> Result<Exchange, RpcError> {
     if request.method == Method::Initialize {
         return Err(RpcError::invalid_request("`initialize` cannot be part of a batch"));
@@ -72,7 +73,7 @@ fn begin(
     match Era::of(&request)? {
         (Era::Stateless(_), _) => Err(unknown()),
         (_, carried) => {
-            let exchange = dispatch::in_session(server, session, request, carried, can_ask)?;
+            let exchange = dispatch::in_session(server, session, request, carried, via)?;
             Ok(exchange.detach(&session.tasks))
         }
     }

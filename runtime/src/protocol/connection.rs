@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::batch;
+use super::context::Via;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
@@ -22,6 +23,7 @@ use super::server::Server;
 use super::sessions::in_flight::InFlight;
 use super::sessions::presence::Presence;
 use super::sessions::session::Session;
+use crate::host::Caller;
 
 /// What to do about one message.
 #[derive(Debug)]
@@ -44,14 +46,16 @@ pub struct Connection {
     ready: bool,
     stateless: Arc<InFlight>,
     ping: Duration,
+    via: Via,
 }
 
 impl Connection {
     /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero.
     #[must_use]
-    pub fn new(server: Arc<Server>, ping: Duration) -> Self {
+    pub fn new(server: Arc<Server>, ping: Duration, caller: Caller) -> Self {
         let stateless = InFlight::new(server.settings.requests_per_session);
-        Self { server, session: None, presence: None, ready: false, stateless, ping }
+        let via = Via { caller, can_ask: true };
+        Self { server, session: None, presence: None, ready: false, stateless, ping, via }
     }
 
     /// Takes one message, or a batch.
@@ -110,7 +114,7 @@ impl Connection {
 
     fn batch(&self, messages: &[&RawValue]) -> Result<Received, RpcError> {
         let session = self.session.as_ref().ok_or_else(batch::unknown)?;
-        let exchange = batch::serve(&self.server, session, messages, true)?;
+        let exchange = batch::serve(&self.server, session, messages, &self.via)?;
         Ok(exchange.map_or(Received::Nothing, Received::Exchange))
     }
 
@@ -119,7 +123,7 @@ impl Connection {
         match era {
             Era::Stateless(claims) => {
                 let said = (claims, carried);
-                dispatch::stateless(&self.server, request, said, Some(&self.stateless))
+                dispatch::stateless(&self.server, request, said, Some(&self.stateless), &self.via)
                     .map(Received::Exchange)
             }
             Era::Initialize if self.session.is_none() => {
@@ -138,7 +142,8 @@ impl Connection {
                         "send `initialize` first, or say the protocol version in `_meta`",
                     )
                 })?;
-                dispatch::in_session(&self.server, session, request, carried, true).map(Received::Exchange)
+                dispatch::in_session(&self.server, session, request, carried, &self.via)
+                    .map(Received::Exchange)
             }
         }
     }

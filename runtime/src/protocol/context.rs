@@ -15,7 +15,7 @@ use super::message::Request;
 use super::outbox::Outbox;
 use super::revision::Revision;
 use super::sessions::session::Session;
-use crate::host::{ClientInfo, LogLevel};
+use crate::host::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
 
 /// One request under way. In the stateless revision a call may take several rounds: the same work, each time for
@@ -24,6 +24,7 @@ use crate::json::RawObject;
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
+    pub(crate) caller: Caller,
     pub(crate) cancel: CancellationToken,
     /// The session it belongs to, in the eras that have them.
     pub(crate) session: Option<Arc<Session>>,
@@ -73,8 +74,17 @@ impl Round {
 
 impl RequestContext {
     pub(crate) fn new(who: Who, request: Arc<Request>, parked: Arc<Parked>, first: Round) -> Self {
-        let Who { revision, client, session, cancel } = who;
-        Self { revision, client, cancel, session, request, parked, round: Mutex::new(Arc::new(first)) }
+        let Who { revision, client, caller, session, cancel } = who;
+        Self {
+            revision,
+            client,
+            caller,
+            cancel,
+            session,
+            request,
+            parked,
+            round: Mutex::new(Arc::new(first)),
+        }
     }
 
     /// The present round.
@@ -98,8 +108,18 @@ impl RequestContext {
 pub(crate) struct Who {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
+    pub(crate) caller: Caller,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) cancel: CancellationToken,
+}
+
+/// How a message came.
+#[derive(Debug, Clone)]
+pub struct Via {
+    /// From where.
+    pub caller: Caller,
+    /// Whether requests of ours can reach the client on the way back.
+    pub can_ask: bool,
 }
 
 /// A log level that several requests read and one may set.

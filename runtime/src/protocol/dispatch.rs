@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Outcome;
 use super::asking::rounds::{self, Resumed, Returned};
-use super::context::{RequestContext, Round, Threshold, Who};
+use super::context::{RequestContext, Round, Threshold, Via, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
 use super::exchange::{Exchange, Running};
@@ -30,6 +30,7 @@ pub(super) fn stateless(
     request: Request,
     (claims, carried): (Claims, Carried),
     in_flight: Option<&Arc<InFlight>>,
+    via: &Via,
 ) -> Result<Exchange, RpcError> {
     let returned = Returned::read(&request)?;
     let (outbox, reader) = Outbox::new();
@@ -48,7 +49,7 @@ pub(super) fn stateless(
         can_ask: true,
     };
     let Some(state) = returned.state else {
-        let who = Who { revision, client, session: None, cancel };
+        let who = Who { revision, client, caller: via.caller.clone(), session: None, cancel };
         let first = round(returned.answers);
         let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.parked), first);
         let (context, work) = begin(server, context, None);
@@ -69,13 +70,13 @@ pub(super) fn stateless(
     }
 }
 
-/// Serves a request of a session. `can_ask`: whether requests of ours can go back with its answer.
+/// Serves a request of a session.
 pub(super) fn in_session(
     server: &Arc<Server>,
     session: &Arc<Session>,
     request: Request,
     carried: Carried,
-    can_ask: bool,
+    via: &Via,
 ) -> Result<Exchange, RpcError> {
     session.touch();
     let cancel = CancellationToken::new();
@@ -83,10 +84,12 @@ pub(super) fn in_session(
     let (outbox, reader) = Outbox::new();
     let threshold = Threshold::Session(Arc::clone(session));
     let abilities = session.abilities;
-    let round = Round { abilities, threshold, carried, outbox, answers: Mutex::default(), can_ask };
+    let round =
+        Round { abilities, threshold, carried, outbox, answers: Mutex::default(), can_ask: via.can_ask };
     let who = Who {
         revision: session.revision,
         client: session.client.clone(),
+        caller: via.caller.clone(),
         session: Some(Arc::clone(session)),
         cancel,
     };

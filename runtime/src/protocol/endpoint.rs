@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
 use super::batch;
+use super::context::Via;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
@@ -99,19 +100,16 @@ impl Endpoint {
         &self.server
     }
 
-    /// Takes the body of a POST. `reads_events`: whether the client takes an event stream as answer, without which
-    /// nothing can be asked of it.
+    /// Takes the body of a POST.
     #[must_use]
-    pub fn post(&self, headers: &HeaderMap, body: &[u8], reads_events: bool) -> Answer {
+    pub fn post(&self, headers: &HeaderMap, body: &[u8], via: &Via) -> Answer {
         if let Some(messages) = Message::split(body) {
-            return self
-                .batch(headers, &messages, reads_events)
-                .unwrap_or_else(|error| refused(&(None, error)));
+            return self.batch(headers, &messages, via).unwrap_or_else(|error| refused(&(None, error)));
         }
         let answer = match Message::parse(body) {
             Ok(Message::Request(request)) => {
                 let id = request.id.clone();
-                self.request(headers, request, reads_events).map_err(|error| (Some(id), error))
+                self.request(headers, request, via).map_err(|error| (Some(id), error))
             }
             Ok(Message::Notification(notification)) => self.notification(headers, &notification),
             Ok(Message::Response(id, answered)) => self
@@ -142,19 +140,19 @@ impl Endpoint {
         Some(self.server.sessions.end(&id))
     }
 
-    fn request(&self, headers: &HeaderMap, request: Request, reads_events: bool) -> Result<Answer, RpcError> {
+    fn request(&self, headers: &HeaderMap, request: Request, via: &Via) -> Result<Answer, RpcError> {
         let (era, carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
         match era {
             Era::Stateless(claims) => {
                 let name = mirror::check(headers, &request, claims.revision)?;
                 self.check_params(headers, &request, name.as_deref())?;
-                let exchange = dispatch::stateless(&self.server, request, (claims, carried), None)?;
+                let exchange = dispatch::stateless(&self.server, request, (claims, carried), None, via)?;
                 Ok(Answer::Exchange(exchange, Resumption(None)))
             }
             Era::Initialize => self.initialize(&request),
             Era::Session => {
                 let session = self.session(headers)?;
-                let exchange = dispatch::in_session(&self.server, &session, request, carried, reads_events)?;
+                let exchange = dispatch::in_session(&self.server, &session, request, carried, via)?;
                 Ok(self.exchange(session, exchange))
             }
         }
@@ -170,14 +168,14 @@ impl Endpoint {
         &self,
         headers: &HeaderMap,
         messages: &[&serde_json::value::RawValue],
-        reads_events: bool,
+        via: &Via,
     ) -> Result<Answer, RpcError> {
         // A batch says no revision of its own, so only a session can tell that its client knows them.
         if mirror::single(headers, SESSION)?.is_none() {
             return Err(batch::unknown());
         }
         let session = self.session(headers)?;
-        Ok(match batch::serve(&self.server, &session, messages, reads_events)? {
+        Ok(match batch::serve(&self.server, &session, messages, via)? {
             Some(exchange) => self.exchange(session, exchange),
             None => Answer::Accepted,
         })

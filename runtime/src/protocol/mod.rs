@@ -29,7 +29,9 @@ mod server;
 mod sessions;
 mod wire;
 
+pub use crate::host::Caller;
 pub use connection::{Connection, Received};
+pub use context::Via;
 pub use endpoint::{Answer, Endpoint, Rest, Resumption};
 pub use exchange::{Exchange, Frame};
 pub use random::token;

@@ -1,10 +1,13 @@
 //! Loads every candidate of a folder, one after the other: compiling already uses all cores for one file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::scan::{Candidate, ScanError, scan};
 use crate::catalog::{Entry, Snapshot};
 use crate::config::Config;
+use crate::observe::Escaped;
 use crate::plugin::{Artifact, Loader};
 
 /// A file that is not served.
@@ -16,6 +19,33 @@ pub struct Skipped {
     pub why: String,
 }
 
+/// What the audit says of a file.
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'static str,
+    plugin: Option<&'a str>,
+    digest: Option<String>,
+    file: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl<'a> Line<'a> {
+    fn of(path: &Path, loaded: &'a Result<Entry, String>) -> Self {
+        let file = Escaped(&path.display().to_string()).to_string();
+        let entry = loaded.as_ref().ok();
+        Self {
+            event: "load",
+            plugin: entry.map(|entry| entry.plugin.name()),
+            digest: entry.map(|entry| format!("sha256:{}", entry.plugin.digest())),
+            file,
+            outcome: if entry.is_some() { "published" } else { "refused" },
+            why: loaded.as_ref().err().map(|why| Escaped(why).to_string()),
+        }
+    }
+}
+
 /// Builds a snapshot of everything in the configured folder that can be served.
 ///
 /// # Errors
@@ -25,7 +55,9 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, 
     let mut skipped = Vec::new();
     for candidate in scan(&config.folder)? {
         let path = candidate.path.clone();
-        match load(loader, config, candidate).await {
+        let loaded = load(loader, config, candidate).await;
+        loader.audit().record(&Line::of(&path, &loaded));
+        match loaded {
             Ok(entry) => entries.push(entry),
             Err(why) => skipped.push(Skipped { path, why }),
         }

@@ -4,16 +4,19 @@
 //! reads one folder. Knows wasmtime and WASI; knows no MCP, no plugin names and no policy of which plugin gets what.
 
 mod bucket;
+mod callers;
 mod cpu_time;
 mod engine;
 mod filesystem;
 mod limiter;
 mod meter;
 mod permits;
+mod rate;
 mod store;
 mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
+pub(crate) use callers::Callers;
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
@@ -21,5 +24,6 @@ pub(crate) use filesystem::preopen;
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
 pub(crate) use permits::Permits;
+pub(crate) use rate::Rate;
 pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;

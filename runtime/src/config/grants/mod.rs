@@ -5,11 +5,13 @@
 
 mod dirs;
 mod kv;
+mod sampling;
 
 use std::path::{Path, PathBuf};
 
 pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
+pub use sampling::SamplingGrant;
 
 use super::reader::{Reader, Section};
 
@@ -20,8 +22,8 @@ pub struct Grants {
     pub dirs: Vec<DirGrant>,
     /// How much it may keep between calls, MiB; nothing when absent.
     pub kv_mib: Option<u64>,
-    /// Whether it may ask the client's model.
-    pub sampling: bool,
+    /// How much it may ask the client's model; nothing when absent.
+    pub sampling: Option<SamplingGrant>,
     /// Whether it may ask the person at the client.
     pub elicitation: bool,
     /// Whether it may see the client's roots.
@@ -89,8 +91,8 @@ impl Grants {
             }
         }
         grants.kv_mib = from.take("kv").and_then(|entry| kv::read(entry, reader));
+        grants.sampling = from.take("sampling").and_then(|entry| sampling::read(entry, reader));
         let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
-        grants.sampling = flag("sampling");
         grants.elicitation = flag("elicitation");
         grants.roots = flag("roots");
         from.finish(reader, KEYS);

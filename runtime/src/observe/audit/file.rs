@@ -3,9 +3,9 @@
 //! Several servers may share it, since editors start one each: every write and every change of files happens under the
 //! file's lock, in one system call at the end of the file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The file that is written now.
@@ -20,6 +20,9 @@ pub(super) struct LogFile {
 impl LogFile {
     /// Opens or makes a file, readable by its owner only, and ends a line that was cut off.
     pub(super) fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
         let file = append_to(&path)?;
         let mut log = Self { path, file, most, kept };
         log.locked(Self::mend)?;

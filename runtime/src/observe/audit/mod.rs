@@ -24,7 +24,10 @@ const MOST_WAITING: usize = 4 << 20;
 
 /// Where events are noted. Clones write to the same place.
 #[derive(Debug, Clone)]
-pub struct Audit(Option<Arc<Shared>>);
+pub struct Audit {
+    shared: Option<Arc<Shared>>,
+    arguments: bool,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -59,10 +62,10 @@ impl Audit {
     /// An audit that notes nothing.
     #[must_use]
     pub fn none() -> Self {
-        Self(None)
+        Self { shared: None, arguments: false }
     }
 
-    /// An audit in a file that begins anew at `most` bytes; `kept` older ones stay beside it. It is written until the
+    /// An audit in a file, made with its folder if need be, that begins anew at `most` bytes; `kept` older ones stay beside it. It is written until the
     /// writer is dropped.
     ///
     /// # Errors
@@ -73,18 +76,25 @@ impl Audit {
         let writing = Arc::clone(&shared);
         let thread =
             std::thread::Builder::new().name("audit".to_owned()).spawn(move || writing.write(file))?;
-        Ok((Self(Some(Arc::clone(&shared))), Writer { shared, thread: Some(thread) }))
+        let audit = Self { shared: Some(Arc::clone(&shared)), arguments: false };
+        Ok((audit, Writer { shared, thread: Some(thread) }))
     }
 
-    /// Whether anything is noted, for events that are dear to describe.
+    /// The same audit, with the arguments of calls written down instead of their digest.
     #[must_use]
-    pub fn is_on(&self) -> bool {
-        self.0.is_some()
+    pub fn with_arguments(self, arguments: bool) -> Self {
+        Self { arguments, ..self }
+    }
+
+    /// Whether arguments of calls are written down; `None` when nothing is noted at all.
+    #[must_use]
+    pub fn tells_arguments(&self) -> Option<bool> {
+        self.shared.is_some().then_some(self.arguments)
     }
 
     /// Notes an event: an object, whose first field says which.
     pub fn record<E: Serialize>(&self, event: &E) {
-        let Some(shared) = &self.0 else { return };
+        let Some(shared) = &self.shared else { return };
         let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
         match serde_json::to_vec(&Line { time, event }) {
             Ok(line) => shared.add(line),

@@ -16,7 +16,7 @@ use super::super::outbox::Outgoing;
 use super::ask;
 use super::parked::Asking;
 use super::question::{Prepared, prepare};
-use crate::host::{Answers, AskError, ClientInfo, ClientPort, LogLevel, Question};
+use crate::host::{Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, Question};
 use crate::json::RawObject;
 use crate::plugin::Plugin;
 
@@ -112,6 +112,10 @@ struct ProgressParams<'a> {
 }
 
 impl ClientPort for Port {
+    fn caller(&self) -> Caller {
+        self.context.caller.clone()
+    }
+
     fn client(&self) -> ClientInfo {
         self.context.client.clone()
     }

@@ -15,7 +15,7 @@ use super::failures::refusal;
 use super::texts::Texts;
 use super::{read, running};
 use crate::catalog::PublishedPrompt;
-use crate::plugin::{PromptArgument, PromptResult};
+use crate::plugin::{Called, PromptArgument};
 
 #[derive(Deserialize)]
 struct GetParams<'a> {
@@ -38,9 +38,11 @@ pub(in super::super) async fn get(
     let plugin = &published.plugin;
     let port = running::port(context, plugin);
     let call = plugin.get_prompt(&published.prompt.name, &args, port);
-    let called = running::run(context, &published.name, call).await?;
-    Some(match called.outcome {
-        Ok(result) => finish(server, context, &published, &result),
+    let Called { outcome, mut record } = running::run(context, &published.name, call).await?;
+    Some(match outcome {
+        Ok(result) => PromptView::new(&result)
+            .map_err(|fault| running::breach(&mut record, plugin, &published.name, &fault))
+            .and_then(|view| Reply::new(&view, context.revision, &server.info)),
         Err(failure) => {
             Err(refusal(failure, context.revision, "prompt", || RpcError::unknown_prompt(&published.name)))
         }
@@ -69,17 +71,6 @@ fn prepare(
 fn missing<'p>(declared: &'p [PromptArgument], given: &[(String, String)]) -> Option<&'p str> {
     let required = declared.iter().filter(|argument| argument.required);
     required.map(|argument| argument.name.as_str()).find(|name| given.iter().all(|(given, _)| given != name))
-}
-
-fn finish(
-    server: &Server,
-    context: &RequestContext,
-    published: &PublishedPrompt,
-    result: &PromptResult,
-) -> Result<Reply, RpcError> {
-    let breach = |fault: String| running::breach(&published.plugin, &published.name, &fault);
-    let view = PromptView::new(result).map_err(breach)?;
-    Reply::new(&view, context.revision, &server.info)
 }
 
 #[cfg(test)]

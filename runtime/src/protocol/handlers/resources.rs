@@ -13,7 +13,7 @@ use super::super::server::Server;
 use super::super::wire::ReadView;
 use super::failures::refusal;
 use super::{read as read_params, running};
-use crate::plugin::{Plugin, ResourceContents};
+use crate::plugin::{Called, Plugin};
 
 #[derive(Deserialize)]
 struct ReadParams<'a> {
@@ -32,9 +32,12 @@ pub(in super::super) async fn read(
         Err(error) => return Some(Err(error)),
     };
     let port = running::port(context, &plugin);
-    let called = running::run(context, &uri, plugin.read_resource(&uri, port)).await?;
-    Some(match called.outcome {
-        Ok(contents) => finish(server, context, &plugin, &uri, &contents),
+    let Called { outcome, mut record } =
+        running::run(context, &uri, plugin.read_resource(&uri, port)).await?;
+    Some(match outcome {
+        Ok(contents) => ReadView::new(&contents)
+            .map_err(|fault| running::breach(&mut record, &plugin, &uri, &fault))
+            .and_then(|view| Reply::new(&view, context.revision, &server.info)),
         Err(failure) => Err(refusal(failure, context.revision, "resource", || {
             RpcError::resource_not_found(&uri, context.revision)
         })),
@@ -51,15 +54,4 @@ fn prepare<'p>(
     let plugin = snapshot.resource(&uri);
     let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
     Ok((Arc::clone(plugin), uri))
-}
-
-fn finish(
-    server: &Server,
-    context: &RequestContext,
-    plugin: &Plugin,
-    uri: &str,
-    contents: &[ResourceContents],
-) -> Result<Reply, RpcError> {
-    let view = ReadView::new(contents).map_err(|fault| running::breach(plugin, uri, &fault))?;
-    Reply::new(&view, context.revision, &server.info)
 }

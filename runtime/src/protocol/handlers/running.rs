@@ -7,7 +7,7 @@ use super::super::asking::port::Port;
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
 use crate::observe::Escaped;
-use crate::plugin::{Called, Plugin};
+use crate::plugin::{Called, Plugin, Record};
 
 /// What a guest has left after its call was cancelled, to notice and to leave things tidy.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
@@ -38,20 +38,21 @@ pub(super) async fn run<T>(
     tracing::debug!(
         what,
         ok = called.outcome.is_ok(),
-        fuel = called.usage.fuel,
-        elapsed_us = called.usage.elapsed.as_micros(),
+        fuel = called.record.usage().fuel,
+        elapsed_us = called.record.usage().elapsed.as_micros(),
         "called"
     );
     Some(called)
 }
 
 /// Notes that a plugin's answer cannot be sent.
-pub(super) fn note_breach(plugin: &Plugin, what: &str, fault: &str) {
+pub(super) fn note_breach(record: &mut Record, plugin: &Plugin, what: &str, fault: &str) {
+    record.broke_contract(fault);
     tracing::warn!(target: "plugin", plugin = plugin.name(), what, "broke its contract: {}", Escaped(fault));
 }
 
 /// The same, and the error that the client gets where there is no other way to say it.
-pub(super) fn breach(plugin: &Plugin, what: &str, fault: &str) -> RpcError {
-    note_breach(plugin, what, fault);
+pub(super) fn breach(record: &mut Record, plugin: &Plugin, what: &str, fault: &str) -> RpcError {
+    note_breach(record, plugin, what, fault);
     RpcError::internal(&format!("the plugin broke its contract: {fault}"))
 }

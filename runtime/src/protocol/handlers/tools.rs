@@ -15,7 +15,7 @@ use super::super::wire::ResultView;
 use super::failures::{Answer, answer};
 use super::{read, running};
 use crate::catalog::{Mismatch, PublishedTool};
-use crate::plugin::ToolResult;
+use crate::plugin::{Called, Record, ToolResult};
 
 /// What is checked without leaving the task, bytes.
 const SMALL: usize = 64 << 10;
@@ -44,9 +44,9 @@ pub(in super::super) async fn call(
     }
     let port = running::port(context, &tool.plugin);
     let call = tool.plugin.call_tool(&tool.tool.name, &args.text, port);
-    let called = running::run(context, &tool.name, call).await?;
-    Some(match called.outcome {
-        Ok(result) => finish(server, context, &tool, &result).await,
+    let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
+    Some(match outcome {
+        Ok(result) => finish(server, context, &tool, &result, &mut record).await,
         Err(failure) => match answer(failure, &tool.name, context.revision) {
             Answer::Told(text) => tell(server, context, text),
             Answer::Refused(error) => Err(error),
@@ -77,6 +77,7 @@ async fn finish(
     context: &RequestContext,
     tool: &Arc<PublishedTool>,
     result: &ToolResult,
+    record: &mut Record,
 ) -> Result<Reply, RpcError> {
     let view = match ResultView::new(result) {
         Ok(view) => keeps_promise(tool, &view).await.map(|()| view),
@@ -85,7 +86,7 @@ async fn finish(
     match view {
         Ok(view) => Reply::new(&view, context.revision, &server.info),
         Err(fault) => {
-            running::note_breach(&tool.plugin, &tool.name, &fault);
+            running::note_breach(record, &tool.plugin, &tool.name, &fault);
             tell(server, context, format!("the tool broke its contract: {fault}"))
         }
     }

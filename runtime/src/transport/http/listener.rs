@@ -4,13 +4,16 @@
 //! send a header, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
 //! the peer's acknowledgement.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -26,6 +29,10 @@ const DRAIN: Duration = Duration::from_secs(5);
 
 /// After running out of file descriptors, accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where a connection comes from. Each of its requests carries it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
 
 /// A bound socket.
 #[derive(Debug)]
@@ -56,8 +63,8 @@ pub async fn serve(listener: Listener, router: Router, connections: usize, stop:
             () = stop.cancelled() => break,
             accepted = accept(&listener.socket, &places) => accepted,
         };
-        let Some((stream, place)) = accepted else { continue };
-        let connection = connection(stream, router.clone(), stop.clone());
+        let Some(((stream, peer), place)) = accepted else { continue };
+        let connection = connection(stream, peer, router.clone(), stop.clone());
         tasks.spawn(async move {
             connection.await;
             drop(place);
@@ -73,10 +80,10 @@ pub async fn serve(listener: Listener, router: Router, connections: usize, stop:
 async fn accept(
     socket: &TcpListener,
     places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<((TcpStream, Peer), tokio::sync::OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     match socket.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
+        Ok((stream, address)) => Some(((stream, Peer(address.ip())), place)),
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -85,13 +92,18 @@ async fn accept(
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn connection(stream: TcpStream, peer: Peer, router: Router, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
-    let mut served = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let routes = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        routes.call(request)
+    });
+    let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
         () = stop.cancelled() => {

@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 
-use crate::protocol::{Answer, Endpoint, Exchange, Frame, Rest, Resumption, Server};
+use crate::protocol::{Answer, Caller, Endpoint, Exchange, Frame, Rest, Resumption, Server, Via};
 use guard::Guard;
+use listener::Peer;
 pub use listener::{Listener, serve};
 use pair::Pairs;
 use sse::{Begun, KEEP_ALIVE, OfSession};
@@ -62,7 +63,11 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     };
     let most = shared.endpoint.server().settings().body_bytes;
     match body::read(body, most).await {
-        Ok(body) => write(shared.endpoint.post(&parts.headers, &body, accepts.events), accepts).await,
+        Ok(body) => {
+            // Nothing can be asked of a client that takes no event stream as answer.
+            let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
+            write(shared.endpoint.post(&parts.headers, &body, &via), accepts).await
+        }
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -82,11 +87,12 @@ async fn listen(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Respon
     write(shared.endpoint.get(&headers), accepts).await
 }
 
-async fn open_pair(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if let Err(refusal) = shared.guard.check(&headers) {
+async fn open_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    if let Err(refusal) = shared.guard.check(request.headers()) {
         return refusal.into_response();
     }
-    match shared.pairs.open(shared.endpoint.server(), &headers) {
+    let caller = caller(request.extensions());
+    match shared.pairs.open(shared.endpoint.server(), request.headers(), caller) {
         Ok(pair) => sse::stream(pair),
         Err(refusal) => refusal.into_response(),
     }
@@ -108,6 +114,11 @@ async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Re
         Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(refusal) => refusal.into_response(),
     }
+}
+
+/// Where a request comes from, as the listener noted it.
+fn caller(noted: &Extensions) -> Caller {
+    noted.get::<Peer>().map_or(Caller::Unknown, |Peer(address)| Caller::Address(*address))
 }
 
 async fn end(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {

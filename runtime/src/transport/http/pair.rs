@@ -15,7 +15,7 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use super::super::lines::Line;
 use super::super::pipe::Pipe;
 use super::sse::Paired;
-use crate::protocol::{Connection, Server, token};
+use crate::protocol::{Caller, Connection, Server, token};
 
 /// Where the stream is opened.
 pub(super) const STREAM: &str = "/sse";
@@ -56,7 +56,12 @@ impl Pairs {
     ///
     /// # Errors
     /// When there are too many, or the prefix is not a path.
-    pub(super) fn open(&self, server: &Arc<Server>, headers: &HeaderMap) -> Result<Paired, Refusal> {
+    pub(super) fn open(
+        &self,
+        server: &Arc<Server>,
+        headers: &HeaderMap,
+        caller: Caller,
+    ) -> Result<Paired, Refusal> {
         let prefix = prefix(headers)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "all sessions are in use; try again later\n");
         let id = token().ok_or(full)?;
@@ -68,7 +73,7 @@ impl Pairs {
         inputs.insert(id.clone(), input);
         drop(inputs);
         let settings = server.settings();
-        let connection = Connection::new(Arc::clone(server), settings.ping);
+        let connection = Connection::new(Arc::clone(server), settings.ping, caller);
         let pipe = Pipe::new(connection, messages, settings.body_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let entry = Entry { inputs: Arc::clone(&self.inputs), id };

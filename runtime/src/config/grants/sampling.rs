@@ -1,0 +1,41 @@
+//! `sampling`: asking the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`.
+
+use super::super::reader::{Entry, Reader};
+
+/// How much a plugin may ask in an hour, all its calls together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SamplingGrant {
+    /// Questions.
+    pub calls_per_hour: u64,
+    /// Tokens: what the questions allow the answers, and their own text.
+    pub tokens_per_hour: u64,
+}
+
+impl Default for SamplingGrant {
+    fn default() -> Self {
+        Self { calls_per_hour: 60, tokens_per_hour: 100_000 }
+    }
+}
+
+/// Hard maxima.
+const MOST_CALLS: u64 = 1_000_000;
+const MOST_TOKENS: u64 = 10_000_000_000;
+
+/// `None` when it is not granted.
+pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<SamplingGrant> {
+    let mut grant = SamplingGrant::default();
+    if entry.is_boolean() {
+        return entry.boolean(reader)?.then_some(grant);
+    }
+    let mut section = entry.section(reader)?;
+    for (key, most, slot) in [
+        ("calls_per_hour", MOST_CALLS, &mut grant.calls_per_hour),
+        ("tokens_per_hour", MOST_TOKENS, &mut grant.tokens_per_hour),
+    ] {
+        if let Some(value) = section.take_number(key, 1, most, reader) {
+            *slot = value;
+        }
+    }
+    section.finish(reader, &["calls_per_hour", "tokens_per_hour"]);
+    Some(grant)
+}

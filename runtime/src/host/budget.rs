@@ -1,0 +1,181 @@
+//! What questions to the client's model may cost: someone pays for every token, and it is not the plugin.
+//!
+//! Counted before the question is asked, by what it allows the answer and by its own length, since what a model really
+//! used nobody tells. A question that was not answered costs nothing.
+
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use crate::bindings::plugport::plugin::types::Error;
+use crate::config::{Limits, SamplingGrant};
+use crate::sandbox::Rate;
+
+/// Bytes of text that count as one token.
+const BYTES: u64 = 4;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What all calls of one plugin may ask in an hour.
+#[derive(Debug)]
+pub(super) struct Hourly {
+    grant: SamplingGrant,
+    calls: Rate,
+    tokens: Rate,
+}
+
+/// What one call may ask.
+#[derive(Debug)]
+pub(super) struct OneCall {
+    calls: Count,
+    tokens: Count,
+    elicitations: Count,
+}
+
+/// A limit and what is left of it.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    most: u64,
+    left: u64,
+}
+
+impl Count {
+    fn new(most: u64) -> Self {
+        Self { most, left: most }
+    }
+
+    fn take(&mut self, amount: u64) -> bool {
+        let left = self.left.checked_sub(amount);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+#[derive(Deserialize)]
+struct MaxTokens {
+    #[serde(rename = "maxTokens", default)]
+    max_tokens: f64,
+}
+
+/// What a question may cost, tokens. One that is no question costs what its text does; it is refused later.
+fn tokens(params: &str) -> u64 {
+    let allowed = serde_json::from_str::<MaxTokens>(params).map_or(0.0, |params| params.max_tokens);
+    // The cast saturates, and a fraction of a token is none.
+    (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
+}
+
+impl Hourly {
+    pub(super) fn new(grant: SamplingGrant) -> Self {
+        let rate = |most| Rate::new(most, HOUR, Instant::now());
+        Self { grant, calls: rate(grant.calls_per_hour), tokens: rate(grant.tokens_per_hour) }
+    }
+}
+
+impl OneCall {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            calls: Count::new(limits.sampling_calls),
+            tokens: Count::new(limits.sampling_tokens),
+            elicitations: Count::new(limits.elicitations),
+        }
+    }
+
+    /// Counts a question to the person.
+    pub(super) fn elicit(&mut self) -> Result<(), Error> {
+        let most = self.elicitations.most;
+        let over = || format!("a call may ask the person {most} times (limit `elicitations`)");
+        self.elicitations.take(1).then_some(()).ok_or_else(|| Error::OverBudget(over()))
+    }
+
+    /// Counts a question to the model; what it was counted as.
+    pub(super) fn sample(&mut self, hourly: &Hourly, params: &str) -> Result<u64, Error> {
+        let over = |why: String| Err(Error::OverBudget(why));
+        let (tokens, now) = (tokens(params), Instant::now());
+        let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
+        if !self.calls.take(1) {
+            return over(format!(
+                "a call may ask the model {} times (limit `sampling_calls`)",
+                self.calls.most
+            ));
+        }
+        if !self.tokens.take(tokens) {
+            let Count { most, left } = self.tokens;
+            return over(format!(
+                "the question may cost {tokens} tokens, and of the {most} of a call {left} are left (limit `sampling_tokens`)"
+            ));
+        }
+        if !hourly.calls.take(1, now) {
+            return over(format!(
+                "the plugin may ask the model {calls_per_hour} times an hour (grant `sampling.calls_per_hour`)"
+            ));
+        }
+        if !hourly.tokens.take(tokens, now) {
+            hourly.calls.give_back(1);
+            return over(format!(
+                "the question may cost {tokens} tokens, and the plugin has used most of its {tokens_per_hour} an hour \
+                 (grant `sampling.tokens_per_hour`)"
+            ));
+        }
+        Ok(tokens)
+    }
+
+    /// A question was not answered, so it cost nothing. The call itself has asked all the same.
+    pub(super) fn unanswered(hourly: &Hourly, tokens: u64) {
+        hourly.calls.give_back(1);
+        hourly.tokens.give_back(tokens);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(refused: Result<u64, Error>) -> String {
+        match refused {
+            Err(Error::OverBudget(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_question_costs_what_it_allows_and_what_it_says() {
+        assert_eq!(tokens(r#"{"maxTokens":100}"#), 104);
+        assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
+        assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
+        assert_eq!(tokens("no json at all"), 3);
+    }
+
+    #[test]
+    fn a_call_and_an_hour_have_their_budgets() {
+        let limits = Limits { sampling_calls: 3, sampling_tokens: 250, ..Limits::default() };
+        let hourly = Hourly::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
+        let ask = r#"{"maxTokens":96}"#;
+        let mut call = OneCall::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert!(why(call.sample(&hourly, ask)).contains("50 are left (limit `sampling_tokens`)"));
+        assert!(why(call.sample(&hourly, ask)).contains("3 times (limit `sampling_calls`)"));
+        let mut call = OneCall::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        OneCall::unanswered(&hourly, 100);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        let mut call = OneCall::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert!(why(call.sample(&hourly, r#"{"maxTokens":4}"#)).contains("4 times an hour"));
+    }
+
+    #[test]
+    fn the_hours_tokens_end_too() {
+        let hourly = Hourly::new(SamplingGrant { calls_per_hour: 9, tokens_per_hour: 150 });
+        let mut call = OneCall::new(&Limits::default());
+        assert!(call.sample(&hourly, r#"{"maxTokens":96}"#).is_ok());
+        assert!(why(call.sample(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
+    }
+
+    #[test]
+    fn the_person_is_not_asked_without_end() {
+        let mut call = OneCall::new(&Limits { elicitations: 1, ..Limits::default() });
+        assert!(call.elicit().is_ok());
+        assert!(call.elicit().is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! The audit: one line for everything that a plugin did or was refused, whoever asks later.
+
+use std::time::Duration;
+
+use plugport_tests::http::Client;
+use plugport_tests::server::{Server, binary};
+use serde_json::{Value, json};
+
+fn outcomes(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["outcome"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
+    let limits =
+        "[limits]\ncpu_ms = 60_000\nfuel = 20_000_000\n[plugins.polite]\nlimits = { wall_ms = 300 }\n";
+    let server = Server::builder()
+        .guest("polite")
+        .guest("hostile_loop_in_call")
+        .guest("hostile_panic")
+        .config(limits)
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    client.call("polite-echo", json!({ "message": "hello" })).await;
+    client.call("polite-fail", json!({ "reason": "no" })).await.tool_error();
+    client.call("polite-nap", json!({ "ms": 60_000 })).await.tool_error();
+    client.call("hostile_loop_in_call-spin", json!({})).await.tool_error();
+    client.call("hostile_panic-boom", json!({ "message": "x" })).await.tool_error();
+    let mut lines = server.audited("call", 8).await;
+    // The listings at start, in the order of their files.
+    let listings: Vec<_> = lines.drain(..3).collect();
+    assert!(
+        listings.iter().all(|line| line["function"] == "listing" && line["caller"] == "server"),
+        "{listings:?}"
+    );
+    assert_eq!(outcomes(&lines), ["ok", "error", "limit", "limit", "crashed"]);
+    let echo = &lines[0];
+    assert_eq!(
+        (&echo["plugin"], &echo["function"], &echo["name"]),
+        (&json!("polite"), &json!("tools/call"), &json!("echo"))
+    );
+    assert_eq!(echo["caller"], "127.0.0.1");
+    assert!(echo["digest"].as_str().unwrap().starts_with("sha256:"), "{echo}");
+    assert!(
+        echo["arguments"].as_str().unwrap().starts_with("sha256:"),
+        "arguments are not written down: {echo}"
+    );
+    assert!(echo["fuel"].as_u64().unwrap() > 100 && echo["elapsed_us"].as_u64().unwrap() > 0, "{echo}");
+    assert_eq!((&echo["bytes_in"], &echo["bytes_out"]), (&json!(19), &json!(5)));
+    assert_eq!((&lines[2]["limit"], &lines[2]["value"]), (&json!("wall_ms"), &json!(300)));
+    assert_eq!((&lines[3]["limit"], &lines[3]["value"]), (&json!("fuel"), &json!(20_000_000)));
+    assert!(lines[3]["fuel"].as_u64().unwrap() >= 20_000_000);
+    assert!(lines[4]["why"].as_str().unwrap().contains("panicked"));
+    let loads = server.audited("load", 3).await;
+    assert_eq!(outcomes(&loads), ["published"; 3]);
+    assert_eq!(server.audit().len(), 11, "and nothing else");
+}
+
+#[tokio::test]
+async fn a_call_that_is_hung_up_on_has_a_line_too() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let nap = tokio::spawn({
+        let client = client.clone();
+        async move { client.call("polite-nap", json!({ "ms": 20_000 })).await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    nap.abort();
+    let lines = server.audited("call", 2).await;
+    assert_eq!(outcomes(&lines), ["ok", "cancelled"]);
+    assert!(lines[1]["elapsed_us"].as_u64().unwrap() > 100_000, "{lines:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_its_contract_is_no_success() {
+    let server = Server::builder().guest("hostile_result").start().await;
+    Client::new(server.url()).call("hostile_result-bad_structured", json!({})).await.tool_error();
+    let lines = server.audited("call", 2).await;
+    assert_eq!(outcomes(&lines), ["ok", "contract"]);
+    assert!(lines[1]["why"].as_str().unwrap().contains("not JSON"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_denial_names_the_line_that_would_allow_it() {
+    let server = Server::builder().guest("asker").plugin("notes").start().await;
+    let client = Client::new(server.url());
+    client.call("notes-find_notes", json!({})).await.tool_error();
+    let lines = server.audited("denied", 1).await;
+    assert_eq!((&lines[0]["plugin"], &lines[0]["allow"]), (&json!("notes"), &json!("kv = true")));
+    server.says("to allow it, write under [plugins.notes.grants]: kv = true").await;
+}
+
+#[tokio::test]
+async fn arguments_are_written_down_when_the_operator_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("new/a.jsonl");
+    let config = format!("[audit]\nfile = {file:?}\narguments = true\n");
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    let message = "a\nb\u{202e}";
+    Client::new(server.url()).call("polite-echo", json!({ "message": message })).await;
+    assert_eq!(server.terminate().await, Some(0));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let arguments: Value =
+        serde_json::from_str(lines.last().unwrap()["arguments"].as_str().unwrap()).unwrap();
+    assert_eq!(arguments, json!({ "message": message }));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn an_audit_that_was_asked_for_and_cannot_be_written_stops_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("plugport.toml"), "[audit]\nfile = \"/proc/none/a.jsonl\"\n").unwrap();
+    let output = tokio::process::Command::new(binary())
+        .args(["serve", "--plugins", ".", "--config", "plugport.toml", "--listen", "127.0.0.1:0"])
+        .current_dir(dir.path())
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("cannot write the audit /proc/none/a.jsonl; name another `file` under [audit]"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_refused_is_noted_with_the_reason() {
+    let server = Server::builder().guest("polite").file("bad.wasm", b"\0asm\x01\0\0\0").start().await;
+    let loads = server.audited("load", 2).await;
+    assert_eq!(outcomes(&loads), ["refused", "published"]);
+    assert!(loads[0]["why"].as_str().unwrap().contains("core WebAssembly module"), "{loads:?}");
+}
