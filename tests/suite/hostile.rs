@@ -119,7 +119,7 @@ async fn hostile_stdout() {
     let client = Client::new(server.url());
     let reply = client.call("hostile_stdout-flood", json!({ "bytes": 1_500_000 })).await;
     assert_eq!(reply.tool_text(), "flooded", "a flood is cut, it does not trap");
-    server.says("log output beyond `log_kib` was dropped").await;
+    server.says("log output beyond `log_kib` and `log_kib_per_second` was dropped").await;
     assert!(server.said().len() < 2 << 20, "{} bytes of log", server.said().len());
     client.call("hostile_stdout-forge", json!({})).await;
     server.says("forged").await;
@@ -136,7 +136,7 @@ async fn log_messages_have_one_budget_with_everything_else() {
     let heard = reply.notifications("notifications/message").len();
     assert!((1..=64).contains(&heard), "{heard} messages from a budget of 4 KiB");
     assert!(reply.tool_text().contains("5000"), "the tool itself is not stopped");
-    server.says("log output beyond `log_kib` was dropped").await;
+    server.says("log output beyond `log_kib` and `log_kib_per_second` was dropped").await;
 }
 
 #[tokio::test]

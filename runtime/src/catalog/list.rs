@@ -1,8 +1,10 @@
 //! One list of a snapshot: its items in a fixed order, each found by its key, and an identity of its own.
 //!
 //! The identity is a digest of what clients can see and of the kind of list, so equal lists are equal across restarts and a
-//! cursor of one list means nothing in another. A later plugin never takes an earlier one's key.
+//! cursor of one list means nothing in another. A later plugin never takes an earlier one's key, nor one that could be
+//! taken for it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -53,6 +55,10 @@ pub trait Item {
 
     /// What clients ask for it by.
     fn key(&self) -> &str;
+    /// The same for keys that a reader could take for one another.
+    fn likeness(&self) -> Cow<'_, str> {
+        self.key().into()
+    }
     /// What its plugin calls it.
     fn own_name(&self) -> &str;
     /// The name of the plugin that serves it.
@@ -95,8 +101,8 @@ pub struct List<T> {
 }
 
 impl<T: Item> List<T> {
-    /// Joins what the plugins offer, in their order. A key belongs to the plugin that had it `before` and still offers it,
-    /// else to the first one; `claimed` names others that it belongs to. What a plugin may not have goes to `refused`.
+    /// Joins what the plugins offer, in their order. A key, with all that look like it, belongs to the plugin that had
+    /// it `before` and still offers it, else to the first one; `claimed` names others that it belongs to. What a plugin may not have goes to `refused`.
     pub(super) fn join<'e>(
         offered: impl Iterator<Item = &'e Arc<T>> + Clone,
         before: Option<&Self>,
@@ -108,19 +114,21 @@ impl<T: Item> List<T> {
     {
         let had = |item: &T| before.and_then(|list| list.get(item.key())).map(|item| item.owner().to_owned());
         let kept = offered.clone().filter(|item| had(item).is_some_and(|owner| owner == item.owner()));
-        let mut owners: HashMap<&str, String> =
-            kept.map(|item| (item.key(), item.owner().to_owned())).collect();
+        let mut owners: HashMap<Cow<'_, str>, (&str, &str)> =
+            kept.map(|item| (item.likeness(), (item.owner(), item.key()))).collect();
         let mut items: Vec<Arc<T>> = Vec::new();
         for item in offered {
             let plugin = item.owner();
-            let owner = owners.entry(item.key()).or_insert_with(|| plugin.to_owned());
-            let other = Some(owner.clone()).filter(|owner| owner != plugin).or_else(|| claimed(item));
+            let (owner, key) = *owners.entry(item.likeness()).or_insert((plugin, item.key()));
+            let other = Some(owner.to_owned()).filter(|owner| owner != plugin).or_else(|| claimed(item));
             if let Some(first) = other {
-                let why = format!(
-                    "the {} `{}` already belongs to the plugin `{first}`",
-                    T::KIND.key_word(),
-                    item.key()
-                );
+                let word = T::KIND.key_word();
+                let why = match key == item.key() {
+                    true => format!("the {word} `{key}` already belongs to the plugin `{first}`"),
+                    false => {
+                        format!("the {word} `{}` looks like `{key}` of the plugin `{first}`", item.key())
+                    }
+                };
                 refused.push((
                     plugin.to_owned(),
                     Refused { kind: T::KIND, name: item.own_name().to_owned(), why },

@@ -54,6 +54,18 @@ pub(super) fn public(prefix: &str, name: &str) -> Result<String, NameError> {
     Ok(public)
 }
 
+/// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`, `1`
+/// and `l` and `i`, the three separators.
+pub(super) fn likeness(name: &str) -> String {
+    let alike = |c: char| match c.to_ascii_lowercase() {
+        '0' => 'o',
+        '1' | 'i' => 'l',
+        '_' | '.' => '-',
+        c => c,
+    };
+    name.chars().map(alike).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +74,14 @@ mod tests {
     fn the_plugin_comes_first_unless_it_is_trusted_to_go_bare() {
         assert_eq!(public("clock", "now").as_deref(), Ok("clock-now"));
         assert_eq!(public("", "now").as_deref(), Ok("now"));
+    }
+
+    #[test]
+    fn names_that_look_alike_are_told() {
+        for (name, twin) in [("files-read", "Files-read"), ("files-read", "fi1es_read"), ("a-b0", "a.bO")] {
+            assert_eq!(likeness(name), likeness(twin));
+        }
+        assert_ne!(likeness("files-read"), likeness("file-reads"));
     }
 
     #[test]

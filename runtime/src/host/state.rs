@@ -72,7 +72,9 @@ impl State {
 }
 
 impl WasiView for State {
+    // Every function of WASI comes by here, and none of them charges for itself.
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.meter.note_call();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }

@@ -20,7 +20,7 @@ use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
 use crate::observe::Escaped;
-use crate::sandbox::{CpuTime, Waiting, YIELD_INTERVAL};
+use crate::sandbox::{CpuTime, Meter, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
 const ERROR_TEXT: usize = 16 << 10;
@@ -94,11 +94,14 @@ impl Plugin {
             return Err(CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
         };
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
-        let mut run =
-            Run::start(self, waiting, record).map_err(|error| CallFailure::Host(format!("{error:#}")))?;
-        let waiting = run.waiting.clone();
+        let mut run = Run::start(self, waiting, record).map_err(|error| {
+            let failure = CallFailure::Host(format!("{error:#}"));
+            self.report(&failure, &format!("{error:?}"));
+            failure
+        })?;
+        let (waiting, meter) = (run.waiting.clone(), run.store.data().meter.clone());
         let work = errand.enter(self, &mut run.store);
-        let ended = bounded(work, wall.time, limits.cpu(), &waiting).await;
+        let ended = bounded(work, wall.time, limits.cpu(), &waiting, &meter).await;
         run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
@@ -185,13 +188,14 @@ impl Drop for Run<'_> {
 /// A guest's answer or its error, unless it trapped, unless it was interrupted.
 type Settled<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interrupted>;
 
-/// Runs `work` within its wall time, which stands still while it waits for the client, and its processor time. A panic
-/// of the host inside it ends this call only.
+/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
+/// host functions. A panic of the host inside it ends this call only.
 async fn bounded<T>(
     work: impl Future<Output = wasmtime::Result<T>>,
     wall: Duration,
     cpu: Duration,
     waiting: &Waiting,
+    meter: &Meter,
 ) -> Result<wasmtime::Result<T>, Interrupted> {
     let begun = tokio::time::Instant::now();
     let work = pin!(AssertUnwindSafe(work).catch_unwind());
@@ -202,6 +206,7 @@ async fn bounded<T>(
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Interrupted::Cpu)),
             Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interrupted::Panicked)),
             Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
+            Poll::Pending if meter.is_spent() => return Poll::Ready(Err(Interrupted::Fuel)),
             Poll::Pending if waiting.is_outside() => return Poll::Pending,
             Poll::Pending => {}
         }

@@ -107,6 +107,9 @@ impl Limit {
             "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
             "content_items" => format!("the {what}'s result has more than {value} content items"),
             "handles" => format!("the {what} was stopped: it holds more than {value} handles"),
+            "random_kib" => {
+                format!("the {what} was stopped: it asked for more than {value} KiB of randomness at once")
+            }
             "table_elements" => {
                 format!("the {what} was stopped: it asked for a table of more than {value} entries")
             }
@@ -150,6 +153,7 @@ impl GuestError {
 pub(super) enum Interrupted {
     Wall,
     Cpu,
+    Fuel,
     Panicked,
 }
 
@@ -163,6 +167,7 @@ impl CallFailure {
             "memory_mib" => limits.memory_mib,
             "table_elements" => limits.table_elements,
             "handles" => limits.handles,
+            "random_kib" => limits.random_kib,
             "transfer_mib" => limits.transfer_mib,
             "result_kib" => limits.result_kib,
             "content_items" => limits.content_items,
@@ -185,6 +190,7 @@ impl CallFailure {
         match why {
             Interrupted::Wall => Self::limit(limits, wall),
             Interrupted::Cpu => Self::limit(limits, "cpu_ms"),
+            Interrupted::Fuel => Self::limit(limits, "fuel"),
             Interrupted::Panicked => Self::Host("a host function panicked".to_owned()),
         }
     }
@@ -235,6 +241,9 @@ impl CallFailure {
     fn described(text: &str, limits: &Limits) -> Self {
         if text.contains("fuel allocated for hostcalls") {
             return Self::limit(limits, "transfer_mib");
+        }
+        if text.contains("requested len") && text.contains("exceeds limit") {
+            return Self::limit(limits, "random_kib");
         }
         if text.contains("resource table has no free keys") || text.contains("too many component handles") {
             return Self::limit(limits, "handles");

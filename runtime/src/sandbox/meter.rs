@@ -19,6 +19,9 @@ pub(crate) struct OutOfHostFuel;
 /// Price of entering a host function at all: about 0.1 µs.
 const ENTRY: u64 = 500;
 
+/// Price of a function of WASI.
+const WASI: u64 = 1_000;
+
 /// The host-side fuel of one call. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Meter {
@@ -49,6 +52,17 @@ impl Meter {
         self.charge_now(bytes)?;
         self.pause().await;
         Ok(())
+    }
+
+    /// Charges a function of WASI, of which nothing is known but that it was called. Whether the budget is spent is looked at
+    /// when the guest next pauses.
+    pub(crate) fn note_call(&self) {
+        self.account.spent.fetch_add(WASI, Ordering::Relaxed);
+    }
+
+    /// Whether the budget is spent.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent() > self.account.budget
     }
 
     /// Charges where nothing can wait; [`Meter::pause`] has to follow.
