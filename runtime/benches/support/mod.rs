@@ -57,27 +57,36 @@ impl fmt::Display for Row {
     }
 }
 
-async fn entry(guest: &Path) -> Entry {
+/// How often calls may be made is not what is measured.
+const UNBOUNDED: u64 = 1_000_000_000;
+
+/// What loads guests, with an audit like that of a server.
+pub fn loader() -> Loader {
+    let server = Settings { parked_calls: 0, caller_calls_per_second: UNBOUNDED, ..Settings::default() };
+    let file =
+        std::env::temp_dir().join(format!("plugport-bench-{}", std::process::id())).join("audit.jsonl");
+    let (audit, writer) = Audit::open(file, 64 << 20, 1).unwrap();
+    // It is needed until the process ends.
+    std::mem::forget(writer);
+    Loader::new(&server, Store::new("unused".into()), audit).unwrap()
+}
+
+/// A guest with other limits than usual.
+pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> Entry {
     let config = Config::new(guest.parent().unwrap().to_owned());
-    let mut settings = config.plugin("polite");
-    // What is measured is the call, not how often it may be made.
-    settings.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
-    let server = Settings { parked_calls: 0, caller_calls_per_second: 1_000_000_000, ..Settings::default() };
+    let name = guest.file_stem().unwrap().to_str().unwrap();
+    let mut settings = config.plugin(name);
+    settings.limits.set("tool_calls_per_second", UNBOUNDED).unwrap();
+    limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
     let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
-    Entry::vet(
-        Loader::new(&server, Store::new("unused".into()), Audit::none())
-            .unwrap()
-            .load("polite", artifact, settings)
-            .await
-            .unwrap(),
-    )
+    Entry::vet(loader.load(name, artifact, settings).await.unwrap())
 }
 
 /// A plugin, called without a transport.
 pub struct Published(Arc<Plugin>);
 
 pub async fn published(guest: &Path) -> Published {
-    Published(entry(guest).await.plugin)
+    Published(entry(&loader(), guest, &[]).await.plugin)
 }
 
 impl Subject for Published {
@@ -90,7 +99,7 @@ impl Subject for Published {
 pub fn plugin_router(guest: &Path) -> impl AsyncFnOnce() -> Router + Send + 'static + use<> {
     let guest = guest.to_owned();
     async move || {
-        let catalog = Catalog::new(Snapshot::new(vec![entry(&guest).await]));
+        let catalog = Catalog::new(Snapshot::new(vec![entry(&loader(), &guest, &[]).await]));
         router(Arc::new(Server::new(Arc::new(catalog), Settings::default())))
     }
 }

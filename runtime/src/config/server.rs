@@ -38,6 +38,8 @@ pub struct Server {
     pub caller_calls_per_second: u64,
     /// Calls of all plugins together that wait for their clients' answers.
     pub parked_calls: usize,
+    /// A guest's call stack, KiB. One for all plugins, since they share an engine.
+    pub stack_kib: u64,
     /// How long a call waits for its client's answer.
     pub parked: Duration,
     /// How often a client with a session is asked whether it is still there; zero: never.
@@ -63,6 +65,7 @@ impl Default for Server {
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
             parked_calls: 1_000,
+            stack_kib: 512,
             parked: Duration::from_secs(300),
             ping: Duration::from_secs(60),
             stream_close: Duration::ZERO,
@@ -84,6 +87,7 @@ const KEYS: &[&str] = &[
     "concurrent_calls",
     "caller_calls_per_second",
     "parked_calls",
+    "stack_kib",
     "parked_s",
     "ping_s",
     "stream_close_ms",
@@ -121,8 +125,13 @@ impl Server {
         let mut kib = server.body_bytes >> 10;
         count("body_kib", 1 << 20, &mut kib);
         server.body_bytes = kib << 10;
-        if let Some(rate) = from.take_number("caller_calls_per_second", 1, 1_000_000_000, reader) {
-            server.caller_calls_per_second = rate;
+        for (key, least, most, slot) in [
+            ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
+            ("stack_kib", 64, 8_192, &mut server.stack_kib),
+        ] {
+            if let Some(value) = from.take_number(key, least, most, reader) {
+                *slot = value;
+            }
         }
         let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
             if let Some(value) = from.take_number(key, least, most, reader) {

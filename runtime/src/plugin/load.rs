@@ -93,7 +93,7 @@ impl Loader {
     /// # Errors
     /// When the machine cannot provide the engine.
     pub fn new(settings: &config::Server, store: Arc<Store>, audit: Audit) -> Result<Self, EngineError> {
-        let engine = sandbox::engine(settings.concurrent_calls + settings.parked_calls)?;
+        let engine = sandbox::engine(settings)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
         Ok(Self {

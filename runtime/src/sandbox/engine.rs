@@ -7,7 +7,7 @@
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, PoolingAllocationConfig};
 
-use crate::config::{Limits, kib, mib};
+use crate::config::{Limits, Server, kib, mib};
 
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
@@ -18,23 +18,22 @@ const SPARE: usize = 100;
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
 const KEEP_RESIDENT: usize = mib(1);
 
-/// Linear memory is reserved per slot, so this is address space, not memory.
-const WASM_STACK: usize = kib(512);
-
-/// The guest's stack and as much again for host functions that run on it.
-const FIBER_STACK: usize = mib(1);
+/// Stack for host functions, which run on the guest's.
+const HOST_STACK: usize = kib(512);
 
 /// The engine could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot set up the WebAssembly engine on this machine; it needs about 4 TiB of free address space")]
 pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
 
-/// Makes the engine for guests, with room for `calls` that run or wait. One per process: stores must never mix engines
+/// Makes the engine for guests, with room for the calls that run or wait. One per process: stores must never mix engines
 /// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
 ///
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
-pub fn engine(calls: usize) -> Result<Engine, EngineError> {
+pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
+    let stack = kib(settings.stack_kib);
+    let calls = settings.concurrent_calls + settings.parked_calls;
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -43,8 +42,8 @@ pub fn engine(calls: usize) -> Result<Engine, EngineError> {
         .wasm_memory64(false)
         .wasm_relaxed_simd(false)
         .cranelift_nan_canonicalization(true)
-        .max_wasm_stack(WASM_STACK)
-        .async_stack_size(FIBER_STACK)
+        .max_wasm_stack(stack)
+        .async_stack_size(stack + HOST_STACK)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
     Engine::new(&config).map_err(|error| EngineError(error.into()))
 }

@@ -1,0 +1,106 @@
+//! What busy plugins cost their neighbours: the time from a byte on a socket to the answer of a polite plugin's tool, alone
+//! and beside eight guests that compute without end, on two threads as on a machine with two cores.
+//!
+//! `cargo measure fairness` builds the guests and runs this.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
+)]
+
+mod support;
+
+use std::io::Write as _;
+use std::os::unix::net::UnixStream as Sender;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plugport::host::NoClient;
+use plugport::plugin::{Loader, Plugin};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+use tokio::task::JoinSet;
+
+use support::{ARGS, GUEST, entry, loader};
+
+const SPINNER: &str = "hostile_loop_in_call.wasm";
+const SPINNERS: usize = 8;
+const WAKES: usize = 2_000;
+
+/// Between two wakes. A prime number of microseconds, to stay out of step with everything.
+const PAUSE: Duration = Duration::from_micros(4_999);
+
+fn main() {
+    // As in the server itself.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .event_interval(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(measure());
+}
+
+async fn measure() {
+    let loader = loader();
+    let polite = plugin(&loader, GUEST, &[]).await;
+    let endless = [("fuel", 1_000_000_000_000), ("cpu_ms", 600_000), ("wall_ms", 600_000)];
+    let spinner = plugin(&loader, SPINNER, &endless).await;
+    println!("wake by a socket and echo, {WAKES} times                p50 µs    p99 µs    max µs");
+    for spinners in [0, 2, SPINNERS] {
+        let mut spinning = JoinSet::new();
+        for _ in 0..spinners {
+            let spinner = Arc::clone(&spinner);
+            spinning.spawn(async move { spinner.call_tool("spin", "{}", Arc::new(NoClient)).await });
+        }
+        let mut waits = wakes(Arc::clone(&polite)).await;
+        assert_eq!(spinning.len(), spinners);
+        spinning.shutdown().await;
+        waits.sort();
+        let at = |part: f64| {
+            waits[((waits.len() as f64 * part) as usize).min(waits.len() - 1)].as_secs_f64() * 1e6
+        };
+        println!("beside {spinners} guests that spin {:>32.0}{:>10.0}{:>10.0}", at(0.5), at(0.99), at(1.0));
+    }
+}
+
+async fn plugin(loader: &Loader, file: &str, limits: &[(&str, u64)]) -> Arc<Plugin> {
+    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(file);
+    assert!(guest.is_file(), "{} is missing; run `cargo measure fairness`, which builds it", guest.display());
+    entry(loader, &guest, limits).await.plugin
+}
+
+/// A thread of its own sends bytes; each wakes a task that calls the plugin. How long that took each time.
+async fn wakes(polite: Arc<Plugin>) -> Vec<Duration> {
+    let (mut sender, receiver) = Sender::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    let mut receiver = UnixStream::from_std(receiver).unwrap();
+    let (times, mut sent) = tokio::sync::mpsc::channel(WAKES);
+    let sending = std::thread::spawn(move || {
+        for _ in 0..WAKES {
+            std::thread::sleep(PAUSE);
+            times.blocking_send(Instant::now()).unwrap();
+            sender.write_all(b"x").unwrap();
+        }
+    });
+    let served = tokio::spawn(async move {
+        let mut waits = Vec::with_capacity(WAKES);
+        let mut byte = [0; 1];
+        for _ in 0..WAKES {
+            receiver.read_exact(&mut byte).await.unwrap();
+            polite.call_tool("echo", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+            waits.push(sent.recv().await.unwrap().elapsed());
+        }
+        waits
+    });
+    let waits = served.await.unwrap();
+    sending.join().unwrap();
+    waits
+}
