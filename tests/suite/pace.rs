@@ -157,4 +157,12 @@ async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
     answered(&session, 5, 10).await;
     let why = refused_to(&session, 10).await;
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
+    let noted = server.audited("limit", 3).await;
+    assert!(
+        noted
+            .iter()
+            .all(|line| line["plugin"] == "asker" && line["why"].as_str().unwrap().contains("sampling")),
+        "{noted:?}"
+    );
+    server.says("was refused: the plugin may ask the model 3 times an hour").await;
 }

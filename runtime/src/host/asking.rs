@@ -49,17 +49,20 @@ impl State {
         };
         self.meter.charge(questions.iter().map(size).sum()).await?;
         let port = Arc::clone(&self.table.get(&call)?.port);
-        self.admit(&questions)?;
+        if let Err(error) = self.admit(&questions) {
+            self.note_budget(&error);
+            return Err(error.into());
+        }
         let (asked, outcomes) = self.granted(questions);
         if asked.is_empty() {
             return Ok(outcomes.into_iter().filter_map(Outcome::known).collect());
         }
         let mut answers = self.waiting.outside(port.ask(asked)).await.into_iter();
         let mut size = 0;
-        let mut take = |cost: u64| {
+        let mut take = |cost: Option<u64>| {
             let answer = answers.next().unwrap_or(Err(AskError::TimedOut));
             size += answer.as_ref().map_or(0, String::len);
-            if let (Err(_), Some(hourly)) = (&answer, &self.shared.sampling) {
+            if let (Err(_), Some(cost), Some(hourly)) = (&answer, cost, &self.shared.sampling) {
                 OneCall::unanswered(hourly, cost);
             }
             answer.map_err(in_words)
@@ -107,21 +110,30 @@ impl State {
                     asked.push(question);
                     outcomes.push(Outcome::Asked { tokens });
                 }
-                Err(error) => outcomes.push(Outcome::Refused(error)),
+                Err(error) => {
+                    self.note_budget(&error);
+                    outcomes.push(Outcome::Refused(error));
+                }
             }
         }
         (asked, outcomes)
     }
 
-    /// Whether one question may be asked; the tokens that it was counted as.
-    fn admit_one(&mut self, body: &QuestionBody) -> Result<u64, Error> {
+    fn note_budget(&mut self, error: &Error) {
+        if let Error::OverBudget(why) = error {
+            self.reached(why);
+        }
+    }
+
+    /// Whether one question may be asked, and for how many tokens.
+    fn admit_one(&mut self, body: &QuestionBody) -> Result<Option<u64>, Error> {
         let shared = Arc::clone(&self.shared);
         let grants = &shared.config.grants;
         let budget = &mut self.questions.budget;
         match (body, &shared.sampling) {
-            (QuestionBody::CreateMessage(params), Some(hourly)) => budget.sample(hourly, params),
-            (QuestionBody::Elicit(_), _) if grants.elicitation => budget.elicit().map(|()| 0),
-            (QuestionBody::ListRoots, _) if grants.roots => Ok(0),
+            (QuestionBody::CreateMessage(params), Some(hourly)) => budget.sample(hourly, params).map(Some),
+            (QuestionBody::Elicit(_), _) if grants.elicitation => budget.elicit().map(|()| None),
+            (QuestionBody::ListRoots, _) if grants.roots => Ok(None),
             _ => {
                 let capability = body.capability();
                 self.deny(capability, &format!("{capability} = true"));
@@ -135,8 +147,8 @@ impl State {
 enum Outcome {
     /// It is not asked.
     Refused(Error),
-    /// It is, and was counted as so many tokens.
-    Asked { tokens: u64 },
+    /// It is; one to the model was counted as so many tokens.
+    Asked { tokens: Option<u64> },
 }
 
 impl Outcome {

@@ -1,5 +1,5 @@
-//! A guest reached for something that is not granted. The guest gets a typed error; the operator, and nobody else, hears
-//! which line of the configuration would allow it.
+//! What a guest was refused in the middle of a call. The guest gets a typed error and may go on; the operator, and nobody
+//! else, hears which line of the configuration would allow what is not granted, and which limit was reached.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::shared::Shared;
 use crate::observe::Escaped;
 
-/// Different denials of one call that are noted; a guest that tries everything is understood by then.
+/// Different refusals of one call that are noted; a guest that tries everything is understood by then.
 const MOST: usize = 16;
 
-/// The denials of one call. Each kind is noted once.
+/// The refusals of one call. Each is noted once.
 #[derive(Debug, Default)]
 pub(super) struct Denials {
     noted: HashSet<String>,
@@ -28,11 +28,36 @@ struct Line<'a> {
     allow: &'a str,
 }
 
+#[derive(Serialize)]
+struct Reached<'a> {
+    event: &'static str,
+    plugin: &'a str,
+    digest: String,
+    /// The sentence that the guest got, which names the limit.
+    why: &'a str,
+}
+
 impl Denials {
+    /// Whether this is to be noted.
+    fn is_new(&mut self, what: &str) -> bool {
+        self.noted.len() < MOST && self.noted.insert(what.to_owned())
+    }
+
+    /// Notes that the plugin came to a limit that did not end its call.
+    pub(super) fn reached(&mut self, plugin: &Shared, why: &str) {
+        if !self.is_new(why) {
+            return;
+        }
+        let Shared { name, digest, audit, .. } = plugin;
+        let (why, digest) = (Escaped(why).to_string(), format!("sha256:{digest}"));
+        audit.record(&Reached { event: "limit", plugin: name, digest, why: &why });
+        tracing::warn!(target: "plugin", plugin = &**name, "was refused: {why}");
+    }
+
     /// Notes that the plugin wanted something, and the line under `[plugins.NAME.grants]` that would allow it. Both may hold
     /// a guest's own words.
     pub(super) fn note(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
-        if self.noted.len() >= MOST || !self.noted.insert(wanted.to_owned()) {
+        if !self.is_new(wanted) {
             return;
         }
         let Shared { name, digest, audit, .. } = plugin;
@@ -61,6 +86,7 @@ mod tests {
         for n in 0..100 {
             denials.note(&shared, &format!("thing {n}"), "x = true");
             denials.note(&shared, "thing 0", "x = true");
+            denials.reached(&shared, "the end");
         }
         assert_eq!(denials.noted.len(), MOST);
     }

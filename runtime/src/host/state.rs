@@ -65,6 +65,11 @@ impl State {
         self.denials.note(&self.shared, wanted, allow);
     }
 
+    /// Notes for the operator that the guest came to a limit and may go on: the sentence that it got.
+    pub(super) fn reached(&mut self, why: &str) {
+        self.denials.reached(&self.shared, why);
+    }
+
     /// From here on the guest's words of a change are not heard.
     pub(crate) fn ignore_changes(&mut self) {
         self.announces = false;

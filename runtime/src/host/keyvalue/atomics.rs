@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State, blocking};
+use super::{Bucket, COMMIT, State};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Version;
@@ -24,14 +24,14 @@ impl Host for State {
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
         self.meter.charge(COMMIT + key.len()).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| bucket.increment(&key, delta)).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.increment(&key, delta)).await
     }
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
         let Cas { bucket, key, version } = self.table.delete(cas)?;
         self.meter.charge(COMMIT + key.len() + value.len()).await?;
         let name = key.clone();
-        let swapped = blocking(&bucket, move |bucket| bucket.swap(&name, version, &value)).await?;
+        let swapped = self.on(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
         Ok(match swapped {
             Ok(Ok(())) => Ok(()),
             Ok(Err(version)) => {
@@ -52,7 +52,7 @@ impl HostCas for State {
         self.meter.charge(key.len()).await?;
         let bucket = self.table.get(&bucket)?.clone();
         let name = key.clone();
-        match blocking(&bucket, move |bucket| bucket.version(&name)).await? {
+        match self.on(bucket.clone(), move |bucket| bucket.version(&name)).await? {
             Ok(version) => Ok(Ok(self.table.push(Cas { bucket, key, version })?)),
             Err(error) => Ok(Err(error)),
         }
@@ -62,7 +62,7 @@ impl HostCas for State {
         let Cas { bucket, key, .. } = self.table.get(&cas)?;
         let (bucket, key) = (bucket.clone(), key.clone());
         self.meter.charge(key.len()).await?;
-        let current = match blocking(&bucket, move |bucket| bucket.get(&key)).await? {
+        let current = match self.on(bucket.clone(), move |bucket| bucket.get(&key)).await? {
             Ok(current) => current,
             Err(error) => return Ok(Err(error)),
         };

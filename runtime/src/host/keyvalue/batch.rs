@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State, blocking};
+use super::{Bucket, COMMIT, State};
 use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Found;
@@ -15,7 +15,8 @@ impl Host for State {
     ) -> wasmtime::Result<Result<Found, Error>> {
         self.meter.charge(keys.iter().map(|key| key.len() + 1_000).sum()).await?;
         let most = self.transfer;
-        let found = blocking(self.table.get(&bucket)?, move |bucket| bucket.get_many(keys, most)).await?;
+        let found =
+            self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(keys, most)).await?;
         let sizes = found.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
         self.meter.charge(sizes.sum()).await?;
         Ok(found)
@@ -28,7 +29,7 @@ impl Host for State {
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + 1_000).sum();
         self.meter.charge(COMMIT + size).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| bucket.set_many(&entries)).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&entries)).await
     }
 
     async fn delete_many(
@@ -38,6 +39,6 @@ impl Host for State {
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = keys.iter().map(|key| key.len() + 1_000).sum();
         self.meter.charge(COMMIT + size).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| bucket.delete_many(&keys)).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&keys)).await
     }
 }

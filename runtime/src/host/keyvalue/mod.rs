@@ -28,30 +28,35 @@ const COMMIT: usize = 200_000;
 /// calls leave theirs at work.
 static AT_ONCE: Semaphore = Semaphore::const_new(16);
 
-/// Runs an operation where it may block.
-async fn blocking<T: Send + 'static>(
-    bucket: &Bucket,
-    work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
-) -> wasmtime::Result<Result<T, Error>> {
-    let bucket = Arc::clone(&bucket.0);
-    let place = AT_ONCE.acquire().await?;
-    let done = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work(&bucket)
-    });
-    Ok(done.await?.map_err(|error| refused(&error)))
-}
+impl State {
+    /// Runs an operation where it may block.
+    async fn on<T: Send + 'static>(
+        &mut self,
+        bucket: Bucket,
+        work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
+    ) -> wasmtime::Result<Result<T, Error>> {
+        let place = AT_ONCE.acquire().await?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work(&bucket.0)
+        });
+        Ok(done.await?.map_err(|error| self.refused(&error)))
+    }
 
-/// What a guest hears of it. Paths and causes stay in the log.
-fn refused(error: &StoreError) -> Error {
-    match error {
-        StoreError::OverQuota(_) | StoreError::Key | StoreError::NotANumber | StoreError::TooMuch(_) => {
-            Error::Other(error.to_string())
-        }
-        StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {
-            let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            tracing::error!(cause, "{error}");
-            Error::Other("the store cannot be used; the server's log has the details".to_owned())
+    /// What a guest hears of it. Paths and causes stay in the log.
+    fn refused(&mut self, error: &StoreError) -> Error {
+        match error {
+            StoreError::OverQuota(_) | StoreError::TooMuch(_) => {
+                let why = error.to_string();
+                self.reached(&why);
+                Error::Other(why)
+            }
+            StoreError::Key | StoreError::NotANumber => Error::Other(error.to_string()),
+            StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {
+                let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+                tracing::error!(cause, "{error}");
+                Error::Other("the store cannot be used; the server's log has the details".to_owned())
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State, blocking};
+use super::{Bucket, COMMIT, State};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 
 /// The names under which a plugin finds its bucket.
@@ -29,7 +29,7 @@ impl HostBucket for State {
         key: String,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         self.meter.charge(key.len()).await?;
-        let found = blocking(self.table.get(&bucket)?, move |bucket| bucket.get(&key)).await?;
+        let found = self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
         let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
         self.meter.charge(size).await?;
         Ok(found)
@@ -42,12 +42,12 @@ impl HostBucket for State {
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Error>> {
         self.meter.charge(COMMIT + key.len() + value.len()).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| bucket.set_many(&[(key, value)])).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&[(key, value)])).await
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
         self.meter.charge(COMMIT + key.len()).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| bucket.delete_many(&[key])).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&[key])).await
     }
 
     async fn exists(
@@ -56,7 +56,7 @@ impl HostBucket for State {
         key: String,
     ) -> wasmtime::Result<Result<bool, Error>> {
         self.meter.charge(key.len()).await?;
-        blocking(self.table.get(&bucket)?, move |bucket| Ok(bucket.get(&key)?.is_some())).await
+        self.on(self.table.get(&bucket)?.clone(), move |bucket| Ok(bucket.get(&key)?.is_some())).await
     }
 
     async fn list_keys(
@@ -65,7 +65,8 @@ impl HostBucket for State {
         cursor: Option<String>,
     ) -> wasmtime::Result<Result<KeyResponse, Error>> {
         self.meter.charge(cursor.as_ref().map_or(0, String::len)).await?;
-        let listed = blocking(self.table.get(&bucket)?, move |bucket| bucket.keys(cursor.as_deref())).await?;
+        let listed =
+            self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.keys(cursor.as_deref())).await?;
         let size = listed.as_ref().map_or(0, |(keys, _)| keys.iter().map(String::len).sum());
         self.meter.charge(size).await?;
         Ok(listed.map(|(keys, cursor)| KeyResponse { keys, cursor }))
