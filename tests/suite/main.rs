@@ -15,6 +15,7 @@ mod cancellation;
 mod cli;
 mod clients;
 mod conformance;
+mod denied;
 mod errors;
 mod fairness;
 mod features;
