@@ -24,6 +24,9 @@ use crate::transport::{http, stdio};
 /// What calls that outlive their connections have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// Files that cannot be served and are named one by one.
+const MOST_SKIPPED: usize = 50;
+
 /// Items of one kind that the announcement of a plugin names.
 const MOST_NAMED: usize = 20;
 
@@ -160,9 +163,12 @@ async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher)
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
-    for file in &skipped {
+    for file in skipped.iter().take(MOST_SKIPPED) {
         let path = file.path.display().to_string();
         console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
+    }
+    if let Some(more) = skipped.len().checked_sub(MOST_SKIPPED).filter(|more| *more > 0) {
+        console::remark(&format!("skipped {more} more; the audit has a line for each"));
     }
     let catalog = Arc::new(Catalog::new(snapshot));
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));

@@ -32,6 +32,8 @@ pub struct Server {
     pub session_idle: Duration,
     /// Requests of one session, or of one stdio connection, that run at the same time.
     pub requests_per_session: usize,
+    /// Files of the plugin folder that are looked at.
+    pub plugins: usize,
     /// Calls of all plugins together that run at the same time.
     pub concurrent_calls: usize,
     /// Calls of one caller in a second, all plugins together.
@@ -62,6 +64,7 @@ impl Default for Server {
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
             requests_per_session: 128,
+            plugins: 1_000,
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
             parked_calls: 1_000,
@@ -84,6 +87,7 @@ const KEYS: &[&str] = &[
     "sessions",
     "session_idle_s",
     "requests_per_session",
+    "plugins",
     "concurrent_calls",
     "caller_calls_per_second",
     "parked_calls",
@@ -120,6 +124,7 @@ impl Server {
         count("connections", 100_000, &mut server.connections);
         count("sessions", 1_000_000, &mut server.sessions);
         count("requests_per_session", 10_000, &mut server.requests_per_session);
+        count("plugins", 100_000, &mut server.plugins);
         count("concurrent_calls", 900, &mut server.concurrent_calls);
         count("parked_calls", 15_000, &mut server.parked_calls);
         let mut kib = server.body_bytes >> 10;

@@ -53,9 +53,16 @@ impl<'a> Line<'a> {
 pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, Vec<Skipped>), ScanError> {
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
-    for candidate in scan(&config.folder)? {
+    let most = config.server.plugins;
+    for (at, candidate) in scan(&config.folder)?.into_iter().enumerate() {
         let path = candidate.path.clone();
-        let loaded = load(loader, config, candidate).await;
+        let loaded = if at < most {
+            load(loader, config, candidate).await
+        } else {
+            Err(format!(
+                "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
+            ))
+        };
         loader.audit().record(&Line::of(&path, &loaded));
         match loaded {
             Ok(entry) => entries.push(entry),
