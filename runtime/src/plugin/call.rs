@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use wasmtime::Store;
 
-use super::errand::{Errand, Weight};
+use super::errand::{Errand, Function, Weight};
 use super::failure::Interrupted;
 use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
@@ -73,13 +73,14 @@ impl Plugin {
 
     async fn within<E: Errand>(&self, wall: Wall, errand: E) -> Called<E::Answer> {
         let job = errand.job();
+        let function = job.function;
         let mut record = Record::new(&self.shared, &job);
         let outcome = match self.admission.check(&job) {
             Ok(()) => self.attempt(wall, errand, &mut record).await,
             Err(refused) => Err(refused),
         };
         record.ended(outcome.as_ref().map(E::weigh));
-        self.learn(outcome.as_ref().err());
+        self.learn(function, outcome.as_ref().err());
         Called { outcome, record }
     }
 
@@ -105,21 +106,25 @@ impl Plugin {
         run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
-    /// Draws from how a call ended whether the plugin is to be left alone, and notes a failure for the operator.
-    fn learn(&self, failure: Option<&CallFailure>) {
-        let plugin = self.name();
-        let Some(failure) = failure else { return self.admission.quarantine.worked() };
-        let refused = !failure.is_forced() && !matches!(failure, CallFailure::Guest(_));
-        if refused && self.admission.may_tell() {
-            tracing::warn!(target: "plugin", plugin, "{failure}");
-        }
-        if !failure.is_forced() {
+    /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can have
+    /// itself listed whenever it likes.
+    fn learn(&self, function: Function, failure: Option<&CallFailure>) {
+        if function == Function::List {
             return;
         }
-        if let Some(time) = self.admission.quarantine.failed(Instant::now()) {
-            self.record_quarantine(time);
-            let seconds = time.as_secs();
-            tracing::warn!(target: "plugin", plugin, seconds, "is left alone because its calls keep failing");
+        let (plugin, quarantine) = (self.name(), &self.admission.quarantine);
+        match failure {
+            None | Some(CallFailure::Guest(_)) => quarantine.worked(Instant::now()),
+            Some(failure) if failure.is_forced() => {
+                let Some(time) = quarantine.failed(Instant::now()) else { return };
+                self.record_quarantine(time);
+                let seconds = time.as_secs();
+                tracing::warn!(target: "plugin", plugin, seconds, "is left alone because its calls keep failing");
+            }
+            Some(refused) if self.admission.may_tell() => {
+                tracing::warn!(target: "plugin", plugin, "{refused}");
+            }
+            Some(_) => {}
         }
     }
 

@@ -52,10 +52,10 @@ impl Quarantine {
     }
 
     /// A call ended well.
-    pub(super) fn worked(&self) {
+    pub(super) fn worked(&self, now: Instant) {
         let mut state = self.lock();
         // Calls that began earlier may end while it is left alone; they do not set it free.
-        if state.until.is_none_or(|until| until <= Instant::now()) {
+        if state.until.is_none_or(|until| until <= now) {
             *state = State::default();
         }
     }
@@ -112,10 +112,15 @@ mod tests {
         let after = |s| start + Duration::from_secs(s);
         quarantine.failed(start);
         quarantine.failed(start);
-        quarantine.worked();
+        quarantine.worked(start);
         assert_eq!(quarantine.failed(start), None);
         assert_eq!(quarantine.failed(after(70)), None);
         assert_eq!(quarantine.failed(after(71)), None);
         assert_eq!(quarantine.admit(after(71)), Ok(()));
+        assert!(quarantine.failed(after(72)).is_some());
+        quarantine.worked(after(73));
+        assert!(quarantine.admit(after(73)).is_err(), "a call that had begun before");
+        quarantine.worked(after(110));
+        assert_eq!(quarantine.failed(after(111)), None, "all is forgotten");
     }
 }
