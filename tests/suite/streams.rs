@@ -169,3 +169,34 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
     returning.answer(&ping, json!({})).await;
     assert_eq!(speaking.request("ping", json!({})).await.status, 200);
 }
+
+/// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait for.
+#[tokio::test]
+async fn a_client_that_never_reads_is_given_up() {
+    let config = "[server]\nunread_s = 1\n[plugins.polite]\nlimits = { log_kib = 65536, log_kib_per_second = 65536 }\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let files = server.open_files();
+    let address = server.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "polite-narrate", "arguments": { "steps": 200_000 }, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/logLevel": "debug" } } });
+    let body = body.to_string();
+    let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: polite-narrate\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+    let given_up = async {
+        // Its listing at start was the first.
+        while server.audited("call", 2).await.len() < 2 || server.open_files() > files {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("the connection is given up");
+    assert_eq!(server.audited("call", 2).await[1]["outcome"], "cancelled");
+    drop(stream);
+}

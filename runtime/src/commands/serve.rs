@@ -86,7 +86,7 @@ async fn serve_http(
     let stop = CancellationToken::new();
     let router = http::router(Arc::clone(&server));
     let mut serving = pin!(async {
-        let serving = http::serve(listener, router, config.server.connections, stop.clone());
+        let serving = http::serve(listener, router, &config.server, stop.clone());
         tokio::join!(serving, server.keep());
         if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
             tracing::warn!("stopped calls that were still under way");

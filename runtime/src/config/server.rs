@@ -26,6 +26,8 @@ pub struct Server {
     pub body_bytes: usize,
     /// Open connections.
     pub connections: usize,
+    /// How long a client may leave unread what it is sent.
+    pub unread: Duration,
     /// Sessions of the revisions that have them.
     pub sessions: usize,
     /// How long a session may be silent when room for another is needed.
@@ -61,6 +63,7 @@ impl Default for Server {
             page_size: 100,
             body_bytes: 4 << 20,
             connections: 1_024,
+            unread: Duration::from_secs(60),
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
             requests_per_session: 128,
@@ -84,6 +87,7 @@ const KEYS: &[&str] = &[
     "page_size",
     "body_kib",
     "connections",
+    "unread_s",
     "sessions",
     "session_idle_s",
     "requests_per_session",
@@ -144,6 +148,7 @@ impl Server {
             }
         };
         time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
+        time("unread_s", 1, 3600, Duration::from_secs, &mut server.unread);
         time("parked_s", 1, 24 * 3600, Duration::from_secs, &mut server.parked);
         time("ping_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping);
         time("stream_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.stream_close);

@@ -1,11 +1,11 @@
 //! Accepts connections and serves them until told to stop.
 //!
 //! Our own loop rather than `axum::serve`, because a connection here is bounded: in number, in the time it may take to
-//! send a header, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
+//! send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
 //! the peer's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +18,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::config::Server;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 const BUFFER: usize = 64 << 10;
@@ -33,6 +36,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Where a connection comes from. Each of its requests carries it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) IpAddr);
+
+type Stream = Pin<Box<TimeoutStream<TcpStream>>>;
 
 /// A bound socket.
 #[derive(Debug)]
@@ -53,9 +58,9 @@ impl Listener {
     }
 }
 
-/// Serves `router` on at most `connections` connections, until `stop`, then lets requests under way finish.
-pub async fn serve(listener: Listener, router: Router, connections: usize, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(connections));
+/// Serves `router` within the bounds of `settings`, until `stop`, then lets requests under way finish.
+pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(settings.connections));
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -64,6 +69,7 @@ pub async fn serve(listener: Listener, router: Router, connections: usize, stop:
             accepted = accept(&listener.socket, &places) => accepted,
         };
         let Some(((stream, peer), place)) = accepted else { continue };
+        let stream = patient(stream, settings.unread);
         let connection = connection(stream, peer, router.clone(), stop.clone());
         tasks.spawn(async move {
             connection.await;
@@ -92,10 +98,17 @@ async fn accept(
     }
 }
 
-async fn connection(stream: TcpStream, peer: Peer, router: Router, stop: CancellationToken) {
+/// A stream whose peer has to read: one that takes nothing for so long is given up, with all that waits for it.
+fn patient(stream: TcpStream, unread: Duration) -> Stream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(unread));
+    Box::pin(stream)
+}
+
+async fn connection(stream: Stream, peer: Peer, router: Router, stop: CancellationToken) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let routes = TowerToHyperService::new(router);
