@@ -32,10 +32,12 @@ impl Denials {
     /// Notes that the plugin wanted something, and the line under `[plugins.NAME.grants]` that would allow it. Both may hold
     /// a guest's own words.
     pub(super) fn note(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
-        if self.noted.len() >= MOST || !self.noted.insert(wanted.to_owned()) {
+        if !self.is_new(wanted) {
             return;
         }
         let Shared { name, digest, audit, .. } = plugin;
+        let mask = plugin.config.grants.secrets.mask();
+        let (wanted, allow) = (&*mask.text(wanted), &*mask.text(allow));
         audit.record(&Line { event: "denied", plugin: name, digest, wanted, allow });
         let plugin = &**name;
         tracing::warn!(
@@ -45,6 +47,27 @@ impl Denials {
             Escaped(wanted),
             Escaped(allow)
         );
+    }
+
+    /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
+    pub(super) fn note_missing(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
+        if !self.is_new(wanted) {
+            return;
+        }
+        let mask = plugin.config.grants.secrets.mask();
+        let (wanted, allow, plugin) = (mask.text(wanted), mask.text(allow), &*plugin.name);
+        tracing::info!(
+            target: "plugin",
+            plugin,
+            "asked for {}, which is not set; to set it, write under [plugins.{plugin}.grants]: {}",
+            Escaped(&wanted),
+            Escaped(&allow)
+        );
+    }
+
+    /// Whether this was not noted yet, and still may be.
+    fn is_new(&mut self, wanted: &str) -> bool {
+        self.noted.len() < MOST && self.noted.insert(wanted.to_owned())
     }
 }
 

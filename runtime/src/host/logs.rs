@@ -3,10 +3,11 @@
 //! One budget, because three would let a guest write three times as much. What exceeds it is counted and reported in
 //! one line when the call ends; it never traps the guest and never reaches our own stdout.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::config::{Limits, kib};
-use crate::observe::Escaped;
+use crate::observe::{Escaped, Mask};
 
 /// What a line costs beside its text: written out it carries a time, a level and a name, and a guest that prints a
 /// million short lines must not fill a disk either.
@@ -43,6 +44,7 @@ pub(crate) struct Logs {
 struct Inner {
     plugin: Arc<str>,
     line_max: usize,
+    mask: Mask,
     budget: Mutex<Budget>,
 }
 
@@ -54,15 +56,31 @@ struct Budget {
 }
 
 impl Logs {
-    pub(crate) fn new(plugin: Arc<str>, limits: &Limits) -> Self {
+    /// The log of one call of `plugin`, whose secrets `mask` hides.
+    pub(crate) fn new(plugin: Arc<str>, limits: &Limits, mask: Mask) -> Self {
         let budget = Budget { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 };
         let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
-        Self { inner: Arc::new(Inner { plugin, line_max, budget: Mutex::new(budget) }) }
+        Self { inner: Arc::new(Inner { plugin, line_max, mask, budget: Mutex::new(budget) }) }
     }
 
     /// The longest line that is kept whole, bytes.
     pub(crate) fn line_max(&self) -> usize {
         self.inner.line_max
+    }
+
+    /// How much of a line must be known to write the part of it that is kept: a secret may stand across the cut.
+    pub(crate) fn reach(&self) -> usize {
+        self.inner.line_max.saturating_add(self.inner.mask.longest())
+    }
+
+    /// What a guest wrote, as others may read it: without its secrets, at most `longest` bytes of it.
+    pub(crate) fn shown<'t>(&self, text: &'t str, longest: usize) -> Cow<'t, str> {
+        self.inner.mask.within(text, longest)
+    }
+
+    /// JSON that a guest wrote, without its secrets.
+    pub(crate) fn shown_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.inner.mask.json(text)
     }
 
     /// Takes `bytes` from the budget. `false`: nothing of it may be kept.
@@ -98,8 +116,8 @@ impl Logs {
         if !self.admit(text.len() + LINE_COST) {
             return false;
         }
-        let kept = text.get(..self.inner.line_max).unwrap_or(text);
-        let line = String::from_utf8_lossy(kept);
+        let kept = self.inner.mask.bytes(text, self.inner.line_max);
+        let line = String::from_utf8_lossy(&kept);
         let (plugin, stream) = (&*self.inner.plugin, source.as_str());
         match source {
             Source::Log => tracing::debug!(target: "plugin", plugin, stream, "{}", Escaped(&line)),
@@ -136,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_shared_and_the_rest_is_counted() {
-        let logs = Logs::new("p".into(), &Limits { log_kib: 1, ..Limits::default() });
+        let logs = Logs::new("p".into(), &Limits { log_kib: 1, ..Limits::default() }, Mask::default());
         let twin = logs.clone();
         assert!(logs.admit(1_000));
         assert!(!twin.admit(100));

@@ -19,7 +19,7 @@ use super::failure::Interrupted;
 use super::{CallFailure, GuestError, Plugin};
 use crate::config::{kib, mib};
 use crate::host::State;
-use crate::observe::Escaped;
+use crate::observe::{Escaped, Mask};
 use crate::sandbox::{CpuTime, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
@@ -93,6 +93,7 @@ impl Plugin {
     fn report(&self, function: &str, failure: &CallFailure, detail: &str) {
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let (plugin, detail) = (self.name(), lines.join("; "));
+        let detail = self.mask().text(&detail);
         tracing::warn!(target: "plugin", plugin, function, detail = %Escaped(&detail), "{failure}");
     }
 
@@ -149,7 +150,7 @@ impl<'p> Run<'p> {
         };
         let outcome = match ended {
             Ok(Ok(Ok(value))) => Ok(value),
-            Ok(Ok(Err(error))) => Err(CallFailure::Guest(shortened(error))),
+            Ok(Ok(Err(error))) => Err(CallFailure::Guest(shown(error, self.plugin.mask()))),
             Ok(Err(error)) => {
                 let failure = CallFailure::classify(&error, state, limits);
                 self.plugin.report(function, &failure, &format!("{error:?}"));
@@ -195,8 +196,9 @@ async fn bounded<T>(
     .await
 }
 
-/// A guest's error with its text cut: errors are read, not processed.
-fn shortened(mut error: GuestError) -> GuestError {
+/// A guest's error as others may read it: cut, since errors are read and not processed, and without secrets, which end up in
+/// errors by accident.
+fn shown(mut error: GuestError, mask: &Mask) -> GuestError {
     let text = match &mut error {
         GuestError::NotFound(text)
         | GuestError::InvalidParams(text)
@@ -206,11 +208,12 @@ fn shortened(mut error: GuestError) -> GuestError {
         | GuestError::OverBudget(text)
         | GuestError::Rejected(text) => text,
         GuestError::Rpc(rpc) => {
-            rpc.data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            let data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            rpc.data = data.map(|data| mask.json(&data).into_owned());
             &mut rpc.message
         }
         GuestError::TimedOut | GuestError::Cancelled => return error,
     };
-    text.truncate(text.floor_char_boundary(ERROR_TEXT));
+    *text = mask.within(text, ERROR_TEXT).into_owned();
     error
 }
