@@ -138,14 +138,19 @@ impl Mask {
                     true
                 }
             },
-            Value::Array(items) => items.iter_mut().fold(false, |found, item| self.value(item) || found),
+            Value::Array(items) => self.values(items.iter_mut()),
             Value::Object(fields) => self.fields(fields),
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
 
+    fn values<'v>(&self, values: impl Iterator<Item = &'v mut Value>) -> bool {
+        // Every one is looked at, whatever was found before.
+        values.filter_map(|value| self.value(value).then_some(())).count() > 0
+    }
+
     fn fields(&self, fields: &mut Map<String, Value>) -> bool {
-        let mut found = fields.values_mut().fold(false, |found, value| self.value(value) || found);
+        let mut found = self.values(fields.values_mut());
         if fields.keys().any(|name| matches!(self.text(name), Cow::Owned(_))) {
             let named = std::mem::take(fields).into_iter();
             *fields = named.map(|(name, value)| (self.text(&name).into_owned(), value)).collect();

@@ -157,7 +157,7 @@ impl Grants {
         });
         let exposed = self.secrets.iter().filter(|(_, secret)| secret.is_exposed()).map(|(name, secret)| {
             let origin = secret.origin();
-            format!("{origin}, which holds the secret `{name}`, can be read by every user; take that away with chmod o=")
+            format!("{origin}, which holds the secret `{name}`, can be read by every user; change its mode to 0600")
         });
         unset.chain(exposed).collect()
     }
