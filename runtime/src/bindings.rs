@@ -23,3 +23,12 @@ pub(crate) mod keyvalue {
         },
     });
 }
+
+/// The standard interface for what the operator sets.
+pub(crate) mod config {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "config",
+        imports: { default: async | trappable },
+    });
+}

@@ -25,7 +25,16 @@ pub enum Command {
     Call(Call),
     /// Show what a component offers, what it imports and its digest
     Inspect(Inspect),
+    /// Validate the configuration and every plugin, and show what each may reach
+    #[command(long_about = CHECK)]
+    Check(Check),
 }
+
+const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
+
+Loads every plugin as `serve` does, keeps nothing, and can run beside a server. Exits with 0 when all can be served, with 1 when \
+a plugin or a part of it cannot, or when the configuration names a plugin that is not there, and with 2 when the \
+configuration has mistakes.";
 
 /// Where plugins and their configuration are.
 #[derive(Debug, Args)]
@@ -63,8 +72,9 @@ pub struct Call {
     /// The tool's arguments, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only) or dir=HOST:GUEST:rw; or the store: kv, kv=MIB. May be
-    /// repeated
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; the store: kv, kv=MIB; a variable:
+    /// env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret: secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May
+    /// be repeated
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<String>,
     /// Print the MCP result as JSON
@@ -81,6 +91,20 @@ pub struct Inspect {
     /// The component
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
+    /// Configuration file; shows what its section for a plugin of this name grants
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `plugport check`
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Where things are.
+    #[command(flatten)]
+    pub source: Source,
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,

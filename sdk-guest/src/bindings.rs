@@ -36,6 +36,12 @@ pub mod keyvalue {
     pub use wasi::keyvalue::{atomics, store};
 }
 
+pub mod config {
+    wit_bindgen::generate!({ path: "wit", world: "config", generate_all });
+
+    pub use wasi::config::store;
+}
+
 macro_rules! exported {
     ($interface:ident, $world:literal) => {
         pub mod $interface {

@@ -40,12 +40,13 @@ pub struct Server {
 pub struct Builder {
     folder: TempDir,
     config: Option<String>,
+    env: Vec<(String, String)>,
     alone: bool,
 }
 
 impl Server {
     pub fn builder() -> Builder {
-        Builder { folder: tempfile::tempdir().unwrap(), config: None, alone: false }
+        Builder { folder: tempfile::tempdir().unwrap(), config: None, env: Vec::new(), alone: false }
     }
 
     /// Where it serves MCP.
@@ -146,6 +147,12 @@ impl Builder {
         self
     }
 
+    /// With this variable in its environment.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// With no other server beside it, because it is to be measured.
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
@@ -167,6 +174,7 @@ impl Builder {
             std::fs::write(&file, text).unwrap();
             command.arg("--config").arg(file);
         }
+        command.envs(self.env);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));

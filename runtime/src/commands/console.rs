@@ -1,7 +1,6 @@
 //! What the program itself says to a person: results on stdout, everything else on stderr.
 
 use std::io::Write as _;
-use std::process::ExitCode;
 
 use crate::observe::Escaped;
 
@@ -18,12 +17,11 @@ pub(super) fn remark(text: &str) {
     }
 }
 
-/// Prints one sentence and its causes, numbered, and gives the exit code.
-pub(super) fn report(error: &anyhow::Error, code: u8) -> ExitCode {
+/// Prints one sentence and its causes, numbered.
+pub(super) fn report(error: &anyhow::Error) {
     remark(&format!("plugport: {error}"));
     for (number, cause) in error.chain().skip(1).enumerate() {
         let text = cause.to_string();
         remark(&format!("  {}. {}", number + 1, text.replace('\n', "\n     ")));
     }
-    ExitCode::from(code)
 }

@@ -1,51 +1,67 @@
 //! `plugport inspect`: what a component is, before anyone trusts it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::capabilities::Reach;
 use super::{Failure, call, console};
 use crate::catalog::{
     Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
 };
 use crate::cli;
-use crate::config::{self, Grants, Limits, PluginConfig};
+use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Escaped;
 use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
 
+/// A component, its file, and what it is granted.
+struct Inspected {
+    entry: Entry,
+    file: PathBuf,
+    bytes: u64,
+    reach: Reach,
+}
+
 pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let settings = PluginConfig { prefix: name, limits: Limits::default(), grants: Grants::default() };
-    // Nothing is granted here, so nothing is ever kept there.
-    let state = std::path::PathBuf::new();
-    let entry = call::load(&args.file, settings, &config::Server::default(), &state).await?;
-    let size = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
-    let text =
-        if args.json { format!("{:#}", as_json(&entry, &args, size)) } else { as_text(&entry, &args, size) };
-    console::print(&text);
+    let config = match &args.config {
+        Some(file) => Config::read(file, PathBuf::new())?,
+        None => Config::new(PathBuf::new()),
+    };
+    let settings = config.plugin(&name);
+    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it.
+    let ungranted = PluginConfig { grants: Grants::default(), ..settings.clone() };
+    let entry = call::load(&args.file, ungranted, &config.server, &PathBuf::new()).await?;
+    let reach = Reach::of(&entry.surface.imports, &settings.grants);
+    let bytes = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
+    let found = Inspected { entry, file: args.file, bytes, reach };
+    console::print(&if args.json { format!("{:#}", as_json(&found)) } else { as_text(&found) });
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(entry: &Entry, args: &cli::Inspect, size: u64) -> Value {
+fn as_json(found: &Inspected) -> Value {
+    let Inspected { entry, file, bytes, reach } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
         .refused
         .iter()
         .map(|refused| json!({ refused.kind.as_str(): refused.name, "why": refused.why }))
         .collect();
-    json!({
-        "file": args.file,
-        "bytes": size,
+    let mut described = json!({
+        "file": file,
+        "bytes": bytes,
         "digest": format!("sha256:{}", entry.plugin.digest()),
         "imports": entry.surface.imports,
         "exports": entry.surface.exports,
-        "needs": needs(&entry.surface.imports),
         "tools": tools,
         "resources": entry.resources.iter().map(|resource| resource_json(resource)).collect::<Vec<_>>(),
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "refused": refused,
-    })
+    });
+    reach.describe(&mut described);
+    described
 }
 
 fn tool_json(tool: &PublishedTool) -> Value {
@@ -93,9 +109,10 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
     })
 }
 
-fn as_text(entry: &Entry, args: &cli::Inspect, size: u64) -> String {
+fn as_text(found: &Inspected) -> String {
+    let Inspected { entry, file, bytes, reach } = found;
     let mut lines =
-        vec![format!("{}  {size} bytes", args.file.display()), format!("sha256:{}", entry.plugin.digest())];
+        vec![format!("{}  {bytes} bytes", file.display()), format!("sha256:{}", entry.plugin.digest())];
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
     let resources =
@@ -114,7 +131,7 @@ fn as_text(entry: &Entry, args: &cli::Inspect, size: u64) -> String {
     };
     lines.extend(section("exports", &entry.surface.exports));
     lines.extend(section("imports", &entry.surface.imports));
-    lines.extend(section("would need, if it uses what it imports", &needs(&entry.surface.imports)));
+    lines.extend(section("reaches, if it uses what it imports", &reach.lines()));
     lines.join("\n")
 }
 
@@ -134,24 +151,4 @@ fn offered(title: &str, kind: Kind, items: Vec<(&str, Option<&str>)>, entry: &En
         lines.push(format!("  {name:<24} cannot be published: {why}"));
     }
     lines
-}
-
-/// What an operator would have to grant for the imports to be of use. Importing is not using: many toolchains import
-/// all of WASI.
-fn needs(imports: &[String]) -> Vec<String> {
-    let table = [
-        ("wasi:filesystem/", "directories: `dirs` under its grants"),
-        ("wasi:sockets/", "the network: never granted"),
-        ("wasi:http/", "outgoing HTTP: not available yet"),
-        ("wasi:keyvalue/", "keeping values between calls: `kv` under its grants"),
-        ("plugport:plugin/sampling", "the client's model: `sampling` under its grants"),
-        ("plugport:plugin/elicitation", "questions to the person: `elicitation` under its grants"),
-        ("plugport:plugin/roots", "the client's roots: `roots` under its grants"),
-        (
-            "plugport:plugin/inputs",
-            "several questions at once: `sampling`, `elicitation` or `roots` under its grants",
-        ),
-    ];
-    let wanted = |prefix: &str| imports.iter().any(|import| import.starts_with(prefix));
-    table.into_iter().filter(|(prefix, _)| wanted(prefix)).map(|(_, need)| need.to_owned()).collect()
 }

@@ -1,8 +1,11 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
 mod call;
+mod capabilities;
+mod check;
 mod console;
 mod inspect;
+mod published;
 mod serve;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +24,15 @@ enum Failure {
     Usage(anyhow::Error),
     /// It was tried and failed: exit 1.
     Failed(anyhow::Error),
+}
+
+impl Failure {
+    fn code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::FAILURE,
+        }
+    }
 }
 
 impl From<ConfigError> for Failure {
@@ -45,6 +57,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Serve(args) => serve::run(args).await,
                 Command::Call(args) => call::run(args).await,
                 Command::Inspect(args) => inspect::run(args).await,
+                Command::Check(args) => check::run(args).await,
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.
@@ -53,8 +66,11 @@ pub fn run(cli: Cli) -> ExitCode {
     });
     match outcome {
         Ok(code) => code,
-        Err(Failure::Usage(error)) => console::report(&error, 2),
-        Err(Failure::Failed(error)) => console::report(&error, 1),
+        Err(failure) => {
+            let (Failure::Usage(error) | Failure::Failed(error)) = &failure;
+            console::report(error);
+            failure.code()
+        }
     }
 }
 

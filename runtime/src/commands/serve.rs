@@ -10,10 +10,12 @@ use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::capabilities::granted;
+use super::published::Published;
 use super::{Failure, console};
-use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
+use crate::catalog::{Catalog, Entry, Refused, Snapshot};
 use crate::cli;
-use crate::config::{AuditConfig, Config, ConfigError, Grants, SamplingGrant, parse_listen};
+use crate::config::{AuditConfig, Config, ConfigError, parse_listen};
 use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
@@ -26,9 +28,6 @@ const DRAIN: Duration = Duration::from_secs(5);
 
 /// Files that cannot be served and are named one by one.
 const MOST_SKIPPED: usize = 50;
-
-/// Items of one kind that the announcement of a plugin names.
-const MOST_NAMED: usize = 20;
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut config = args.source.configuration()?;
@@ -195,55 +194,19 @@ fn announce(snapshot: &Snapshot, config: &Config) {
 
 fn announce_entry(snapshot: &Snapshot, entry: &Entry) {
     let name = entry.plugin.name();
-    let parts = [
-        ("", keys(snapshot.tools(), name)),
-        ("resources ", keys(snapshot.resources(), name)),
-        ("templates ", keys(snapshot.templates(), name)),
-        ("prompts ", keys(snapshot.prompts(), name)),
-    ];
-    let named: Vec<String> = parts
-        .into_iter()
-        .filter(|(_, keys)| !keys.is_empty())
-        .map(|(kind, keys)| format!("{kind}{}", keys.join(", ")))
-        .collect();
-    console::remark(&format!("published {name}: {}", named.join("; ")));
-    for grant in &entry.plugin.config().grants.dirs {
-        let mode = if grant.write { "read and write" } else { "read" };
-        console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
+    let grants = &entry.plugin.config().grants;
+    // A plugin that can read secrets may have put one anywhere.
+    let say = |text: String| console::remark(&entry.plugin.mask().text(&text));
+    say(format!("published {name}: {}", Published::of(snapshot, name).in_words()));
+    for (_, may) in granted(grants) {
+        say(format!("  may {may}"));
     }
-    for grant in granted(&entry.plugin.config().grants) {
-        console::remark(&format!("  may {grant}"));
+    for remark in grants.remarks() {
+        say(format!("  {remark}"));
     }
-    for refused in snapshot.refused(entry) {
-        console::remark(&format!("  not published: {}: {}", Escaped(&refused.name), Escaped(&refused.why)));
+    for Refused { name, why, .. } in snapshot.refused(entry) {
+        say(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
     }
-}
-
-/// The first of what a plugin has in a list, since a plugin may list a great many.
-fn keys<T: Item>(list: &List<T>, plugin: &str) -> Vec<String> {
-    let own = || list.items().iter().filter(|item| item.owner() == plugin);
-    let mut keys: Vec<String> = own().take(MOST_NAMED).map(|item| item.key().to_owned()).collect();
-    let more = own().count().saturating_sub(MOST_NAMED);
-    if more > 0 {
-        keys.push(format!("{more} more"));
-    }
-    keys
-}
-
-/// What else a plugin may do, in words.
-fn granted(grants: &Grants) -> Vec<String> {
-    let mut words = Vec::new();
-    words.extend(grants.kv_mib.map(|mib| format!("keep up to {mib} MiB between calls")));
-    words.extend(grants.sampling.map(|SamplingGrant { calls_per_hour, tokens_per_hour }| {
-        format!("ask the client's model {calls_per_hour} times and for {tokens_per_hour} tokens an hour")
-    }));
-    for (granted, what) in [
-        (grants.elicitation, "ask the person at the client"),
-        (grants.roots, "see which folders the client's user works in"),
-    ] {
-        words.extend(granted.then(|| what.to_owned()));
-    }
-    words
 }
 
 fn welcome(listener: &http::Listener, config: &Config, file: Option<&Path>) {

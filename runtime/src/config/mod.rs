@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use audit::AuditConfig;
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, Place, SamplingGrant};
+pub use grants::{DirGrant, GrantError, Grants, Place, SamplingGrant, Secret, Secrets, Variable};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 
@@ -203,6 +203,45 @@ mod tests {
         ] {
             assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
         }
+    }
+
+    #[test]
+    fn variables_values_and_secrets_are_granted_one_by_one() {
+        let text = "[plugins.a.grants]\nenv = [\"PATH\", { TZ = \"UTC\" }]\n\
+                    config = { region = \"eu\", retries = 3, mask = 0xff, ratio = 0.50, on = true, day = 2026-11-21 }\n\
+                    secrets = { token = { env = \"PATH\" } }\n";
+        let grants = parse(text).unwrap().plugin("a").grants;
+        let names: Vec<_> = grants.env.iter().map(|variable| variable.name.as_str()).collect();
+        assert_eq!(names, ["PATH", "TZ"]);
+        let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
+        assert!(grants.secrets.get("token").is_some_and(|token| !token.expose().is_empty()));
+    }
+
+    #[test]
+    fn mistakes_in_them_are_reported_with_line_and_key() {
+        let text = "[plugins.a.grants]\nenv = [\"A=B\", \"LANG\", \"LANG\", 5, { TZ = 1 }]\n\
+                    config = { list = [1], token = \"x\" }\n[plugins.a.grants.secrets]\n\
+                    none = { env = \"PLUGPORT_NO_SUCH_VARIABLE\" }\nfile = { file = \"no-such-file\" }\n\
+                    plain = \"hunter2!\"\nboth = { env = \"PATH\", file = \"x\" }\ntoken = { env = \"PATH\" }\n\
+                    typo = { env = \"PATH\", fiel = \"x\" }\n";
+        let message = parse(text).unwrap_err().to_string();
+        for expected in [
+            ":2: plugins.a.grants.env: `A=B` is no name of a variable",
+            ":2: plugins.a.grants.env: `LANG` is granted twice",
+            ":2: plugins.a.grants.env: expected a table, found a number",
+            ":2: plugins.a.grants.env.TZ: expected a string, found a number",
+            ":3: plugins.a.grants.config.list: must be a string, a number",
+            ":5: plugins.a.grants.secrets.none: the server's environment has no variable `PLUGPORT_NO_SUCH_VARIABLE`",
+            ":6: plugins.a.grants.secrets.file: cannot read the file",
+            ":7: plugins.a.grants.secrets.plain: say where the secret is",
+            ":8: plugins.a.grants.secrets.both: it needs either `env`",
+            ":9: plugins.a.grants.secrets.token: `token` is there twice",
+            ":10: plugins.a.grants.secrets.typo.fiel: unknown key; did you mean `file`?",
+        ] {
+            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+        }
+        assert!(!message.contains("hunter2"), "a secret was repeated:\n{message}");
     }
 
     #[test]

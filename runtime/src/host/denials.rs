@@ -38,7 +38,7 @@ struct Reached<'a> {
 }
 
 impl Denials {
-    /// Whether this is to be noted.
+    /// Whether this is to be noted: it was not yet, and not too much was.
     fn is_new(&mut self, what: &str) -> bool {
         self.noted.len() < MOST && self.noted.insert(what.to_owned())
     }
@@ -49,7 +49,7 @@ impl Denials {
             return;
         }
         let Shared { name, digest, audit, .. } = plugin;
-        let (why, digest) = (Escaped(why).to_string(), format!("sha256:{digest}"));
+        let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
         audit.record(&Reached { event: "limit", plugin: name, digest, why: &why });
         tracing::warn!(target: "plugin", plugin = &**name, "was refused: {why}");
     }
@@ -61,7 +61,7 @@ impl Denials {
             return;
         }
         let Shared { name, digest, audit, .. } = plugin;
-        let (said, line) = (Escaped(wanted).to_string(), Escaped(allow).to_string());
+        let (said, line) = (shown(plugin, wanted), shown(plugin, allow));
         let digest = format!("sha256:{digest}");
         audit.record(&Line { event: "denied", plugin: name, digest, wanted: &said, allow: &line });
         let plugin = &**name;
@@ -73,6 +73,26 @@ impl Denials {
             line
         );
     }
+
+    /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
+    pub(super) fn note_missing(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
+        if !self.is_new(wanted) {
+            return;
+        }
+        let (wanted, allow, plugin) = (shown(plugin, wanted), shown(plugin, allow), &*plugin.name);
+        tracing::info!(
+            target: "plugin",
+            plugin,
+            "asked for {}, which is not set; to set it, write under [plugins.{plugin}.grants]: {}",
+            wanted,
+            allow
+        );
+    }
+}
+
+/// A guest's words with the plugin's secrets hidden and what could deceive spelled out.
+fn shown(plugin: &Shared, words: &str) -> String {
+    Escaped(&plugin.config.grants.secrets.mask().text(words)).to_string()
 }
 
 #[cfg(test)]

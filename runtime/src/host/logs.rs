@@ -3,11 +3,12 @@
 //! One budget, because three would let a guest write three times as much. What exceeds it is counted and reported in
 //! one line when the call ends; it never traps the guest and never reaches our own stdout.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::config::{Limits, kib};
-use crate::observe::Escaped;
+use crate::observe::{Escaped, Mask};
 use crate::sandbox::Rate;
 
 /// What a line costs beside its text: written out it carries a time, a level and a name, and a guest that prints a
@@ -45,6 +46,7 @@ pub(crate) struct Logs {
 struct Inner {
     plugin: Arc<str>,
     line_max: usize,
+    mask: Mask,
     rate: Arc<Rate>,
     budget: Mutex<Budget>,
 }
@@ -57,11 +59,11 @@ struct Budget {
 }
 
 impl Logs {
-    /// The log of a call of `plugin`, whose calls together keep to `rate`.
-    pub(crate) fn new(plugin: Arc<str>, rate: Arc<Rate>, limits: &Limits) -> Self {
+    /// The log of a call of `plugin`, whose secrets `mask` hides and whose calls together keep to `rate`.
+    pub(crate) fn new(plugin: Arc<str>, rate: Arc<Rate>, limits: &Limits, mask: Mask) -> Self {
         let budget = Budget { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 };
         let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
-        Self { inner: Arc::new(Inner { plugin, line_max, rate, budget: Mutex::new(budget) }) }
+        Self { inner: Arc::new(Inner { plugin, line_max, mask, rate, budget: Mutex::new(budget) }) }
     }
 
     /// What all calls of one plugin may write: `log_kib` at once, and `log_kib_per_second` in the long run.
@@ -73,6 +75,21 @@ impl Logs {
     /// The longest line that is kept whole, bytes.
     pub(crate) fn line_max(&self) -> usize {
         self.inner.line_max
+    }
+
+    /// How much of a line must be known to write the part of it that is kept: a secret may stand across the cut.
+    pub(crate) fn reach(&self) -> usize {
+        self.inner.line_max.saturating_add(self.inner.mask.longest())
+    }
+
+    /// What a guest wrote, as others may read it: without its secrets, at most `longest` bytes of it.
+    pub(crate) fn shown<'t>(&self, text: &'t str, longest: usize) -> Cow<'t, str> {
+        self.inner.mask.within(text, longest)
+    }
+
+    /// JSON that a guest wrote, without its secrets.
+    pub(crate) fn shown_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.inner.mask.json(text)
     }
 
     /// Takes `bytes` from the budget. `false`: nothing of it may be kept.
@@ -111,8 +128,8 @@ impl Logs {
         if !self.admit(text.len() + LINE_COST) {
             return false;
         }
-        let kept = text.get(..self.inner.line_max).unwrap_or(text);
-        let line = String::from_utf8_lossy(kept);
+        let kept = self.inner.mask.bytes(text, self.inner.line_max);
+        let line = String::from_utf8_lossy(&kept);
         let (plugin, stream) = (&*self.inner.plugin, source.as_str());
         match source {
             Source::Log => tracing::debug!(target: "plugin", plugin, stream, "{}", Escaped(&line)),
@@ -150,7 +167,7 @@ mod tests {
     #[test]
     fn the_budget_is_shared_and_the_rest_is_counted() {
         let limits = Limits { log_kib: 1, ..Limits::default() };
-        let logs = Logs::new("p".into(), Arc::new(Logs::rate(&limits)), &limits);
+        let logs = Logs::new("p".into(), Arc::new(Logs::rate(&limits)), &limits, Mask::default());
         let twin = logs.clone();
         assert!(logs.admit(1_000));
         assert!(!twin.admit(100));
@@ -163,7 +180,7 @@ mod tests {
     fn calls_of_one_plugin_share_a_rate() {
         let limits = Limits { log_kib: 2, log_kib_per_second: 1, ..Limits::default() };
         let rate = Arc::new(Logs::rate(&limits));
-        let log = || Logs::new("p".into(), Arc::clone(&rate), &limits);
+        let log = || Logs::new("p".into(), Arc::clone(&rate), &limits, Mask::default());
         assert!(log().admit(1_500));
         assert!(!log().admit(1_500), "another call, at once");
         assert!(log().admit(400));

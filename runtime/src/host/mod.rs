@@ -7,6 +7,7 @@ mod asking;
 mod budget;
 mod changes;
 mod client_port;
+mod config;
 mod denials;
 mod elicitation;
 mod failure;
@@ -36,6 +37,7 @@ pub(crate) use state::State;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::bindings::Plugin;
+use crate::bindings::config::Config;
 use crate::bindings::keyvalue::Keyvalue;
 
 /// Links every import that a guest can have: ours and all of WASI 0.2.
@@ -44,6 +46,7 @@ use crate::bindings::keyvalue::Keyvalue;
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use wasmtime::component::Resource;
 
 use super::logs::Source;
-use super::{ClientPort, LogLevel, State};
+use super::{ClientPort, LogLevel, Logs, State};
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::config::Limits;
 use crate::json;
@@ -94,10 +94,12 @@ impl HostCall for State {
         let logger = logger.unwrap_or_default();
         self.meter.charge(data.len() + logger.len()).await?;
         let port = Arc::clone(&self.table.get(&call)?.port);
+        let whole = data.len() <= self.logs.line_max();
+        let data = if whole { self.logs.shown_json(&data) } else { data.into() };
         if self.logs.line(Source::Log, data.as_bytes()) {
-            let logger = cut(&logger, LOGGER);
-            let data = one_line_json(data, self.logs.line_max());
-            port.log(level.into(), Some(logger).filter(|logger| !logger.is_empty()), &data);
+            let logger = self.logs.shown(&logger, LOGGER);
+            let data = one_line_json(&data, &self.logs);
+            port.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
         }
         Ok(())
     }
@@ -110,11 +112,11 @@ impl HostCall for State {
         message: Option<String>,
     ) -> wasmtime::Result<()> {
         self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
-        let longest = self.logs.line_max();
+        let (logs, longest) = (&self.logs, self.logs.line_max());
         let call = self.table.get_mut(&call)?;
         if call.pace.admit(progress, Instant::now()) {
-            let message = message.as_deref().map(|text| cut(text, longest));
-            call.port.progress(progress, total.filter(|total| total.is_finite()), message);
+            let message = message.as_deref().map(|text| logs.shown(text, longest));
+            call.port.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
         }
         Ok(())
     }
@@ -125,20 +127,16 @@ impl HostCall for State {
     }
 }
 
-/// The log's data on one line of at most about `longest` bytes. What is too long, or is not JSON, is sent as a string.
-fn one_line_json(data: String, longest: usize) -> Box<RawValue> {
-    if data.len() <= longest
-        && let Ok(raw) = json::raw(&data)
+/// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer. What
+/// is too long, or is not JSON, is sent as a string.
+fn one_line_json(data: &str, logs: &Logs) -> Box<RawValue> {
+    if data.len() <= logs.line_max()
+        && let Ok(raw) = json::raw(data)
     {
         return raw;
     }
-    let kept = cut(&data, longest);
-    serde_json::value::to_raw_value(kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// The beginning of a text, at most `longest` bytes.
-fn cut(text: &str, longest: usize) -> &str {
-    text.get(..text.floor_char_boundary(longest)).unwrap_or(text)
+    let kept = logs.shown(data, logs.line_max());
+    serde_json::value::to_raw_value(&*kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 impl From<request::LogLevel> for LogLevel {

@@ -39,7 +39,8 @@ impl State {
     /// When a granted directory has gone.
     pub(crate) fn new(shared: &Arc<Shared>, waiting: Waiting) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &shared.config;
-        let logs = Logs::new(Arc::clone(&shared.name), Arc::clone(&shared.log_rate), limits);
+        let (rate, mask) = (Arc::clone(&shared.log_rate), grants.secrets.mask().clone());
+        let logs = Logs::new(Arc::clone(&shared.name), rate, limits, mask);
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));

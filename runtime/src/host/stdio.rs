@@ -3,6 +3,8 @@
 //! The stream never closes and never blocks. A stream that reported itself full would make `println!` panic in the
 //! guest, and a call that works would then fail for talking too much; so it takes everything and forgets the excess.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::Bytes;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -15,21 +17,16 @@ use crate::sandbox::Meter;
 /// Bytes that a guest may write at once: what WASI streams commonly allow.
 const CHUNK: usize = 64 << 10;
 
-/// One of the two streams. Every handle that a guest opens starts a line of its own.
+/// One of the two streams.
 pub(crate) struct LogStream {
-    logs: Logs,
+    lines: Arc<Mutex<Lines>>,
     meter: Meter,
-    source: Source,
 }
 
 impl LogStream {
     pub(crate) fn new(logs: Logs, meter: Meter, source: Source) -> Self {
-        Self { logs, meter, source }
-    }
-
-    fn lines(&self) -> Lines {
-        let (logs, meter) = (self.logs.clone(), self.meter.clone());
-        Lines { logs, meter, source: self.source, partial: Vec::new(), cut: 0 }
+        let lines = Lines { logs, source, partial: Vec::new(), length: 0 };
+        Self { lines: Arc::new(Mutex::new(lines)), meter }
     }
 }
 
@@ -46,17 +43,25 @@ impl StdoutStream for LogStream {
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(self.lines())
+        Box::new(Handle { lines: Arc::clone(&self.lines), meter: self.meter.clone() })
     }
+}
+
+/// A stream as a guest opened it. All handles of one stream write to the same line, as they do for a file: a secret that is
+/// printed in two pieces must not come out as two lines.
+struct Handle {
+    lines: Arc<Mutex<Lines>>,
+    meter: Meter,
 }
 
 /// Cuts a stream of bytes into lines of bounded length.
 struct Lines {
     logs: Logs,
-    meter: Meter,
     source: Source,
+    /// The beginning of the line that has not ended, as far as the log has to know it.
     partial: Vec<u8>,
-    cut: usize,
+    /// The whole length of that line.
+    length: usize,
 }
 
 impl Lines {
@@ -67,9 +72,9 @@ impl Lines {
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
-            let room = self.logs.line_max().saturating_sub(self.partial.len()).min(text.len());
+            let room = self.logs.reach().saturating_sub(self.partial.len()).min(text.len());
             self.partial.extend_from_slice(text.get(..room).unwrap_or_default());
-            self.cut += text.len() - room;
+            self.length += text.len();
             if text.len() < piece.len() {
                 self.end_line();
             }
@@ -80,11 +85,12 @@ impl Lines {
         if !self.partial.is_empty() {
             self.logs.line(self.source, &self.partial);
         }
-        if self.cut > 0 {
-            self.logs.note(&format!("{} bytes of a long line were cut", self.cut));
+        let cut = self.length.saturating_sub(self.logs.line_max());
+        if cut > 0 {
+            self.logs.note(&format!("{cut} bytes of a long line were cut"));
         }
         self.partial.clear();
-        self.cut = 0;
+        self.length = 0;
     }
 }
 
@@ -96,10 +102,10 @@ impl Drop for Lines {
     }
 }
 
-impl OutputStream for Lines {
+impl OutputStream for Handle {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.meter.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
-        self.push(&bytes);
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
         Ok(())
     }
 
@@ -113,7 +119,7 @@ impl OutputStream for Lines {
 }
 
 #[async_trait]
-impl Pollable for Lines {
+impl Pollable for Handle {
     async fn ready(&mut self) {
         self.meter.pause().await;
     }

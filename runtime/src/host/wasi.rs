@@ -1,6 +1,6 @@
 //! The WASI context of one call: empty but for what was granted.
 //!
-//! No environment, no arguments, no inherited stdio, no network. The wall clock and randomness are the real ones, since
+//! No arguments, no inherited stdio, no network, and of the environment only what is granted by name. The wall clock and randomness are the real ones, since
 //! plugins that tell the time or make identifiers are harmless and useless without them.
 
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
@@ -8,7 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 use super::Logs;
 use super::logs::Source;
 use super::stdio::LogStream;
-use crate::config::{Grants, Limits, kib};
+use crate::config::{Grants, Limits, Variable, kib};
 use crate::sandbox::{Meter, preopen};
 
 /// Builds the context.
@@ -25,6 +25,11 @@ pub(crate) fn context(
     wasi.stdout(LogStream::new(logs.clone(), meter.clone(), Source::Stdout))
         .stderr(LogStream::new(logs.clone(), meter.clone(), Source::Stderr))
         .max_random_size(kib(limits.random_kib) as u64);
+    for Variable { name, value } in &grants.env {
+        if let Some(value) = value {
+            wasi.env(name, value);
+        }
+    }
     preopen(&mut wasi, grants)?;
     Ok(wasi.build())
 }

@@ -3,10 +3,12 @@
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
+mod mask;
 
 use std::fmt;
 
 pub use audit::{Audit, Writer as AuditWriter};
+pub use mask::Mask;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.

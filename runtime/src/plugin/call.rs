@@ -19,7 +19,7 @@ use super::failure::Interrupted;
 use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
-use crate::observe::Escaped;
+use crate::observe::{Escaped, Mask};
 use crate::sandbox::{CpuTime, Meter, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
@@ -132,6 +132,7 @@ impl Plugin {
     fn report(&self, failure: &CallFailure, detail: &str) {
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let (plugin, detail) = (self.name(), lines.join("; "));
+        let detail = self.mask().text(&detail);
         tracing::warn!(target: "plugin", plugin, detail = %Escaped(&detail), "{failure}");
     }
 
@@ -167,7 +168,7 @@ impl<'p> Run<'p> {
         let limits = &self.plugin.config().limits;
         let (failure, detail) = match ended {
             Ok(Ok(Ok(value))) => return Ok(value),
-            Ok(Ok(Err(error))) => return Err(CallFailure::Guest(shortened(error))),
+            Ok(Ok(Err(error))) => return Err(CallFailure::Guest(shown(error, self.plugin.mask()))),
             Ok(Err(error)) => {
                 (CallFailure::classify(&error, self.store.data(), limits), format!("{error:?}"))
             }
@@ -224,8 +225,9 @@ async fn bounded<T>(
     .await
 }
 
-/// A guest's error with its text cut: errors are read, not processed.
-fn shortened(mut error: GuestError) -> GuestError {
+/// A guest's error as others may read it: cut, since errors are read and not processed, and without secrets, which end up in
+/// errors by accident.
+fn shown(mut error: GuestError, mask: &Mask) -> GuestError {
     let text = match &mut error {
         GuestError::NotFound(text)
         | GuestError::InvalidParams(text)
@@ -235,11 +237,12 @@ fn shortened(mut error: GuestError) -> GuestError {
         | GuestError::OverBudget(text)
         | GuestError::Rejected(text) => text,
         GuestError::Rpc(rpc) => {
-            rpc.data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            let data = rpc.data.take().filter(|data| data.len() <= ERROR_TEXT);
+            rpc.data = data.map(|data| mask.json(&data).into_owned());
             &mut rpc.message
         }
         GuestError::TimedOut | GuestError::Cancelled => return error,
     };
-    text.truncate(text.floor_char_boundary(ERROR_TEXT));
+    *text = mask.within(text, ERROR_TEXT).into_owned();
     error
 }

@@ -48,6 +48,7 @@ pub use surface::{Surface, WIT_VERSION};
 
 use crate::config::PluginConfig;
 use crate::host::{Shared, State};
+use crate::observe::Mask;
 use crate::sandbox::Permits;
 use admission::Admission;
 use exports::Exports;
@@ -72,6 +73,12 @@ impl Plugin {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.shared.digest
+    }
+
+    /// What hides its secrets in text that people read.
+    #[must_use]
+    pub fn mask(&self) -> &Mask {
+        self.config().grants.secrets.mask()
     }
 
     /// What the operator says of it.

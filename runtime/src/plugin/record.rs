@@ -139,7 +139,8 @@ impl Record {
 
     /// The answer cannot be sent after all.
     pub fn broke_contract(&mut self, fault: &str) {
-        self.outcome = Outcome::Contract { why: Escaped(fault).to_string() };
+        let fault = self.plugin.config.grants.secrets.mask().text(fault);
+        self.outcome = Outcome::Contract { why: Escaped(&fault).to_string() };
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use redb::Database;
+use redb::backends::InMemoryBackend;
 
 /// Longest key, bytes.
 pub(super) const KEY: usize = 1_024;
@@ -68,6 +69,15 @@ impl Store {
     #[must_use]
     pub fn new(folder: PathBuf) -> Arc<Self> {
         Arc::new(Self { folder, database: OnceLock::new() })
+    }
+
+    /// A store that is gone with the process, for looking at plugins without changing what they keep.
+    ///
+    /// # Errors
+    /// Never, as far as the database promises.
+    pub fn in_memory() -> Result<Arc<Self>, StoreError> {
+        let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
+        Ok(Arc::new(Self { folder: PathBuf::new(), database: OnceLock::from(database) }))
     }
 
     /// Opens the database now, to find out whether it can be.

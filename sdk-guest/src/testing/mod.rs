@@ -93,6 +93,12 @@ pub fn changes() -> Vec<Change> {
     crate::notify::take()
 }
 
+/// Sets what [`config`](crate::config) has for this thread, in place of what it had.
+#[cfg(not(target_family = "wasm"))]
+pub fn configure<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    crate::config::set(values.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+}
+
 /// A log message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {

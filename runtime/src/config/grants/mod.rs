@@ -4,14 +4,20 @@
 //! One file per kind of grant; each reads its form in `plugport.toml` and its form on the command line.
 
 mod dirs;
+mod env;
 mod kv;
 mod sampling;
+mod secrets;
+mod settings;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
+pub use env::Variable;
 pub use sampling::SamplingGrant;
+pub use secrets::{Secret, Secrets};
 
 use super::reader::{Reader, Section};
 
@@ -20,6 +26,12 @@ use super::reader::{Reader, Section};
 pub struct Grants {
     /// Directories, each under a guest path of its own.
     pub dirs: Vec<DirGrant>,
+    /// Variables of its environment.
+    pub env: Vec<Variable>,
+    /// Values that it may read, by key.
+    pub config: BTreeMap<String, String>,
+    /// Secrets that it may read.
+    pub secrets: Secrets,
     /// How much it may keep between calls, MiB; nothing when absent.
     pub kv_mib: Option<u64>,
     /// How much it may ask the client's model; nothing when absent.
@@ -74,10 +86,11 @@ pub enum GrantError {
     },
 }
 
-const KEYS: &[&str] = &["dirs", "kv", "sampling", "elicitation", "roots"];
+const KEYS: &[&str] = &["dirs", "env", "config", "secrets", "kv", "sampling", "elicitation", "roots"];
 
 /// What `--grant` takes.
-const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, kv or kv=MIB";
+const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, env=NAME, env=NAME=VALUE, \
+                     config=KEY=VALUE, secret=NAME=env:VARIABLE, secret=NAME=file:PATH, kv or kv=MIB";
 
 impl Grants {
     /// Reads the table `grants` of a plugin. What is wrong is noted and left out.
@@ -89,6 +102,15 @@ impl Grants {
             if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
                 reader.fault(span, &key, error.to_string());
             }
+        }
+        for entry in from.take("env").map(|entry| entry.array(reader)).unwrap_or_default() {
+            env::read(entry, &mut grants.env, reader);
+        }
+        if let Some(entry) = from.take("config") {
+            settings::read(entry, &mut grants.config, reader);
+        }
+        if let Some(entry) = from.take("secrets") {
+            grants.secrets.read(entry, &grants.config, place, reader);
         }
         grants.kv_mib = from.take("kv").and_then(|entry| kv::read(entry, reader));
         grants.sampling = from.take("sampling").and_then(|entry| sampling::read(entry, reader));
@@ -107,6 +129,11 @@ impl Grants {
         let form = |why: &str| GrantError::Form { grant: text.to_owned(), why: why.to_owned() };
         match text.split_once('=').unwrap_or((text, "")) {
             ("dir", text) => self.add_dir(DirGrant::parse(text, place)?)?,
+            ("env", text) => env::parse(text, &mut self.env).map_err(|why| form(&why))?,
+            ("config", text) => settings::parse(text, &mut self.config).map_err(|why| form(&why))?,
+            ("secret", text) => {
+                self.secrets.parse(text, &self.config, place).map_err(|why| form(&why))?;
+            }
             ("kv", quota) => self.kv_mib = Some(kv::parse(quota).map_err(|why| form(&why))?),
             ("sampling" | "elicitation" | "roots", _) => {
                 return Err(form("there is no client here that could be asked; use `plugport serve`"));
@@ -122,5 +149,18 @@ impl Grants {
         }
         self.dirs.push(dir);
         Ok(())
+    }
+
+    /// What is granted and will not be as the operator may expect, one sentence each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let unset = self.env.iter().filter(|variable| variable.value.is_none()).map(|Variable { name, .. }| {
+            format!("the variable {name} is granted but not set in the server's environment, so the plugin lacks it")
+        });
+        let exposed = self.secrets.iter().filter(|(_, secret)| secret.is_exposed()).map(|(name, secret)| {
+            let origin = secret.origin();
+            format!("{origin}, which holds the secret `{name}`, can be read by every user; change its mode to 0600")
+        });
+        unset.chain(exposed).collect()
     }
 }

@@ -1,0 +1,217 @@
+//! What a plugin can reach beyond itself, in one table: which imports lead there and which grants open the way.
+//!
+//! Importing is not using: most toolchains import all of WASI, so what is not granted is a remark and no fault. `inspect`,
+//! `check` and the announcement of `serve` all speak from here, or they would tell an operator different things.
+
+use serde_json::{Value, json};
+
+use crate::config::{Grants, SamplingGrant};
+
+/// One thing to reach.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Capability {
+    /// Imports that begin like this lead there.
+    import: &'static str,
+    /// What it is, in words.
+    what: &'static str,
+    /// Keys under a plugin's grants, each of which opens the way. None: it is never granted.
+    grants: &'static [&'static str],
+}
+
+const TABLE: &[Capability] = &[
+    Capability { import: "wasi:filesystem/", what: "files", grants: &["dirs"] },
+    Capability { import: "wasi:http/", what: "outgoing HTTP", grants: &["http"] },
+    Capability { import: "wasi:sockets/", what: "sockets", grants: &[] },
+    Capability { import: "wasi:keyvalue/", what: "values kept between calls", grants: &["kv"] },
+    Capability { import: "wasi:config/", what: "settings and secrets", grants: &["config", "secrets"] },
+    Capability { import: "wasi:cli/environment", what: "environment variables", grants: &["env"] },
+    Capability { import: "plugport:plugin/sampling", what: "the client's model", grants: &["sampling"] },
+    Capability {
+        import: "plugport:plugin/elicitation",
+        what: "the person at the client",
+        grants: &["elicitation"],
+    },
+    Capability { import: "plugport:plugin/roots", what: "the client's roots", grants: &["roots"] },
+    Capability {
+        import: "plugport:plugin/inputs",
+        what: "several questions to the client at once",
+        grants: &["sampling", "elicitation", "roots"],
+    },
+];
+
+/// One grant: its key, and what the plugin may do with it.
+pub(super) type Granted = (&'static str, String);
+
+/// What a plugin imports, set against what it is granted.
+#[derive(Debug)]
+pub(super) struct Reach {
+    /// What its imports lead to.
+    needs: Vec<&'static Capability>,
+    /// What it may do.
+    granted: Vec<Granted>,
+    /// What it imports and is not granted.
+    unreachable: Vec<&'static Capability>,
+    /// Keys of grants that none of its imports can use.
+    superfluous: Vec<&'static str>,
+    /// What the operator may expect otherwise.
+    remarks: Vec<String>,
+}
+
+impl Reach {
+    pub(super) fn of(imports: &[String], grants: &Grants) -> Self {
+        let imported = |row: &&Capability| imports.iter().any(|import| import.starts_with(row.import));
+        let needs: Vec<_> = TABLE.iter().filter(imported).collect();
+        let granted = granted(grants);
+        let is_granted = |key: &&str| granted.iter().any(|(granted, _)| granted == key);
+        let unreachable = needs.iter().copied().filter(|row| !row.grants.iter().any(&is_granted)).collect();
+        let mut superfluous: Vec<_> = granted.iter().map(|(key, _)| *key).collect();
+        superfluous.dedup();
+        superfluous.retain(|key| !needs.iter().any(|row| row.grants.contains(key)));
+        Self { needs, granted, unreachable, superfluous, remarks: grants.remarks() }
+    }
+
+    /// Adds it to an object of JSON.
+    pub(super) fn describe(&self, object: &mut Value) {
+        let rows = |rows: &[&Capability]| -> Value {
+            rows.iter().map(|row| json!({ "what": row.what, "grants": row.grants })).collect()
+        };
+        let granted = self.granted.iter().map(|(key, may)| json!({ "grant": key, "may": may })).collect();
+        let Some(object) = object.as_object_mut() else { return };
+        for (name, value) in [
+            ("needs", rows(&self.needs)),
+            ("granted", granted),
+            ("unreachable", rows(&self.unreachable)),
+            ("superfluous", json!(self.superfluous)),
+            ("remarks", json!(self.remarks)),
+        ] {
+            object.insert(name.to_owned(), value);
+        }
+    }
+
+    /// The same for people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let list = |rows: &[&Capability], word: fn(&Capability) -> String| {
+            rows.iter().map(|row| word(row)).collect::<Vec<_>>().join(", ")
+        };
+        if !self.needs.is_empty() {
+            lines.push(format!("would need {}", list(&self.needs, Capability::need)));
+        }
+        lines.extend(self.granted.iter().map(|(_, may)| format!("may {may}")));
+        if !self.unreachable.is_empty() {
+            lines.push(format!("cannot reach {}", list(&self.unreachable, |row| row.what.to_owned())));
+        }
+        let unused = |key: &&str| format!("remark: `{key}` is granted, but nothing that it imports uses it");
+        lines.extend(self.superfluous.iter().map(unused));
+        lines.extend(self.remarks.iter().map(|remark| format!("remark: {remark}")));
+        lines
+    }
+}
+
+impl Capability {
+    /// What it is, and what would have to be granted for it.
+    fn need(&self) -> String {
+        match self.grants {
+            [] => format!("{} (never granted)", self.what),
+            keys => format!("{} (`{}`)", self.what, keys.join("` or `")),
+        }
+    }
+}
+
+/// Everything that is granted, in the order of the table.
+pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
+    let mut granted: Vec<Granted> = Vec::new();
+    granted.extend(grants.dirs.iter().map(|dir| {
+        let mode = if dir.write { "read and write" } else { "read" };
+        ("dirs", format!("{mode} {} as {}", dir.host.display(), dir.guest))
+    }));
+    granted.extend(grants.kv_mib.map(|mib| ("kv", format!("keep up to {mib} MiB between calls"))));
+    granted.extend(named("config", "read the settings", grants.config.keys().cloned()));
+    let secrets = grants.secrets.iter().map(|(name, secret)| format!("{name} from {}", secret.origin()));
+    granted.extend(named("secrets", "read the secrets", secrets));
+    let variables = grants.env.iter().map(|variable| variable.name.clone());
+    granted.extend(named("env", "see the variables", variables));
+    granted.extend(grants.sampling.map(|SamplingGrant { calls_per_hour, tokens_per_hour }| {
+        let hourly = format!("{calls_per_hour} times and for {tokens_per_hour} tokens an hour");
+        ("sampling", format!("ask the client's model {hourly}"))
+    }));
+    for (is_granted, key, what) in [
+        (grants.elicitation, "elicitation", "ask the person at the client"),
+        (grants.roots, "roots", "see which folders the client's user works in"),
+    ] {
+        granted.extend(is_granted.then(|| (key, what.to_owned())));
+    }
+    granted
+}
+
+/// A grant of several things by name; never their values.
+fn named(key: &'static str, may: &str, names: impl Iterator<Item = String>) -> Option<Granted> {
+    let names: Vec<_> = names.collect();
+    (!names.is_empty()).then(|| (key, format!("{may} {}", names.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Place;
+
+    fn grants(given: &[&str]) -> Grants {
+        let mut grants = Grants::default();
+        let place = Place { base: std::path::Path::new(""), protected: &[] };
+        given.iter().for_each(|text| grants.add(text, place).unwrap());
+        grants
+    }
+
+    fn reach(imports: &[&str], grants: &Grants) -> Reach {
+        let imports: Vec<_> = imports.iter().map(|import| format!("{import}@0.2.6")).collect();
+        Reach::of(&imports, grants)
+    }
+
+    fn whats(rows: &[&Capability]) -> Vec<&'static str> {
+        rows.iter().map(|row| row.what).collect()
+    }
+
+    #[test]
+    fn imports_are_set_against_grants() {
+        let imports =
+            ["wasi:filesystem/types", "wasi:filesystem/preopens", "wasi:sockets/tcp", "wasi:config/store"];
+        let found = reach(&imports, &grants(&["config=region=eu", "kv"]));
+        assert_eq!(whats(&found.needs), ["files", "sockets", "settings and secrets"]);
+        assert_eq!(whats(&found.unreachable), ["files", "sockets"]);
+        assert_eq!(found.superfluous, ["kv"]);
+        let granted: Vec<_> = found.granted.iter().map(|(_, may)| may.as_str()).collect();
+        assert_eq!(granted, ["keep up to 16 MiB between calls", "read the settings region"]);
+    }
+
+    #[test]
+    fn a_question_among_several_needs_one_of_three_grants() {
+        let one = Grants { roots: true, ..Grants::default() };
+        let found = reach(&["plugport:plugin/inputs"], &one);
+        assert!(found.unreachable.is_empty() && found.superfluous.is_empty(), "{found:?}");
+        let none = reach(&["plugport:plugin/inputs"], &Grants::default());
+        assert_eq!(
+            none.lines()[0],
+            "would need several questions to the client at once (`sampling` or `elicitation` or `roots`)"
+        );
+    }
+
+    #[test]
+    fn what_is_imported_and_harmless_needs_nothing() {
+        let found =
+            reach(&["wasi:clocks/wall-clock", "wasi:cli/stdout", "wasi:io/streams"], &Grants::default());
+        assert!(found.needs.is_empty() && found.granted.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn values_are_never_told() {
+        let grants = grants(&["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH"]);
+        let mut object = json!({});
+        reach(&["wasi:config/store"], &grants).describe(&mut object);
+        let text = object.to_string();
+        assert!(
+            text.contains("TZ") && text.contains("region") && text.contains("the variable PATH"),
+            "{text}"
+        );
+        assert!(!text.contains("hunter2") && !text.contains("/bin"), "{text}");
+    }
+}

@@ -1,0 +1,109 @@
+//! `env`: variables of the server's own environment, one by one, or variables with a value given here.
+//! `["LANG", { TZ = "UTC" }]`; on the command line `env=NAME` or `env=NAME=VALUE`.
+//!
+//! There is no form for all of them: an environment holds the secrets of whatever started the server. A variable that is
+//! not set is absent in the guest too, since a program has to live with that anywhere; the operator hears of it.
+
+use toml::de::DeValue;
+
+use super::super::reader::{Entry, Reader};
+
+/// Variables of one plugin.
+const MOST: usize = 64;
+
+/// Longest name, bytes.
+const NAME: usize = 128;
+
+/// Longest value, bytes.
+const VALUE: usize = 32 << 10;
+
+/// One variable, as the guest sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name, the same here and there.
+    pub name: String,
+    /// Its value; `None` when the server does not have it.
+    pub value: Option<String>,
+}
+
+/// Reads an element of the array `env`, and adds what it says.
+pub(super) fn read(entry: Entry<'_>, variables: &mut Vec<Variable>, reader: &mut Reader<'_>) {
+    let (key, span) = (entry.key.clone(), entry.span.clone());
+    if matches!(entry.value, DeValue::String(_)) {
+        let Some(name) = entry.string(reader) else { return };
+        if let Err(why) = inherit(&name, variables) {
+            reader.fault(span, &key, why);
+        }
+        return;
+    }
+    let Some(mut section) = entry.section(reader) else { return };
+    for (name, entry) in section.take_all() {
+        let Some(value) = entry.string(reader) else { continue };
+        if let Err(why) = add(&name, Some(value), variables) {
+            reader.fault(entry.span, &entry.key, why);
+        }
+    }
+}
+
+/// The same from the command line.
+pub(super) fn parse(text: &str, variables: &mut Vec<Variable>) -> Result<(), String> {
+    match text.split_once('=') {
+        Some((name, value)) => add(name, Some(value.to_owned()), variables),
+        None => inherit(text, variables),
+    }
+}
+
+fn inherit(name: &str, variables: &mut Vec<Variable>) -> Result<(), String> {
+    // The name is checked first: the system's own function does not bear every one.
+    check(name)?;
+    let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
+    let value = value.map_err(|_| format!("the server's variable `{name}` is not text; set it anew"))?;
+    add(name, value, variables)
+}
+
+fn add(name: &str, value: Option<String>, variables: &mut Vec<Variable>) -> Result<(), String> {
+    check(name)?;
+    if value.as_ref().is_some_and(|value| value.len() > VALUE || value.contains('\0')) {
+        return Err(format!("the value of `{name}` must have at most {VALUE} bytes and no NUL"));
+    }
+    if variables.iter().any(|other| other.name == name) {
+        return Err(format!("`{name}` is granted twice; remove one"));
+    }
+    if variables.len() >= MOST {
+        return Err(format!("a plugin may have at most {MOST} variables"));
+    }
+    variables.push(Variable { name: name.to_owned(), value });
+    Ok(())
+}
+
+fn check(name: &str) -> Result<(), String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let begins = name.bytes().next().is_some_and(|first| plain(first) && !first.is_ascii_digit());
+    if begins && name.len() <= NAME && name.bytes().all(plain) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is no name of a variable; name them one by one, with letters, digits and `_`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_named_one_by_one() {
+        let mut variables = Vec::new();
+        parse("PATH", &mut variables).unwrap();
+        parse("PLUGPORT_NO_SUCH_VARIABLE", &mut variables).unwrap();
+        parse("TZ=UTC=1", &mut variables).unwrap();
+        let values: Vec<_> = variables.iter().map(|variable| variable.value.as_deref()).collect();
+        assert_eq!(values, [std::env::var_os("PATH").unwrap().to_str(), None, Some("UTC=1")]);
+        assert!(parse("TZ=UTC", &mut variables).unwrap_err().contains("twice"));
+        for bad in ["", "*", "A B", "1A", "LANG,TZ", "Ä", "=x", "A\0", &"A".repeat(NAME + 1)] {
+            assert!(parse(bad, &mut variables).is_err(), "{bad:?}");
+        }
+        assert!(add("A", Some("x".repeat(VALUE + 1)), &mut variables).is_err());
+        assert_eq!(variables.len(), 3);
+        (3..MOST).for_each(|n| add(&format!("V{n}"), None, &mut variables).unwrap());
+        assert!(add("ONE_MORE", None, &mut variables).is_err());
+    }
+}
