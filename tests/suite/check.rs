@@ -167,7 +167,7 @@ fn inspect_shows_what_a_configuration_would_grant_and_grants_nothing() {
     for said in [
         "  would need settings and secrets (`config` or `secrets`), environment variables (`env`)\n",
         "  may read the secrets token from the variable PLUGPORT_TEST_KEY\n",
-        "  may ask the client's model\n",
+        "  may ask the client's model 60 times and for 100000 tokens an hour\n",
         "  cannot reach environment variables\n",
         "  remark: `sampling` is granted, but nothing that it imports uses it",
     ] {
