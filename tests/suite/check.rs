@@ -71,7 +71,7 @@ fn check_tells_programs_the_same() {
     let (code, out, _) = check(plugins.path(), GRANTS, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"]), (Some(0), &json!(true)), "{found:#}");
-    for empty in ["faults", "skipped", "missing"] {
+    for empty in ["faults", "skipped", "missing", "remarks"] {
         assert_eq!(found[empty], json!([]), "{empty}");
     }
     assert_eq!(found["folder"], plugins.path().to_str().unwrap());

@@ -26,9 +26,16 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
     if args.json
         && let Err(failure) = &checked
     {
-        let faults =
-            json!({ "ok": false, "faults": faults(failure), "plugins": [], "skipped": [], "missing": [] });
-        console::print(&format!("{faults:#}"));
+        let none: [Value; 0] = [];
+        let found = json!({
+            "ok": false,
+            "faults": faults(failure),
+            "plugins": none,
+            "skipped": none,
+            "missing": none,
+            "remarks": none,
+        });
+        console::print(&format!("{found:#}"));
         return Ok(failure.code());
     }
     let checked = checked?;
@@ -97,6 +104,7 @@ impl Checked {
             "plugins": plugins,
             "skipped": skipped,
             "missing": self.missing(),
+            "remarks": self.config.remarks(),
         })
     }
 
@@ -136,6 +144,7 @@ impl Checked {
             lines
                 .push(format!("  fault: there is no {}; put it there or remove its section", file.display()));
         }
+        lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
         let (plugins, faults) = (self.snapshot.entries().len(), self.faults());
         let config =
             self.config.file.as_ref().map(|file| format!("{} and ", file.display())).unwrap_or_default();

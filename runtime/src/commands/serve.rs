@@ -178,6 +178,7 @@ fn announce(snapshot: &Snapshot, config: &Config) {
     for entry in snapshot.entries() {
         announce_entry(snapshot, entry);
     }
+    config.remarks().iter().for_each(|remark| console::remark(remark));
     for name in config.plugins.keys() {
         if snapshot.entry(name).is_none() {
             let folder = config.folder.display();

@@ -140,6 +140,31 @@ impl Config {
             .collect()
     }
 
+    /// What concerns several plugins and may not be as the operator expects, one sentence each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for (owner, name, file) in self.secret_files() {
+            let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
+            let dirs =
+                others.flat_map(|(plugin, config)| config.grants.dirs.iter().map(move |dir| (plugin, dir)));
+            remarks.extend(dirs.filter(|(_, dir)| file.starts_with(&dir.host)).map(|(plugin, dir)| {
+                let (file, dir) = (file.display(), dir.host.display());
+                format!("`{plugin}` may read {dir}, where {file} holds the secret `{name}` of `{owner}`; move one of them")
+            }));
+        }
+        remarks
+    }
+
+    /// Files that hold secrets, each with the plugin that was granted it and its name there.
+    fn secret_files(&self) -> impl Iterator<Item = (&String, &str, PathBuf)> {
+        self.plugins.iter().flat_map(|(plugin, config)| {
+            let files =
+                config.grants.secrets.iter().filter_map(|(name, secret)| Some((name, secret.file()?)));
+            files.filter_map(move |(name, file)| Some((plugin, name, file.canonicalize().ok()?)))
+        })
+    }
+
     /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.
     #[must_use]
     pub fn plugin(&self, name: &str) -> PluginConfig {
@@ -216,6 +241,19 @@ mod tests {
         let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
         assert!(grants.secrets.get("token").is_some_and(|token| !token.expose().is_empty()));
+    }
+
+    #[test]
+    fn a_secret_in_a_directory_of_another_plugin_is_remarked() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("token"), "hunter2!").unwrap();
+        let text = "[plugins.a.grants]\ndirs = [\".\"]\nsecrets = { token = { file = \"token\" } }\n\
+                    [plugins.b.grants]\ndirs = [\".\"]\n";
+        let config =
+            Config::parse(text, &dir.path().join("plugport.toml"), dir.path().join("plugins")).unwrap();
+        let remarks = config.remarks();
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].starts_with("`b` may read") && remarks[0].contains("of `a`"), "{remarks:?}");
     }
 
     #[test]

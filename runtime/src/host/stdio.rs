@@ -124,3 +124,36 @@ impl Pollable for Handle {
         self.meter.pause().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use crate::observe::Mask;
+
+    fn lines(limits: &Limits, mask: Mask) -> LogStream {
+        let logs = Logs::new("p".into(), limits, mask);
+        LogStream::new(logs, Meter::new(u64::MAX), Source::Stdout)
+    }
+
+    #[test]
+    fn handles_of_one_stream_write_to_one_line() {
+        let stream = lines(&Limits::default(), Mask::default());
+        for piece in ["sec", "ret"] {
+            let mut handle = stream.p2_stream();
+            handle.write(Bytes::from_static(piece.as_bytes())).unwrap();
+        }
+        assert_eq!(stream.lines.lock().unwrap().partial, b"secret");
+        stream.p2_stream().write(Bytes::from_static(b"\n")).unwrap();
+        assert!(stream.lines.lock().unwrap().partial.is_empty());
+    }
+
+    #[test]
+    fn a_line_is_kept_as_far_as_a_secret_may_reach_beyond_the_cut() {
+        let limits = Limits { log_line_bytes: 10, ..Limits::default() };
+        let stream = lines(&limits, Mask::new(["hunter2!"]));
+        stream.p2_stream().write(Bytes::from(vec![b'x'; 100])).unwrap();
+        let lines = stream.lines.lock().unwrap();
+        assert_eq!((lines.partial.len(), lines.length), (18, 100));
+    }
+}

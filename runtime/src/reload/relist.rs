@@ -98,7 +98,8 @@ impl Watcher {
                 updated.iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
             own.iter().for_each(|uri| self.catalog.updated(uri));
             if let Some(first) = others.first() {
-                let (count, uri) = (others.len(), Escaped(first).to_string());
+                let first = snapshot.entry(&plugin).map(|entry| entry.plugin.mask().text(first));
+                let (count, uri) = (others.len(), Escaped(&first.unwrap_or_default()).to_string());
                 tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced another plugin's resources");
             }
             if lost > 0 {
@@ -134,8 +135,9 @@ fn publish(entry: Entry, catalog: &Catalog) {
         // It may have been replaced or taken away meanwhile.
         let known = current.entry(plugin).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin))?;
         if let Some(first) = entry.refused.first().filter(|_| entry.refused != known.refused) {
-            let (count, item) = (entry.refused.len(), Escaped(&first.name).to_string());
-            let why = Escaped(&first.why).to_string();
+            let mask = entry.plugin.mask();
+            let (count, item) = (entry.refused.len(), Escaped(&mask.text(&first.name)).to_string());
+            let why = Escaped(&mask.text(&first.why)).to_string();
             tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
         }
         Some(current.with(entry))

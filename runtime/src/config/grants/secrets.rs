@@ -162,6 +162,15 @@ impl Secret {
         self.origin.to_string()
     }
 
+    /// The file that it comes from, if it comes from one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Variable(_) => None,
+            Origin::File(path) => Some(path),
+        }
+    }
+
     /// Whether every user of the machine can read the file that it comes from.
     #[must_use]
     pub fn is_exposed(&self) -> bool {

@@ -47,12 +47,13 @@ pub(super) async fn run<T>(
 
 /// Notes that a plugin's answer cannot be sent.
 pub(super) fn note_breach(record: &mut Record, plugin: &Plugin, what: &str, fault: &str) {
-    record.broke_contract(fault);
-    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "broke its contract: {}", Escaped(fault));
+    let fault = plugin.mask().text(fault);
+    record.broke_contract(&fault);
+    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "broke its contract: {}", Escaped(&fault));
 }
 
 /// The same, and the error that the client gets where there is no other way to say it.
 pub(super) fn breach(record: &mut Record, plugin: &Plugin, what: &str, fault: &str) -> RpcError {
     note_breach(record, plugin, what, fault);
-    RpcError::internal(&format!("the plugin broke its contract: {fault}"))
+    RpcError::internal(&format!("the plugin broke its contract: {}", plugin.mask().text(fault)))
 }
