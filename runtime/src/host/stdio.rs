@@ -132,7 +132,8 @@ mod tests {
     use crate::observe::Mask;
 
     fn lines(limits: &Limits, mask: Mask) -> LogStream {
-        let logs = Logs::new("p".into(), limits, mask);
+        let rate = std::sync::Arc::new(Logs::rate(limits));
+        let logs = Logs::new("p".into(), rate, limits, mask);
         LogStream::new(logs, Meter::new(u64::MAX), Source::Stdout)
     }
 
