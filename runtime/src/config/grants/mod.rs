@@ -4,12 +4,14 @@
 //! One file per kind of grant; each reads its form in `plugport.toml` and its form on the command line.
 
 mod dirs;
+mod http;
 mod kv;
 
 use std::path::{Path, PathBuf};
 
 pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
+pub use http::{Host, HostError, HttpGrant, HttpGrantError, Scheme};
 
 use super::reader::{Reader, Section};
 
@@ -18,6 +20,8 @@ use super::reader::{Reader, Section};
 pub struct Grants {
     /// Directories, each under a guest path of its own.
     pub dirs: Vec<DirGrant>,
+    /// Requests to hosts.
+    pub http: Vec<HttpGrant>,
     /// How much it may keep between calls, MiB; nothing when absent.
     pub kv_mib: Option<u64>,
     /// Whether it may ask the client's model.
@@ -72,10 +76,10 @@ pub enum GrantError {
     },
 }
 
-const KEYS: &[&str] = &["dirs", "kv", "sampling", "elicitation", "roots"];
+const KEYS: &[&str] = &["dirs", "http", "kv", "sampling", "elicitation", "roots"];
 
 /// What `--grant` takes.
-const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, kv or kv=MIB";
+const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, http=PATTERN, kv or kv=MIB";
 
 impl Grants {
     /// Reads the table `grants` of a plugin. What is wrong is noted and left out.
@@ -87,6 +91,9 @@ impl Grants {
             if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
                 reader.fault(span, &key, error.to_string());
             }
+        }
+        for entry in from.take("http").map(|entry| entry.array(reader)).unwrap_or_default() {
+            grants.http.extend(HttpGrant::read(&entry, reader));
         }
         grants.kv_mib = from.take("kv").and_then(|entry| kv::read(entry, reader));
         let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
@@ -105,6 +112,9 @@ impl Grants {
         let form = |why: &str| GrantError::Form { grant: text.to_owned(), why: why.to_owned() };
         match text.split_once('=').unwrap_or((text, "")) {
             ("dir", text) => self.add_dir(DirGrant::parse(text, place)?)?,
+            ("http", pattern) => {
+                self.http.push(HttpGrant::parse(pattern).map_err(|error| form(&error.to_string()))?);
+            }
             ("kv", quota) => self.kv_mib = Some(kv::parse(quota).map_err(|why| form(&why))?),
             ("sampling" | "elicitation" | "roots", _) => {
                 return Err(form("there is no client here that could be asked; use `plugport serve`"));
