@@ -5,6 +5,7 @@
 
 mod bucket;
 mod cpu_time;
+mod egress;
 mod engine;
 mod filesystem;
 mod limiter;
@@ -15,6 +16,7 @@ mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use cpu_time::CpuTime;
+pub(crate) use egress::{Egress, EgressError, Target};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
 pub(crate) use filesystem::preopen;
