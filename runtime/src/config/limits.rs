@@ -32,6 +32,15 @@ macro_rules! limits {
                 $( Spec { name: stringify!($name), default: $default, max: $max, why: $why }, )*
             ];
 
+            /// One limit by its name; 0 when there is none of this name.
+            #[must_use]
+            pub fn get(&self, name: &str) -> u64 {
+                match name {
+                    $( stringify!($name) => self.$name, )*
+                    _ => 0,
+                }
+            }
+
             fn slot(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
                     $( stringify!($name) => Some(&mut self.$name), )*

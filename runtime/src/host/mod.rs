@@ -9,6 +9,7 @@ mod client_port;
 mod denials;
 mod elicitation;
 mod failure;
+mod http;
 mod inputs;
 mod keyvalue;
 mod logs;
@@ -43,6 +44,7 @@ use crate::bindings::keyvalue::Keyvalue;
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    http::link(linker)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ChangeBoard;
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::Store;
+use crate::sandbox::{Egress, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Arc<ChangeBoard>,
     /// What it keeps between calls is in here.
     pub(crate) store: Arc<Store>,
+    /// Its way to other hosts.
+    pub(crate) egress: Egress,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
 }
@@ -38,6 +40,7 @@ pub(super) mod tests {
             config: Config::new("plugins".into()).plugin("p"),
             changes: Arc::default(),
             store: Store::new("state".into()),
+            egress: Egress::default(),
             audit: Audit::none(),
         }
     }

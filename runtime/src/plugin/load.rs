@@ -14,7 +14,7 @@ use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{Limits, PluginConfig};
 use crate::host::{self, ChangeBoard, Shared, State};
 use crate::observe::Audit;
-use crate::sandbox::{self, EngineError, Permits, Store};
+use crate::sandbox::{self, Egress, EngineError, Permits, Store};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -132,6 +132,7 @@ impl Loader {
             config,
             changes: Arc::clone(&self.changes),
             store: Arc::clone(&self.store),
+            egress: Egress::default(),
             audit: self.audit.clone(),
         };
         let plugin = Plugin { shared: Arc::new(shared), pre, exports, permits };

@@ -16,7 +16,7 @@ mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use cpu_time::CpuTime;
-pub(crate) use egress::{Egress, EgressError, Target};
+pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
 pub(crate) use filesystem::preopen;

@@ -137,11 +137,17 @@ impl HttpGrant {
         }
     }
 
+    /// Whether requests with this method can be granted at all.
+    #[must_use]
+    pub fn is_method(name: &str) -> bool {
+        METHODS.contains(&name)
+    }
+
     /// Whether it allows requests with this method to this host and port.
     #[must_use]
     pub fn allows(&self, method: &str, scheme: Scheme, host: &Host, port: u16) -> bool {
         let method =
-            if self.methods.is_empty() { METHODS.contains(&method) } else { self.methods.contains(&method) };
+            if self.methods.is_empty() { Self::is_method(method) } else { self.methods.contains(&method) };
         method && self.scheme == scheme && self.port == port && self.host.fits(host)
     }
 }
