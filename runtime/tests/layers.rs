@@ -31,11 +31,12 @@ const USERS: [(&str, &[&str]); 3] =
     [("reload", &["commands"]), ("bindings", &["plugin", "host"]), ("cli", &["commands", "main"])];
 
 /// Crates that belong to some layers only.
-const CRATES: [(&str, &[&str]); 6] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("wasmtime", &["sandbox", "host", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "host", "plugin"]),
+    ("wasmtime_wasi_http", &["host"]),
     ("axum", &["transport"]),
-    ("hyper", &["transport"]),
+    ("hyper", &["transport", "host"]),
     ("clap", &["cli", "main"]),
     ("toml", &["config"]),
 ];

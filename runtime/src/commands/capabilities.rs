@@ -125,6 +125,8 @@ pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
         let mode = if dir.write { "read and write" } else { "read" };
         ("dirs", format!("{mode} {} as {}", dir.host.display(), dir.guest))
     }));
+    let hosts = grants.http.iter().map(ToString::to_string);
+    granted.extend(named("http", "send HTTP requests:", hosts));
     granted.extend(grants.kv_mib.map(|mib| ("kv", format!("keep up to {mib} MiB between calls"))));
     granted.extend(named("config", "read the settings", grants.config.keys().cloned()));
     let secrets = grants.secrets.iter().map(|(name, secret)| format!("{name} from {}", secret.origin()));

@@ -32,6 +32,15 @@ macro_rules! limits {
                 $( Spec { name: stringify!($name), default: $default, max: $max, why: $why }, )*
             ];
 
+            /// One limit by its name; 0 when there is none of this name.
+            #[must_use]
+            pub fn get(&self, name: &str) -> u64 {
+                match name {
+                    $( stringify!($name) => self.$name, )*
+                    _ => 0,
+                }
+            }
+
             fn slot(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
                     $( stringify!($name) => Some(&mut self.$name), )*
@@ -105,6 +114,18 @@ limits! {
         "Size of one question to the client.";
     parked_calls = 32, at most 15_000:
         "Calls of one plugin that wait for the client's answers at the same time; the one that waits longest makes way.";
+    http_requests = 16, at most 1_000:
+        "HTTP requests that one call may send; a redirect that it follows is one more.";
+    http_parallel = 4, at most 64:
+        "HTTP requests of one call that are under way at the same time.";
+    http_ms = 10_000, at most 600_000:
+        "Time of one HTTP request, from looking up the name to the last byte of the answer.";
+    http_response_kib = 8_192, at most 1_048_576:
+        "Bodies of all HTTP answers that one call reads, as they come over the wire.";
+    http_request_kib = 1_024, at most 1_048_576:
+        "Bodies of all HTTP requests that one call sends.";
+    http_header_kib = 16, at most 256:
+        "Header fields of one HTTP request or answer, and the path with its query.";
     tools = 256, at most 10_000:
         "Tools that one plugin may offer.";
     resources = 1_000, at most 100_000:
@@ -177,6 +198,12 @@ impl Limits {
     #[must_use]
     pub fn cpu(&self) -> Duration {
         Duration::from_millis(self.cpu_ms)
+    }
+
+    /// Time of one HTTP request.
+    #[must_use]
+    pub fn http(&self) -> Duration {
+        Duration::from_millis(self.http_ms)
     }
 
     /// Time to compile.

@@ -16,7 +16,10 @@ use std::path::{Path, PathBuf};
 
 pub use audit::AuditConfig;
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, Place, SamplingGrant, Secret, Secrets, Variable};
+pub use grants::{
+    DirGrant, GrantError, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, SamplingGrant, Scheme,
+    Secret, Secrets, Variable,
+};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 

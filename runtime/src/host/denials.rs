@@ -2,6 +2,7 @@
 //! else, hears which line of the configuration would allow what is not granted, and which limit was reached.
 
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -11,10 +12,10 @@ use crate::observe::Escaped;
 /// Different refusals of one call that are noted; a guest that tries everything is understood by then.
 const MOST: usize = 16;
 
-/// The refusals of one call. Each is noted once.
-#[derive(Debug, Default)]
+/// The refusals of one call. Each is noted once. Clones are of the same call.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Denials {
-    noted: HashSet<String>,
+    noted: Arc<Mutex<HashSet<String>>>,
 }
 
 #[derive(Serialize)]
@@ -39,12 +40,13 @@ struct Reached<'a> {
 
 impl Denials {
     /// Whether this is to be noted: it was not yet, and not too much was.
-    fn is_new(&mut self, what: &str) -> bool {
-        self.noted.len() < MOST && self.noted.insert(what.to_owned())
+    fn is_new(&self, what: &str) -> bool {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.len() < MOST && noted.insert(what.to_owned())
     }
 
     /// Notes that the plugin came to a limit that did not end its call.
-    pub(super) fn reached(&mut self, plugin: &Shared, why: &str) {
+    pub(super) fn reached(&self, plugin: &Shared, why: &str) {
         if !self.is_new(why) {
             return;
         }
@@ -56,7 +58,7 @@ impl Denials {
 
     /// Notes that the plugin wanted something, and the line under `[plugins.NAME.grants]` that would allow it. Both may hold
     /// a guest's own words.
-    pub(super) fn note(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
+    pub(super) fn note(&self, plugin: &Shared, wanted: &str, allow: &str) {
         if !self.is_new(wanted) {
             return;
         }
@@ -75,7 +77,7 @@ impl Denials {
     }
 
     /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
-    pub(super) fn note_missing(&mut self, plugin: &Shared, wanted: &str, allow: &str) {
+    pub(super) fn note_missing(&self, plugin: &Shared, wanted: &str, allow: &str) {
         if !self.is_new(wanted) {
             return;
         }
@@ -101,13 +103,13 @@ mod tests {
 
     #[test]
     fn a_guest_that_tries_everything_is_noted_a_bounded_number_of_times() {
-        let mut denials = Denials::default();
+        let denials = Denials::default();
         let shared = super::super::shared::tests::shared();
         for n in 0..100 {
             denials.note(&shared, &format!("thing {n}"), "x = true");
             denials.note(&shared, "thing 0", "x = true");
             denials.reached(&shared, "the end");
         }
-        assert_eq!(denials.noted.len(), MOST);
+        assert_eq!(denials.noted.lock().unwrap().len(), MOST);
     }
 }

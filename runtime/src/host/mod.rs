@@ -11,6 +11,7 @@ mod config;
 mod denials;
 mod elicitation;
 mod failure;
+mod http;
 mod inputs;
 mod keyvalue;
 mod logs;
@@ -47,6 +48,7 @@ use crate::bindings::keyvalue::Keyvalue;
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    http::link(linker)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

@@ -7,7 +7,7 @@ use super::budget::Hourly;
 use super::{ChangeBoard, Logs};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Rate, Store};
+use crate::sandbox::{Egress, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Arc<ChangeBoard>,
     /// What it keeps between calls is in here.
     pub(crate) store: Arc<Store>,
+    /// Its way to other hosts.
+    pub(crate) egress: Egress,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
     /// What its calls write together.
@@ -42,6 +44,7 @@ impl Shared {
             config,
             changes,
             store,
+            egress: Egress::default(),
             audit,
         }
     }

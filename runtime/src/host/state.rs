@@ -8,6 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
 use super::denials::Denials;
+use super::http::Http;
 use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
@@ -26,6 +27,7 @@ pub(crate) struct State {
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
     pub(super) denials: Denials,
+    pub(super) http: Http,
     /// What it has in common with other calls of its plugin.
     pub(super) shared: Arc<Shared>,
     /// Whether anybody wants to hear that something changed.
@@ -44,18 +46,20 @@ impl State {
         let meter = Meter::new(limits.fuel);
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        let denials = Denials::default();
         let bucket = |mib| Arc::new(Bucket::new(Arc::clone(&shared.store), Arc::clone(&shared.name), mib));
         Ok(Self {
             wasi: wasi::context(grants, limits, &logs, &meter)?,
             table,
             limiter: Limiter::new(limits),
+            http: Http::new(shared, &meter, &denials),
             meter,
             logs,
             bucket: grants.kv_mib.map(bucket),
             transfer: mib(limits.transfer_mib),
             waiting,
             questions: Questions::new(limits),
-            denials: Denials::default(),
+            denials,
             shared: Arc::clone(shared),
             announces: true,
         })

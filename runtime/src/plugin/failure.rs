@@ -122,6 +122,9 @@ impl Limit {
             "caller_calls_per_second" => {
                 format!("you call too often: at most {value} times in a second, all plugins together")
             }
+            "http_header_kib" => {
+                format!("the {what} was stopped: it wrote HTTP header fields of more than {value} KiB")
+            }
             _ => format!("the {what} was stopped: it went beyond {value}"),
         };
         let table = if name == "caller_calls_per_second" { "[server] " } else { "" };
@@ -159,20 +162,7 @@ pub(super) enum Interrupted {
 
 impl CallFailure {
     pub(super) fn limit(limits: &Limits, name: &'static str) -> Self {
-        let value = match name {
-            "fuel" => limits.fuel,
-            "cpu_ms" => limits.cpu_ms,
-            "wall_ms" => limits.wall_ms,
-            "startup_ms" => limits.startup_ms,
-            "memory_mib" => limits.memory_mib,
-            "table_elements" => limits.table_elements,
-            "handles" => limits.handles,
-            "random_kib" => limits.random_kib,
-            "transfer_mib" => limits.transfer_mib,
-            "result_kib" => limits.result_kib,
-            "content_items" => limits.content_items,
-            _ => 0,
-        };
+        let value = limits.get(name);
         Self::Limit(Limit { name, value })
     }
 
@@ -247,6 +237,12 @@ impl CallFailure {
         }
         if text.contains("resource table has no free keys") || text.contains("too many component handles") {
             return Self::limit(limits, "handles");
+        }
+        if text.contains("size of fields exceeds limit") || text.contains("too many fields in") {
+            return Self::limit(limits, "http_header_kib");
+        }
+        if text.contains("write exceeded budget") {
+            return Self::Contract("it wrote to a stream without asking how much that takes".to_owned());
         }
         if text.contains("utf-8") || text.contains("out-of-bounds") || text.contains("out of bounds") {
             return Self::Contract("its result is not valid text or points outside its memory".to_owned());

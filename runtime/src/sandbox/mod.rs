@@ -6,6 +6,7 @@
 mod bucket;
 mod callers;
 mod cpu_time;
+mod egress;
 mod engine;
 mod filesystem;
 mod limiter;
@@ -18,6 +19,7 @@ mod waiting;
 pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use callers::Callers;
 pub(crate) use cpu_time::CpuTime;
+pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
 pub(crate) use filesystem::preopen;

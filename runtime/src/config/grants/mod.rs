@@ -5,6 +5,7 @@
 
 mod dirs;
 mod env;
+mod http;
 mod kv;
 mod sampling;
 mod secrets;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
 pub use env::Variable;
+pub use http::{Host, HostError, HttpGrant, HttpGrantError, Scheme};
 pub use sampling::SamplingGrant;
 pub use secrets::{Secret, Secrets};
 
@@ -26,6 +28,8 @@ use super::reader::{Reader, Section};
 pub struct Grants {
     /// Directories, each under a guest path of its own.
     pub dirs: Vec<DirGrant>,
+    /// Requests to hosts.
+    pub http: Vec<HttpGrant>,
     /// Variables of its environment.
     pub env: Vec<Variable>,
     /// Values that it may read, by key.
@@ -86,10 +90,10 @@ pub enum GrantError {
     },
 }
 
-const KEYS: &[&str] = &["dirs", "env", "config", "secrets", "kv", "sampling", "elicitation", "roots"];
+const KEYS: &[&str] = &["dirs", "http", "env", "config", "secrets", "kv", "sampling", "elicitation", "roots"];
 
 /// What `--grant` takes.
-const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, env=NAME, env=NAME=VALUE, \
+const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, http=PATTERN, env=NAME, env=NAME=VALUE, \
                      config=KEY=VALUE, secret=NAME=env:VARIABLE, secret=NAME=file:PATH, kv or kv=MIB";
 
 impl Grants {
@@ -102,6 +106,9 @@ impl Grants {
             if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
                 reader.fault(span, &key, error.to_string());
             }
+        }
+        for entry in from.take("http").map(|entry| entry.array(reader)).unwrap_or_default() {
+            grants.http.extend(HttpGrant::read(&entry, reader));
         }
         for entry in from.take("env").map(|entry| entry.array(reader)).unwrap_or_default() {
             env::read(entry, &mut grants.env, reader);
@@ -129,6 +136,9 @@ impl Grants {
         let form = |why: &str| GrantError::Form { grant: text.to_owned(), why: why.to_owned() };
         match text.split_once('=').unwrap_or((text, "")) {
             ("dir", text) => self.add_dir(DirGrant::parse(text, place)?)?,
+            ("http", pattern) => {
+                self.http.push(HttpGrant::parse(pattern).map_err(|error| form(&error.to_string()))?);
+            }
             ("env", text) => env::parse(text, &mut self.env).map_err(|why| form(&why))?,
             ("config", text) => settings::parse(text, &mut self.config).map_err(|why| form(&why))?,
             ("secret", text) => {

@@ -1,0 +1,169 @@
+//! What one call may still do over HTTP, and what it was refused.
+//!
+//! The guest, the task that sends a request and the task that reads its answer all spend from here. A limit ends the
+//! request and not the call: the guest gets a typed error, and the operator one line for each limit.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime_wasi_http::Error;
+
+use crate::config::{Host, Limits, kib};
+use crate::host::denials::Denials;
+use crate::host::shared::Shared;
+use crate::sandbox::{Meter, Target};
+
+/// What a request costs beside its bytes, as if it moved this many: a connection, and perhaps TLS.
+const CONNECTION: usize = 500_000;
+
+/// The account of one call.
+#[derive(Debug)]
+pub(super) struct Account {
+    pub(super) plugin: Arc<Shared>,
+    meter: Meter,
+    denials: Denials,
+    requests: AtomicU64,
+    places: Arc<Semaphore>,
+    sent: AtomicU64,
+    received: AtomicU64,
+    noted: Mutex<BTreeSet<&'static str>>,
+}
+
+/// A request that is under way.
+pub(super) type Place = OwnedSemaphorePermit;
+
+impl Account {
+    pub(super) fn new(plugin: Arc<Shared>, meter: Meter, denials: Denials) -> Self {
+        let parallel = usize::try_from(plugin.config.limits.http_parallel).unwrap_or(1);
+        Self {
+            plugin,
+            meter,
+            denials,
+            requests: AtomicU64::default(),
+            places: Arc::new(Semaphore::new(parallel)),
+            sent: AtomicU64::default(),
+            received: AtomicU64::default(),
+            noted: Mutex::default(),
+        }
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.plugin.config.limits
+    }
+
+    /// Begins a request. It does not wait for a place: those who have one may be this very guest.
+    pub(super) fn begin(&self) -> Result<Place, Error> {
+        self.charge(CONNECTION)?;
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| self.breach("http_parallel", Error::ConnectionLimitReached))?;
+        let before = self.requests.fetch_add(1, Ordering::Relaxed);
+        if before < self.limits().http_requests {
+            return Ok(place);
+        }
+        Err(self.breach("http_requests", Error::HttpRequestDenied))
+    }
+
+    /// Bytes of a request's body that are to be sent.
+    pub(super) fn send(&self, bytes: usize) -> Result<(), Error> {
+        let most = kib(self.limits().http_request_kib) as u64;
+        self.charge(bytes)?;
+        if spend(&self.sent, bytes) <= most {
+            return Ok(());
+        }
+        Err(self.breach("http_request_kib", Error::HttpRequestBodySize(Some(most))))
+    }
+
+    /// Bytes of an answer's body that have come.
+    pub(super) fn receive(&self, bytes: usize) -> Result<(), Error> {
+        let most = kib(self.limits().http_response_kib) as u64;
+        self.charge(bytes)?;
+        if spend(&self.received, bytes) <= most {
+            return Ok(());
+        }
+        Err(self.breach("http_response_kib", Error::HttpResponseBodySize(Some(most))))
+    }
+
+    /// Notes that a limit was met, which the guest hears as `error`.
+    pub(super) fn breach(&self, limit: &'static str, error: Error) -> Error {
+        let first = self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(limit);
+        if first {
+            let plugin = &*self.plugin.name;
+            let value = self.limits().get(limit);
+            tracing::warn!(target: "plugin", plugin, "an HTTP request was stopped at {value} (limit `{limit}`)");
+        }
+        error
+    }
+
+    /// Notes that a request is not granted.
+    pub(super) fn deny(&self, target: &Target) {
+        let wanted = target.pattern();
+        // This machine is never granted by its name.
+        let allow = match &target.host {
+            Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
+                target.pattern_at(IpAddr::from([127, 0, 0, 1]))
+            }
+            _ => wanted.clone(),
+        };
+        self.denials.note(&self.plugin, &wanted, &format!("http = [\"{allow}\"]"));
+    }
+
+    /// Notes that a granted name leads to an address that is not.
+    pub(super) fn deny_address(&self, target: &Target, address: IpAddr, what: &str) {
+        let wanted = format!("{}, which leads to {address} ({what})", target.pattern());
+        let allow = format!("http = [\"{}\", \"{}\"]", target.pattern(), target.pattern_at(address));
+        self.denials.note(&self.plugin, &wanted, &allow);
+    }
+
+    fn charge(&self, bytes: usize) -> Result<(), Error> {
+        let spent = self.meter.charge_now(bytes);
+        spent.map_err(|error| Error::InternalError(Some(error.to_string())))
+    }
+}
+
+fn spend(counter: &AtomicU64, bytes: usize) -> u64 {
+    let bytes = bytes as u64;
+    counter.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::shared::tests::shared;
+
+    fn account(change: impl FnOnce(&mut Limits)) -> Account {
+        let mut plugin = shared();
+        change(&mut plugin.config.limits);
+        Account::new(Arc::new(plugin), Meter::new(2_000_000_000), Denials::default())
+    }
+
+    #[test]
+    fn requests_are_counted_and_places_come_back() {
+        let account = account(|limits| (limits.http_requests, limits.http_parallel) = (3, 2));
+        let first = account.begin().unwrap();
+        let _second = account.begin().unwrap();
+        assert!(matches!(account.begin(), Err(Error::ConnectionLimitReached)));
+        drop(first);
+        let third = account.begin().unwrap();
+        drop(third);
+        assert!(matches!(account.begin(), Err(Error::HttpRequestDenied)));
+    }
+
+    #[test]
+    fn bytes_are_counted_over_all_requests() {
+        let account = account(|limits| (limits.http_request_kib, limits.http_response_kib) = (1, 2));
+        account.send(1_000).unwrap();
+        assert!(matches!(account.send(25), Err(Error::HttpRequestBodySize(Some(1_024)))));
+        account.receive(2_048).unwrap();
+        assert!(matches!(account.receive(1), Err(Error::HttpResponseBodySize(Some(2_048)))));
+        assert_eq!(account.noted.lock().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_request_costs_fuel() {
+        let account = Account::new(Arc::new(shared()), Meter::new(1_000), Denials::default());
+        assert!(matches!(account.begin(), Err(Error::InternalError(Some(_)))));
+    }
+}

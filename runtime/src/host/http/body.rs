@@ -1,0 +1,145 @@
+//! The two bodies of an exchange, each counted as it passes.
+//!
+//! Nothing is decoded and nothing is kept: what the guest does not read stays in the socket. Empty pieces are left out;
+//! they cost whoever sends them nothing and would keep the other side busy.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep};
+use wasmtime_wasi_http::{Error, WasiBody};
+
+use super::account::{Account, Place};
+use super::errors;
+
+/// What a guest sends.
+pub(super) struct Outgoing {
+    pub(super) body: WasiBody,
+    pub(super) account: Arc<Account>,
+    /// Set when it is longer than it may be: the connection knows the failure by nothing else.
+    pub(super) too_long: Arc<AtomicBool>,
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        loop {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                end => return Poll::Ready(end),
+            };
+            let length = frame.data_ref().map(Bytes::len);
+            if length == Some(0) {
+                continue;
+            }
+            if let Err(error) = self.account.send(length.unwrap_or_default()) {
+                self.too_long.store(true, Ordering::Relaxed);
+                return Poll::Ready(Some(Err(error)));
+            }
+            return Poll::Ready(Some(Ok(frame)));
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// What a host answers.
+pub(super) struct Answer {
+    /// None when it has ended, well or not.
+    body: Option<Incoming>,
+    account: Arc<Account>,
+    /// Given back with the last byte.
+    place: Option<Place>,
+    deadline: Instant,
+    /// How long the guest itself would wait for the next piece.
+    idle: Option<Duration>,
+    clock: Pin<Box<Sleep>>,
+}
+
+impl Answer {
+    pub(super) fn new(
+        body: Incoming,
+        account: Arc<Account>,
+        place: Place,
+        deadline: Instant,
+        idle: Option<Duration>,
+    ) -> Self {
+        let clock = Box::pin(tokio::time::sleep_until(until(deadline, idle)));
+        Self { body: Some(body), account, place: Some(place), deadline, idle, clock }
+    }
+
+    fn end(&mut self) {
+        self.body = None;
+        self.place = None;
+    }
+
+    fn late(&self) -> Error {
+        if Instant::now() >= self.deadline {
+            self.account.breach("http_ms", Error::HttpResponseTimeout)
+        } else {
+            Error::ConnectionReadTimeout
+        }
+    }
+
+    /// Counts a piece that came, and begins to wait for the next.
+    fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), Error> {
+        if let Some(idle) = self.idle {
+            let until = until(self.deadline, Some(idle));
+            self.clock.as_mut().reset(until);
+        }
+        self.account.receive(frame.data_ref().map_or(0, Bytes::len))
+    }
+}
+
+fn until(deadline: Instant, idle: Option<Duration>) -> Instant {
+    idle.and_then(|idle| Instant::now().checked_add(idle)).map_or(deadline, |next| next.min(deadline))
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        loop {
+            let Some(body) = &mut self.body else { return Poll::Ready(None) };
+            let ended = match Pin::new(body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(Bytes::is_empty) => continue,
+                Poll::Ready(Some(Ok(frame))) => match self.count(&frame) {
+                    Ok(()) => return Poll::Ready(Some(Ok(frame))),
+                    Err(error) => Some(Err(error)),
+                },
+                Poll::Ready(Some(Err(error))) => {
+                    let late = Instant::now() >= self.deadline;
+                    Some(Err(if late { self.late() } else { errors::of_answer(&error) }))
+                }
+                Poll::Ready(None) => None,
+                Poll::Pending => {
+                    ready!(self.clock.as_mut().poll(context));
+                    Some(Err(self.late()))
+                }
+            };
+            self.end();
+            return Poll::Ready(ended);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a guest hears of a failure: the standard's own codes, and nothing of this machine.
+
+use std::error::Error as _;
+use std::io;
+
+use tokio_rustls::rustls;
+use wasmtime_wasi_http::Error;
+
+use crate::sandbox::EgressError;
+
+/// A connection that could not be had.
+pub(super) fn of_connection(error: &EgressError) -> Error {
+    match error {
+        EgressError::NotGranted => Error::HttpRequestDenied,
+        EgressError::Prohibited { .. } => Error::DestinationIpProhibited,
+        EgressError::Name(_) => Error::DnsError { rcode: None, info_code: None },
+        EgressError::Connect(error) => match error.kind() {
+            io::ErrorKind::ConnectionRefused => Error::ConnectionRefused,
+            io::ErrorKind::TimedOut => Error::ConnectionTimeout,
+            _ => Error::DestinationUnavailable,
+        },
+        EgressError::Tls(error) => {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+            match cause {
+                Some(rustls::Error::InvalidCertificate(_)) => Error::TlsCertificateError,
+                _ => Error::TlsProtocolError,
+            }
+        }
+    }
+}
+
+/// An exchange that broke before the answer's body.
+pub(super) fn of_exchange(error: &hyper::Error) -> Error {
+    if error.is_parse_too_large() {
+        Error::HttpResponseHeaderSectionSize(None)
+    } else if error.is_incomplete_message() || error.is_canceled() {
+        Error::HttpResponseIncomplete
+    } else if error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>()) {
+        Error::ConnectionTerminated
+    } else {
+        Error::HttpProtocolError
+    }
+}
+
+/// An answer's body that broke.
+pub(super) fn of_answer(error: &hyper::Error) -> Error {
+    if error.is_parse_too_large() { Error::HttpResponseTrailerSectionSize(None) } else { of_exchange(error) }
+}

@@ -1,0 +1,175 @@
+//! The way out to other hosts.
+//!
+//! Three steps that cannot be taken apart: the name is checked, then every address that it leads to, then one of those
+//! very addresses is dialled. Nothing is looked up twice, so an answer that changes in between changes nothing. If only
+//! one address of a name is not public, the name is not trusted with any. The environment's proxies are not used: they
+//! would look the name up again.
+
+mod address;
+mod resolve;
+mod tls;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::config::{Host, HttpGrant, Scheme};
+use resolve::{Resolve, System};
+
+/// Addresses of one name that are tried.
+const TRIED: usize = 4;
+
+/// What one address may take to answer, while there is another to try.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Where a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) method: String,
+    pub(crate) scheme: Scheme,
+    pub(crate) host: Host,
+    pub(crate) port: u16,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EgressError {
+    /// No grant has this method, scheme, host and port.
+    #[error("it is not granted")]
+    NotGranted,
+    /// The name leads to an address that is not public and not granted.
+    #[error("it leads to {address}, which is {what}")]
+    Prohibited { address: IpAddr, what: &'static str },
+    /// The name could not be looked up.
+    #[error("the name could not be looked up")]
+    Name(#[source] io::Error),
+    /// None of the addresses answered.
+    #[error("it could not be reached")]
+    Connect(#[source] io::Error),
+    /// It did not prove who it is, or speaks another protocol.
+    #[error("TLS failed")]
+    Tls(#[source] io::Error),
+}
+
+/// Bytes both ways.
+pub(crate) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+/// The way out, for one plugin.
+pub(crate) struct Egress {
+    resolver: Box<dyn Resolve>,
+}
+
+impl Default for Egress {
+    fn default() -> Self {
+        Self { resolver: Box::new(System::default()) }
+    }
+}
+
+impl fmt::Debug for Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Egress").finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Whether a grant says that this may be reached.
+    pub(crate) fn is_granted(&self, grants: &[HttpGrant]) -> bool {
+        self.allowed(grants, &self.host)
+    }
+
+    /// The same request, if it went to another host.
+    fn allowed(&self, grants: &[HttpGrant], host: &Host) -> bool {
+        grants.iter().any(|grant| grant.allows(&self.method, self.scheme, host, self.port))
+    }
+
+    /// The host, and the port where it is not the scheme's own.
+    pub(crate) fn authority(&self) -> String {
+        let Self { scheme, host, port, .. } = self;
+        if *port == scheme.port() { host.to_string() } else { format!("{host}:{port}") }
+    }
+
+    /// The request as a grant would say it.
+    pub(crate) fn pattern(&self) -> String {
+        format!("{} {}://{}", self.method, self.scheme, self.authority())
+    }
+
+    /// The request as a grant would say it, if it went to this address.
+    pub(crate) fn pattern_at(&self, address: IpAddr) -> String {
+        Self { host: Host::Address(address), ..self.clone() }.pattern()
+    }
+}
+
+impl Egress {
+    /// Opens a connection to where a request goes, if that is granted.
+    pub(crate) async fn connect(
+        &self,
+        grants: &[HttpGrant],
+        target: &Target,
+    ) -> Result<Box<dyn Wire>, EgressError> {
+        let addresses = self.addresses(grants, target).await?;
+        let stream = dial(&addresses).await.map_err(EgressError::Connect)?;
+        match target.scheme {
+            Scheme::Http => Ok(Box::new(stream)),
+            Scheme::Https => {
+                let stream = tls::connect(&target.host, stream).await.map_err(EgressError::Tls)?;
+                Ok(Box::new(stream))
+            }
+        }
+    }
+
+    /// The addresses that may be dialled: all of them, or none.
+    async fn addresses(&self, grants: &[HttpGrant], target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
+        if !target.is_granted(grants) {
+            return Err(EgressError::NotGranted);
+        }
+        let found = match &target.host {
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => self.resolver.resolve(name).await.map_err(EgressError::Name)?,
+        };
+        if found.is_empty() {
+            return Err(EgressError::Name(io::Error::other("it has no address")));
+        }
+        let checked = found.into_iter().map(|address| {
+            let address = address.to_canonical();
+            match address::prohibited(address) {
+                Some(what) if !target.allowed(grants, &Host::Address(address)) => {
+                    Err(EgressError::Prohibited { address, what })
+                }
+                _ => Ok(SocketAddr::new(address, target.port)),
+            }
+        });
+        checked.collect()
+    }
+}
+
+/// Connects to the first address that answers.
+async fn dial(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let tried = addresses.len().min(TRIED);
+    for (index, address) in addresses.iter().take(tried).enumerate() {
+        let connecting = TcpStream::connect(address);
+        let connected = if index + 1 == tried {
+            connecting.await
+        } else {
+            let slow = |_| Err(io::Error::from(io::ErrorKind::TimedOut));
+            tokio::time::timeout(PATIENCE, connecting).await.unwrap_or_else(slow)
+        };
+        match connected {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests;
