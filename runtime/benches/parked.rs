@@ -29,7 +29,7 @@ use plugport::config::{Config, Server as Settings};
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader};
 use plugport::protocol::Server;
-use plugport::sandbox::Store;
+use plugport::sandbox::{Compiler, Store};
 use plugport::transport::http::router;
 use serde_json::{Value, json};
 use tower_service::Service as _;
@@ -93,6 +93,7 @@ async fn routes(file: PathBuf) -> Router {
         settings.parked_calls,
         Store::new("unused".into()),
         Audit::none(),
+        Compiler::here(),
     )
     .unwrap();
     let artifact = Artifact::read(&file, plugin.limits.wasm_mib).unwrap();

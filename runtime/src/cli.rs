@@ -25,6 +25,9 @@ pub enum Command {
     Call(Call),
     /// Show what a component offers, what it imports and its digest
     Inspect(Inspect),
+    /// Compile one component from stdin to stdout, for a server that runs
+    #[command(hide = true)]
+    Compile(Compile),
 }
 
 /// Where plugins and their configuration are.
@@ -84,4 +87,18 @@ pub struct Inspect {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plugport compile`: what a server starts and nobody else.
+#[derive(Debug, Args)]
+pub struct Compile {
+    /// Size of the component
+    #[arg(long)]
+    pub bytes: usize,
+    /// Memory that compiling may take
+    #[arg(long)]
+    pub memory_mib: u64,
+    /// Processor time that compiling may take
+    #[arg(long)]
+    pub cpu_s: u64,
 }

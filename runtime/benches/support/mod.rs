@@ -15,7 +15,7 @@ use plugport::host::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader, Plugin};
 use plugport::protocol::Server;
-use plugport::sandbox::Store;
+use plugport::sandbox::{Compiler, Store};
 use plugport::transport::http::router;
 
 use native::Subject;
@@ -62,7 +62,7 @@ async fn entry(guest: &Path) -> Entry {
     let settings = config.plugin("polite");
     let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
     Entry::vet(
-        Loader::new(256, 0, Store::new("unused".into()), Audit::none())
+        Loader::new(256, 0, Store::new("unused".into()), Audit::none(), Compiler::here())
             .unwrap()
             .load("polite", artifact, settings)
             .await

@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{Config, Place, PluginConfig};
+use crate::config::{Config, Place, PluginConfig, Server};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
-use crate::sandbox::Store;
+use crate::sandbox::{Cache, Compiler, Store};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -27,7 +27,7 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(anyhow!("--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'")));
     }
     let (path, settings) = locate(&args, &config)?;
-    let entry = load(&path, settings, config.server.concurrent_calls, &config.state).await?;
+    let entry = load(&path, settings, &config.server, &config.state).await?;
     let tool = find(&entry, &args.tool)?;
     tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
@@ -69,15 +69,17 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(PathBuf, PluginConfig), 
 pub(super) async fn load(
     path: &Path,
     settings: PluginConfig,
-    calls: usize,
+    server: &Server,
     state: &Path,
 ) -> Result<Entry, Failure> {
     let unusable = || path.display().to_string();
     let artifact = Artifact::read(path, settings.limits.wasm_mib)
         .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
+    let store = Store::new(state.to_owned());
     let loader =
-        Loader::new(calls, 0, Store::new(state.to_owned()), Audit::none()).context("cannot start")?;
+        Loader::new(server.concurrent_calls, 0, store, Audit::none(), compiler).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)

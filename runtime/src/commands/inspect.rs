@@ -9,7 +9,7 @@ use crate::catalog::{
     Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
 };
 use crate::cli;
-use crate::config::{Grants, Limits, PluginConfig};
+use crate::config::{Grants, Limits, PluginConfig, Server};
 use crate::observe::Escaped;
 use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
 
@@ -18,7 +18,8 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let settings = PluginConfig { prefix: name, limits: Limits::default(), grants: Grants::default() };
     // Nothing is granted here, so nothing is ever kept there.
     let state = std::path::PathBuf::new();
-    let entry = call::load(&args.file, settings, 1, &state).await?;
+    let server = Server { concurrent_calls: 1, ..Server::default() };
+    let entry = call::load(&args.file, settings, &server, &state).await?;
     let size = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
     let text =
         if args.json { format!("{:#}", as_json(&entry, &args, size)) } else { as_text(&entry, &args, size) };

@@ -1,6 +1,7 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
 mod call;
+mod compile;
 mod console;
 mod inspect;
 mod serve;
@@ -38,6 +39,10 @@ impl From<anyhow::Error> for Failure {
 /// Runs a command to its end.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
+    if let Command::Compile(args) = &cli.command {
+        // Before there are threads or files: this process is about to be bounded.
+        return compile::run(args);
+    }
     let outcome = start_logging(&cli.log).and_then(|()| {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {
@@ -45,6 +50,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Serve(args) => serve::run(args).await,
                 Command::Call(args) => call::run(args).await,
                 Command::Inspect(args) => inspect::run(args).await,
+                Command::Compile(args) => Ok(compile::run(&args)),
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.

@@ -16,6 +16,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Where what plugins keep is kept, relative to the configuration file.
     pub state: Option<PathBuf>,
+    /// What compiled code may take in the state folder, MiB; zero: it is not kept.
+    pub compiled_cache_mib: u64,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
@@ -50,6 +52,7 @@ impl Default for Server {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             state: None,
+            compiled_cache_mib: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             page_size: 100,
@@ -70,6 +73,7 @@ impl Default for Server {
 const KEYS: &[&str] = &[
     "listen",
     "state",
+    "compiled_cache_mib",
     "allowed_hosts",
     "allowed_origins",
     "page_size",
@@ -97,6 +101,9 @@ impl Server {
             }
         }
         server.state = from.take("state").and_then(|entry| entry.string(reader)).map(PathBuf::from);
+        if let Some(mib) = take_number(&mut from, reader, "compiled_cache_mib", 0, 1 << 20) {
+            server.compiled_cache_mib = mib;
+        }
         if let Some(entry) = from.take("allowed_hosts") {
             server.allowed_hosts = entry.strings(reader);
         }

@@ -35,6 +35,21 @@ pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + S
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
 pub fn engine(calls: usize) -> Result<Engine, EngineError> {
+    let mut config = flags();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
+    Engine::new(&config).map_err(|error| EngineError(error.into()))
+}
+
+/// Makes an engine that only compiles, for engines that [`engine`] makes. It reserves no address space.
+///
+/// # Errors
+/// When the machine lacks a feature.
+pub(super) fn compiler() -> Result<Engine, EngineError> {
+    Engine::new(&flags()).map_err(|error| EngineError(error.into()))
+}
+
+/// What decides how guests are compiled and how they run; the same for every engine.
+fn flags() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -44,9 +59,8 @@ pub fn engine(calls: usize) -> Result<Engine, EngineError> {
         .wasm_relaxed_simd(false)
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(WASM_STACK)
-        .async_stack_size(FIBER_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
-    Engine::new(&config).map_err(|error| EngineError(error.into()))
+        .async_stack_size(FIBER_STACK);
+    config
 }
 
 fn pool(calls: usize) -> PoolingAllocationConfig {

@@ -4,6 +4,7 @@
 //! reads one folder. Knows wasmtime and WASI; knows no MCP, no plugin names and no policy of which plugin gets what.
 
 mod bucket;
+mod compile;
 mod cpu_time;
 mod engine;
 mod filesystem;
@@ -14,6 +15,7 @@ mod store;
 mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
+pub use compile::{Cache, CacheError, CompileError, Compiler, Job, Unanswered, Words, compile_for_server};
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
