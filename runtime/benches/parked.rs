@@ -29,7 +29,7 @@ use plugport::config::{Config, Server as Settings};
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader};
 use plugport::protocol::Server;
-use plugport::sandbox::Store;
+use plugport::sandbox::{Compiler, Store};
 use plugport::transport::http::router;
 use serde_json::{Value, json};
 use tower_service::Service as _;
@@ -90,7 +90,8 @@ async fn routes(file: PathBuf) -> Router {
     plugin.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
     let settings =
         Settings { parked_calls: PARKED, caller_calls_per_second: 1_000_000_000, ..Settings::default() };
-    let loader = Loader::new(&settings, Store::new("unused".into()), Audit::none()).unwrap();
+    let store = Store::new("unused".into());
+    let loader = Loader::new(&settings, store, Audit::none(), Compiler::here()).unwrap();
     let artifact = Artifact::read(&file, plugin.limits.wasm_mib).unwrap();
     let entry = Entry::vet(loader.load(GUEST, artifact, plugin).await.unwrap());
     router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(vec![entry]))), settings)))

@@ -28,6 +28,9 @@ pub enum Command {
     /// Validate the configuration and every plugin, and show what each may reach
     #[command(long_about = CHECK)]
     Check(Check),
+    /// Compile one component from stdin to stdout, for a server that runs
+    #[command(hide = true)]
+    Compile(Compile),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
@@ -108,4 +111,18 @@ pub struct Check {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plugport compile`: what a server starts and nobody else.
+#[derive(Debug, Args)]
+pub struct Compile {
+    /// Size of the component
+    #[arg(long)]
+    pub bytes: usize,
+    /// Memory that compiling may take
+    #[arg(long)]
+    pub memory_mib: u64,
+    /// Processor time that compiling may take
+    #[arg(long)]
+    pub cpu_s: u64,
 }

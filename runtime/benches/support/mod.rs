@@ -15,7 +15,7 @@ use plugport::host::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader, Plugin};
 use plugport::protocol::Server;
-use plugport::sandbox::Store;
+use plugport::sandbox::{Compiler, Store};
 use plugport::transport::http::router;
 
 use native::Subject;
@@ -68,7 +68,7 @@ pub fn loader() -> Loader {
     let (audit, writer) = Audit::open(file, 64 << 20, 1).unwrap();
     // It is needed until the process ends.
     std::mem::forget(writer);
-    Loader::new(&server, Store::new("unused".into()), audit).unwrap()
+    Loader::new(&server, Store::new("unused".into()), audit, Compiler::here()).unwrap()
 }
 
 /// A guest with other limits than usual.

@@ -16,7 +16,7 @@ use crate::json;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
-use crate::sandbox::Store;
+use crate::sandbox::{Cache, Compiler, Store};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -78,7 +78,9 @@ pub(super) async fn load(
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, ..server.clone() };
-    let loader = Loader::new(&server, Store::new(state.to_owned()), Audit::none()).context("cannot start")?;
+    let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
+    let store = Store::new(state.to_owned());
+    let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)

@@ -19,7 +19,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::reload::{Skipped, load_folder};
-use crate::sandbox::Store;
+use crate::sandbox::{Cache, Compiler, Store};
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
     let checked = check(&args).await;
@@ -54,8 +54,10 @@ struct Checked {
 async fn check(args: &cli::Check) -> Result<Checked, Failure> {
     let config = args.source.configuration()?;
     let store = Store::in_memory().context("cannot keep anything in memory")?;
+    let compiler =
+        Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     let server = config::Server { parked_calls: 0, ..config.server.clone() };
-    let loader = Loader::new(&server, store, Audit::none()).context("cannot start")?;
+    let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, &config).await.map_err(|error| Failure::Usage(error.into()))?;
     Ok(Checked { config, snapshot, skipped })

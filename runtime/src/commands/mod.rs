@@ -3,6 +3,7 @@
 mod call;
 mod capabilities;
 mod check;
+mod compile;
 mod console;
 mod inspect;
 mod published;
@@ -50,6 +51,10 @@ impl From<anyhow::Error> for Failure {
 /// Runs a command to its end.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
+    if let Command::Compile(args) = &cli.command {
+        // Before there are threads or files: this process is about to be bounded.
+        return compile::run(args);
+    }
     let outcome = start_logging(&cli.log).and_then(|()| {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {
@@ -58,6 +63,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Call(args) => call::run(args).await,
                 Command::Inspect(args) => inspect::run(args).await,
                 Command::Check(args) => check::run(args).await,
+                Command::Compile(args) => Ok(compile::run(&args)),
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.

@@ -20,7 +20,7 @@ use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::{Watcher, load_folder};
-use crate::sandbox::Store;
+use crate::sandbox::{Cache, Compiler, Store};
 use crate::transport::{http, stdio};
 
 /// What calls that outlive their connections have left when the server stops.
@@ -158,7 +158,7 @@ async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher)
             console::remark(&format!("plugins cannot keep anything for now: {error}"));
         }
     }
-    let loader = Loader::new(&config.server, store, audit).context("cannot start")?;
+    let loader = Loader::new(&config.server, store, audit, compiler(config)).context("cannot start")?;
     let (snapshot, skipped) =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
@@ -172,6 +172,16 @@ async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher)
     let catalog = Arc::new(Catalog::new(snapshot));
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     Ok((Arc::new(Server::new(catalog, config.server.clone())), watcher))
+}
+
+/// Compiles outside, and keeps what it compiled where that can be done.
+fn compiler(config: &Config) -> Compiler {
+    let cache = Cache::open(&config.state, config.server.compiled_cache_mib).unwrap_or_else(|error| {
+        let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        console::remark(&format!("{error}: {why}; every start compiles anew"));
+        None
+    });
+    Compiler::outside().keeping(cache)
 }
 
 fn announce(snapshot: &Snapshot, config: &Config) {

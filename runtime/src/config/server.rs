@@ -16,6 +16,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Where what plugins keep is kept, relative to the configuration file.
     pub state: Option<PathBuf>,
+    /// What compiled code may take in the state folder, MiB; zero: it is not kept.
+    pub compiled_cache_mib: u64,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
@@ -58,6 +60,7 @@ impl Default for Server {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             state: None,
+            compiled_cache_mib: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             page_size: 100,
@@ -82,6 +85,7 @@ impl Default for Server {
 const KEYS: &[&str] = &[
     "listen",
     "state",
+    "compiled_cache_mib",
     "allowed_hosts",
     "allowed_origins",
     "page_size",
@@ -137,6 +141,7 @@ impl Server {
         for (key, least, most, slot) in [
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
+            ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
         ] {
             if let Some(value) = from.take_number(key, least, most, reader) {
                 *slot = value;

@@ -1,7 +1,8 @@
 //! From bytes to a plugin: compile, link, find the exports, run once to list.
 //!
 //! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
-//! that a published tool is one that has been seen to work. Compiling runs off the async threads.
+//! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a while is
+//! kept off the async threads.
 
 use std::sync::Arc;
 
@@ -12,15 +13,16 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::admission::Admission;
 use super::exports::FEATURES;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
-use crate::config::{self, Limits, PluginConfig};
+use crate::config::{self, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
-use crate::sandbox::{self, Callers, EngineError, Permits, Store};
+use crate::sandbox::{self, Callers, CompileError, Compiler, EngineError, Permits, Store};
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
     engine: Engine,
-    linker: Linker<State>,
+    compiler: Compiler,
+    linker: Arc<Linker<State>>,
     places: Arc<Semaphore>,
     callers: Arc<Callers<Caller>>,
     common: Common,
@@ -40,11 +42,9 @@ pub struct Loaded {
 /// Why a component is not a plugin. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The bytes do not make a component.
-    #[error(
-        "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
-    )]
-    Invalid(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It could not be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
     /// It has none of our exports.
     #[error(
         "is a component of another world: it exports {found}; a plugin exports plugport:plugin/tools@{0}, \
@@ -76,14 +76,9 @@ pub enum LoadError {
     /// It answered the listing with an error.
     #[error("refused to list what it offers: {}", .0.in_words())]
     Refused(GuestError),
-    /// Beyond `compile_ms`.
-    #[error(
-        "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
-    )]
-    Slow(u64),
-    /// The compiler panicked.
-    #[error("made the compiler fail; please report it with the file")]
-    Compiler,
+    /// Looking at it failed.
+    #[error("could not be examined; please report it with the file")]
+    Unexamined,
 }
 
 impl Loader {
@@ -92,13 +87,19 @@ impl Loader {
     ///
     /// # Errors
     /// When the machine cannot provide the engine.
-    pub fn new(settings: &config::Server, store: Arc<Store>, audit: Audit) -> Result<Self, EngineError> {
+    pub fn new(
+        settings: &config::Server,
+        store: Arc<Store>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
         let engine = sandbox::engine(settings)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
         Ok(Self {
             engine,
-            linker,
+            compiler,
+            linker: Arc::new(linker),
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
             common: Common { changes: Arc::default(), store, audit },
@@ -128,9 +129,11 @@ impl Loader {
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
         let Artifact { digest, bytes, .. } = artifact;
-        let component = self.compile(bytes, &config.limits).await?;
-        let surface = Surface::of(&component, &self.engine);
-        let (pre, exports) = self.link(&component, &surface)?;
+        let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
+        let linker = Arc::clone(&self.linker);
+        // A component may import and export a lot; other tasks should not wait while it is looked at.
+        let examining = tokio::task::spawn_blocking(move || link(&linker, &component));
+        let (surface, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
         let shared = Shared::new(name, digest, config, self.common.clone());
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
@@ -141,32 +144,24 @@ impl Loader {
         })?;
         Ok(Loaded { plugin: Arc::new(plugin), surface, offer })
     }
+}
 
-    async fn compile(&self, bytes: Vec<u8>, limits: &Limits) -> Result<Component, LoadError> {
-        let engine = self.engine.clone();
-        let compiling = tokio::task::spawn_blocking(move || Component::new(&engine, &bytes));
-        let compiled = tokio::time::timeout(limits.compile(), compiling).await;
-        let compiled =
-            compiled.map_err(|_| LoadError::Slow(limits.compile_ms))?.map_err(|_| LoadError::Compiler)?;
-        compiled.map_err(|error| LoadError::Invalid(error.into()))
+/// Finds out what a component is, and joins what it imports to what the host has.
+fn link(
+    linker: &Linker<State>,
+    component: &Component,
+) -> Result<(Surface, InstancePre<State>, Exports), LoadError> {
+    let surface = Surface::of(component, component.engine());
+    if let Some(wanted) = surface.foreign_versions().first() {
+        return Err(LoadError::OtherVersion { wanted: (*wanted).to_owned() });
     }
-
-    fn link(
-        &self,
-        component: &Component,
-        surface: &Surface,
-    ) -> Result<(InstancePre<State>, Exports), LoadError> {
-        if let Some(wanted) = surface.foreign_versions().first() {
-            return Err(LoadError::OtherVersion { wanted: (*wanted).to_owned() });
-        }
-        if !FEATURES.iter().any(|interface| surface.offers(interface)) {
-            return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
-        }
-        let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
-        let pre = self.linker.instantiate_pre(component).map_err(unlinkable)?;
-        let exports = Exports::find(&pre, surface).map_err(unlinkable)?;
-        Ok((pre, exports))
+    if !FEATURES.iter().any(|interface| surface.offers(interface)) {
+        return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
     }
+    let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
+    let pre = linker.instantiate_pre(component).map_err(unlinkable)?;
+    let exports = Exports::find(&pre, &surface).map_err(unlinkable)?;
+    Ok((surface, pre, exports))
 }
 
 impl std::fmt::Debug for Loader {

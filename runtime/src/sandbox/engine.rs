@@ -32,8 +32,24 @@ pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + S
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
 pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
-    let stack = kib(settings.stack_kib);
     let calls = settings.concurrent_calls + settings.parked_calls;
+    let mut config = flags(settings);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
+    Engine::new(&config).map_err(|error| EngineError(error.into()))
+}
+
+/// Makes an engine that only compiles, for engines that [`engine`] makes. It reserves no address space.
+///
+/// # Errors
+/// When the machine lacks a feature.
+pub(super) fn compiler() -> Result<Engine, EngineError> {
+    Engine::new(&flags(&Server::default())).map_err(|error| EngineError(error.into()))
+}
+
+/// What decides how guests are compiled and how they run. Of the settings only the stack is in it, which code does not
+/// depend on.
+fn flags(settings: &Server) -> Config {
+    let stack = kib(settings.stack_kib);
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -43,9 +59,8 @@ pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
         .wasm_relaxed_simd(false)
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(stack)
-        .async_stack_size(stack + HOST_STACK)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
-    Engine::new(&config).map_err(|error| EngineError(error.into()))
+        .async_stack_size(stack + HOST_STACK);
+    config
 }
 
 fn pool(calls: usize) -> PoolingAllocationConfig {

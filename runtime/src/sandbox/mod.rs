@@ -5,6 +5,7 @@
 
 mod bucket;
 mod callers;
+mod compile;
 mod cpu_time;
 mod egress;
 mod engine;
@@ -18,6 +19,7 @@ mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use callers::Callers;
+pub use compile::{Cache, CacheError, CompileError, Compiler, Job, Unanswered, Words, compile_for_server};
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;

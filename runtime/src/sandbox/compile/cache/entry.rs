@@ -1,0 +1,132 @@
+//! One kept file: whose it is, its seal, the code.
+//!
+//! The seal covers everything else in the file, the key it is kept under included, so that neither a changed bit nor two
+//! files with each other's names pass.
+
+use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+use wasmtime::Engine;
+
+use super::super::trusted::Code;
+
+/// Begins every entry; to be changed with its form.
+const MAGIC: [u8; 16] = *b"plugport code 1\n";
+
+const KEY: usize = 32;
+const SEAL: usize = 32;
+
+/// Bytes before the code.
+pub(super) const HEAD: usize = MAGIC.len() + KEY + SEAL;
+
+/// What compiled code depends on: the component, the compiler and its settings, and this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Key([u8; KEY]);
+
+/// Gives everything that is hashed to SHA-256, which has room for more than the 64 bits of a usual hash.
+struct Wide(Sha256);
+
+impl Hasher for Wide {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+impl Key {
+    /// The key of the code that this engine runs for a component of this digest.
+    pub(in super::super) fn of(engine: &Engine, digest: &str) -> Self {
+        let mut hash = Wide(Sha256::new());
+        MAGIC.hash(&mut hash);
+        env!("CARGO_PKG_VERSION").hash(&mut hash);
+        // Wasmtime's version, the processor's features and every setting that matters to code.
+        engine.precompile_compatibility_hash().hash(&mut hash);
+        digest.hash(&mut hash);
+        Self(hash.0.finalize().into())
+    }
+
+    /// The file's name.
+    pub(super) fn file(&self) -> String {
+        let mut name = self.0.iter().fold(String::with_capacity(2 * KEY + 5), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        });
+        name.push_str(super::SUFFIX);
+        name
+    }
+
+    #[cfg(test)]
+    pub(super) fn test(byte: u8) -> Self {
+        Self([byte; KEY])
+    }
+}
+
+/// Makes and checks seals.
+pub(super) struct Sealer(Hmac<Sha256>);
+
+impl Sealer {
+    /// A sealer whose seals nobody makes without `secret`, and which differ from those of the same secret with other
+    /// `bounds`.
+    pub(super) fn new(secret: &[u8], bounds: &[u8]) -> Option<Self> {
+        let derived =
+            Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(bounds).finalize().into_bytes();
+        Hmac::new_from_slice(&derived).ok().map(Self)
+    }
+
+    fn over(&self, key: &Key, code: &[u8]) -> Hmac<Sha256> {
+        let length = (code.len() as u64).to_le_bytes();
+        self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length).chain_update(code)
+    }
+
+    /// What goes before the code.
+    pub(super) fn head(&self, key: &Key, code: &[u8]) -> Vec<u8> {
+        let seal = self.over(key, code).finalize().into_bytes();
+        [MAGIC.as_slice(), &key.0, &seal].concat()
+    }
+
+    /// The code of a whole file, if it is what was kept under this key.
+    pub(super) fn open(&self, key: &Key, file: Vec<u8>) -> Option<Code> {
+        let (named, rest) = file.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
+        let (seal, code) = rest.split_at_checked(SEAL)?;
+        if named != key.0 {
+            return None;
+        }
+        self.over(key, code).verify_slice(seal).ok()?;
+        Some(Code::behind_seal(file, HEAD))
+    }
+}
+
+impl std::fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sealer")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sealed_here_under_this_name_opens() {
+        let sealer = Sealer::new(&[1; 32], b"here").unwrap();
+        let key = Key::test(7);
+        let file = [sealer.head(&key, b"some code"), b"some code".to_vec()].concat();
+        assert_eq!(sealer.open(&key, file.clone()).unwrap().as_bytes(), b"some code");
+        assert!(sealer.open(&Key::test(8), file.clone()).is_none(), "another's name");
+        for (secret, bounds) in [([2; 32], b"here"), ([1; 32], b"away")] {
+            assert!(Sealer::new(&secret, bounds).unwrap().open(&key, file.clone()).is_none());
+        }
+        for at in 0..file.len() {
+            let mut changed = file.clone();
+            changed[at] ^= 1;
+            assert!(sealer.open(&key, changed).is_none(), "bit of byte {at}");
+            assert!(sealer.open(&key, file[..at].to_vec()).is_none(), "cut at {at}");
+        }
+        assert!(sealer.open(&key, [file, vec![0]].concat()).is_none(), "grown");
+    }
+}

@@ -1,0 +1,171 @@
+//! Compiled code, kept in the state folder so that a file is compiled once.
+//!
+//! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and every
+//! file carries a seal under a secret that lies in the folder too. The seal is bound to that very secret file, to its inode
+//! and the time when it was made: a state folder that came in an archive or a repository, with code and a fitting secret in
+//! it, opens nothing. Several servers may share a folder. A server may be killed at any moment: files get their names when
+//! they are whole, and one that is not what was kept is removed and compiled anew.
+
+mod entry;
+mod folder;
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
+
+pub(super) use entry::Key;
+
+use super::trusted::Code;
+use entry::{HEAD, Sealer};
+use folder::{Folder, whole};
+
+/// The folder inside the state folder.
+const FOLDER: &str = "compiled";
+
+/// Ends the names of compiled code.
+const SUFFIX: &str = ".code";
+
+const SECRET: &str = "secret";
+const SECRET_BYTES: usize = 32;
+
+/// What was compiled before.
+#[derive(Debug)]
+pub struct Cache {
+    folder: Folder,
+    sealer: Sealer,
+    most: u64,
+    complained: AtomicBool,
+}
+
+/// The folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("compiled code cannot be kept in {}", folder.display())]
+pub struct CacheError {
+    folder: PathBuf,
+    source: io::Error,
+}
+
+impl Cache {
+    /// Opens or makes the cache of a state folder, for at most `mib` MiB; nothing for 0.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or others may write there.
+    pub fn open(state: &Path, mib: u64) -> Result<Option<Self>, CacheError> {
+        if mib == 0 {
+            return Ok(None);
+        }
+        let folder = state.join(FOLDER);
+        Self::at(&folder, mib << 20, true).map(Some).map_err(|source| CacheError { folder, source })
+    }
+
+    /// Opens the cache of a state folder, if it has one that can be used.
+    #[must_use]
+    pub fn existing(state: &Path, mib: u64) -> Option<Self> {
+        if mib == 0 || state.as_os_str().is_empty() {
+            return None;
+        }
+        Self::at(&state.join(FOLDER), mib << 20, false).ok()
+    }
+
+    fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {
+        let folder = Folder::open(path, make)?;
+        let sealer = sealer(&folder)?;
+        folder.sweep()?;
+        Ok(Self { folder, sealer, most, complained: AtomicBool::new(false) })
+    }
+
+    /// The code that was kept under this key, unless it is larger than `most` bytes.
+    pub(super) fn recall(&self, key: &Key, most: u64) -> Option<Code> {
+        let name = key.file();
+        let file = match self.folder.read(&name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(_) => return self.discard(&name),
+        };
+        if file.metadata().is_ok_and(|metadata| metadata.len() > most.saturating_add(HEAD as u64)) {
+            return None;
+        }
+        let bytes = whole(&file, most.saturating_add(HEAD as u64)).ok();
+        match bytes.and_then(|bytes| self.sealer.open(key, bytes)) {
+            Some(code) => {
+                self.folder.touch(&file);
+                Some(code)
+            }
+            None => self.discard(&name),
+        }
+    }
+
+    fn discard(&self, name: &str) -> Option<Code> {
+        tracing::warn!(name, "compiled code is not as it was kept; it is removed and compiled anew");
+        let _ = self.folder.remove(name);
+        None
+    }
+
+    /// Keeps code, and removes what was not used for longest to make room. Failing costs a later server the time.
+    pub(super) fn keep(&self, key: &Key, code: &[u8]) {
+        let size = (HEAD + code.len()) as u64;
+        if size > self.most {
+            return;
+        }
+        let kept = self
+            .make_room(size)
+            .and_then(|()| self.folder.write(&key.file(), &[&self.sealer.head(key, code), code]));
+        if let Err(error) = kept
+            && !self.complained.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(%error, "compiled code cannot be kept for now");
+        }
+    }
+
+    fn make_room(&self, wanted: u64) -> io::Result<()> {
+        let mut files = self.folder.files(SUFFIX)?;
+        files.sort_by_key(|file| file.used);
+        let mut sum: u64 = files.iter().map(|file| file.bytes).sum::<u64>().saturating_add(wanted);
+        for file in files {
+            if sum <= self.most {
+                break;
+            }
+            sum = sum.saturating_sub(file.bytes);
+            let _ = self.folder.remove(file.name.as_c_str());
+        }
+        Ok(())
+    }
+}
+
+/// The sealer of a folder. The first server to come makes the secret.
+fn sealer(folder: &Folder) -> io::Result<Sealer> {
+    if let Some(sealer) = existing_sealer(folder)? {
+        return Ok(sealer);
+    }
+    let mut secret = [0; SECRET_BYTES];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    folder.write_first(SECRET, &[&secret])?;
+    existing_sealer(folder)?.ok_or_else(|| io::Error::other("its secret cannot be read"))
+}
+
+/// The sealer of the secret that is there. One that others could have read or that is no secret goes.
+fn existing_sealer(folder: &Folder) -> io::Result<Option<Sealer>> {
+    let file = match folder.read(SECRET) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    let private = metadata.mode() & 0o077 == 0 && metadata.uid() == rustix::process::geteuid().as_raw();
+    if !private || metadata.len() != SECRET_BYTES as u64 {
+        folder.remove(SECRET)?;
+        return Ok(None);
+    }
+    // When the file system does not know when a file was made, the last change of the file's inode stands for it.
+    let changed = || (metadata.ctime(), metadata.ctime_nsec());
+    let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let (seconds, nanos) =
+        made.map_or_else(changed, |made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())));
+    let bounds = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
+    Ok(Sealer::new(&whole(&file, SECRET_BYTES as u64)?, &bounds))
+}
+
+#[cfg(test)]
+mod tests;

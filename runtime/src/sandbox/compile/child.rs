@@ -1,0 +1,168 @@
+//! The compiling process from outside: start it, feed it, take its answer, and say what became of it.
+//!
+//! A process of its own is the only wall that holds for all of memory, time and a crash. It is this very program, found as
+//! the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler that fits it.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use super::frame::{HEAD, Head, Kind};
+use super::trusted::Code;
+use super::{CompileError, Words};
+use crate::config::Limits;
+use crate::observe::Escaped;
+
+/// The program that runs, even when its file has another name by now or none.
+const THIS: &str = "/proc/self/exe";
+
+/// What is kept of a compiler's last words, and of its reason why something is not a component.
+const MOST_WORDS: u64 = 4 << 10;
+
+/// How long a process that was killed may take to end.
+const END: Duration = Duration::from_secs(5);
+
+/// Threads of one compiling process; more are of little use to one component.
+const MOST_THREADS: usize = 4;
+
+/// What Rust says before it ends a process for want of memory.
+const NO_MEMORY: &str = "memory allocation of ";
+
+/// Where the program is that compiles.
+pub(super) fn this_program() -> PathBuf {
+    match Path::new(THIS) {
+        path if path.exists() => path.to_owned(),
+        _ => std::env::current_exe().unwrap_or_else(|_| "plugport".into()),
+    }
+}
+
+/// Compiles a component in a process of its own. Dropped, it kills the process.
+pub(super) async fn compile(program: &Path, component: &[u8], limits: &Limits) -> Result<Code, CompileError> {
+    let mut child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
+    let talk = talk(&mut child, component, limits);
+    let Ok(outcome) = tokio::time::timeout(limits.compile(), talk).await else {
+        end(&mut child).await;
+        return Err(CompileError::Slow(limits.compile_ms));
+    };
+    let status = end(&mut child).await;
+    match outcome {
+        (Ok(answer), _) => Ok(answer),
+        (Err(Unheard::Error(error)), _) => Err(error),
+        (Err(Unheard::Silence), words) => Err(fate(status, &words, limits)),
+    }
+}
+
+fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
+    let threads = threads();
+    let cpu_s = limits.compile().as_secs().saturating_add(1).saturating_mul(threads as u64);
+    Command::new(program)
+        .arg0("plugport")
+        .arg("compile")
+        .args(["--bytes", &bytes.to_string()])
+        .args(["--memory-mib", &limits.compile_mib.to_string()])
+        .args(["--cpu-s", &cpu_s.to_string()])
+        .env_clear()
+        .env("RAYON_NUM_THREADS", threads.to_string())
+        .current_dir("/")
+        // An interrupt from the terminal is for the server.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))
+}
+
+/// Why an answer was not heard.
+enum Unheard {
+    /// We know why.
+    Error(CompileError),
+    /// The process ended, or wrote something else.
+    Silence,
+}
+
+/// Feeds the process and hears it to its end; the answer, and what it said beside.
+async fn talk(child: &mut Child, component: &[u8], limits: &Limits) -> (Result<Code, Unheard>, String) {
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return (Err(Unheard::Silence), String::new());
+    };
+    let (_, answer, words) =
+        tokio::join!(feed(&mut stdin, component), answer(stdout, limits), last_words(stderr));
+    // Only now: the process takes the end of its input for the end of the server.
+    drop(stdin);
+    (answer, words)
+}
+
+/// A process that is gone takes nothing; what it was says more than that it is.
+async fn feed(stdin: &mut ChildStdin, component: &[u8]) {
+    let _ = stdin.write_all(component).await;
+}
+
+async fn answer(mut stdout: ChildStdout, limits: &Limits) -> Result<Code, Unheard> {
+    let mut head = [0; HEAD];
+    stdout.read_exact(&mut head).await.map_err(|_| Unheard::Silence)?;
+    let Head { kind, length } = Head::parse(&head).ok_or(Unheard::Silence)?;
+    let most = match kind {
+        Kind::Code => limits.code_mib << 20,
+        Kind::Invalid => MOST_WORDS,
+    };
+    if kind == Kind::Code && length > most {
+        return Err(Unheard::Error(CompileError::Large(limits.code_mib)));
+    }
+    let wanted = length.min(most);
+    let mut body = Vec::with_capacity(usize::try_from(wanted).unwrap_or_default());
+    stdout.take(wanted).read_to_end(&mut body).await.map_err(|_| Unheard::Silence)?;
+    if body.len() as u64 != wanted {
+        return Err(Unheard::Silence);
+    }
+    match kind {
+        Kind::Code => Ok(Code::of_compiler(body)),
+        Kind::Invalid => {
+            let words = String::from_utf8_lossy(&body).into_owned();
+            Err(Unheard::Error(CompileError::Invalid(Words(words))))
+        }
+    }
+}
+
+/// Hears everything, so that nobody waits to be heard, and keeps the beginning.
+async fn last_words(mut stderr: ChildStderr) -> String {
+    let mut words = Vec::new();
+    let _ = (&mut stderr).take(MOST_WORDS).read_to_end(&mut words).await;
+    let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+    String::from_utf8_lossy(&words).into_owned()
+}
+
+/// Makes sure that the process has ended and nothing of it is left.
+async fn end(child: &mut Child) -> Option<ExitStatus> {
+    // One that ends by itself tells more by how it does.
+    if let Ok(status) = tokio::time::timeout(END / 10, child.wait()).await {
+        return status.ok();
+    }
+    let _ = child.start_kill();
+    tokio::time::timeout(END, child.wait()).await.ok()?.ok()
+}
+
+/// What became of a process that did not answer.
+fn fate(status: Option<ExitStatus>, words: &str, limits: &Limits) -> CompileError {
+    let signal = status.and_then(|status| status.signal());
+    if signal == Some(rustix::process::Signal::XCPU.as_raw()) {
+        return CompileError::Slow(limits.compile_ms);
+    }
+    if words.contains(NO_MEMORY) {
+        return CompileError::Memory(limits.compile_mib);
+    }
+    let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
+    tracing::warn!(status, words = %Escaped(words), "the compiler failed");
+    CompileError::Crashed
+}

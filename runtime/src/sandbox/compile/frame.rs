@@ -1,0 +1,75 @@
+//! What a compiling process answers, byte by byte.
+//!
+//! A process that dies leaves nothing or a part behind, so an answer says what it is and how long it is before it begins.
+//! Both ends are this program, often the very same file.
+
+use std::io::{self, Write};
+
+/// Begins every answer; another program's output does not.
+const MAGIC: [u8; 8] = *b"PLUGCODE";
+
+/// Bytes before the answer itself.
+pub(super) const HEAD: usize = MAGIC.len() + 1 + size_of::<u64>();
+
+/// What an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Machine code.
+    Code,
+    /// Why the bytes are not a component.
+    Invalid,
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) kind: Kind,
+    pub(super) length: u64,
+}
+
+impl Head {
+    /// Reads a head; `None` when it is something else.
+    pub(super) fn parse(bytes: &[u8; HEAD]) -> Option<Self> {
+        let (kind, length) = bytes.strip_prefix(&MAGIC)?.split_first()?;
+        let kind = match kind {
+            b'c' => Kind::Code,
+            b'i' => Kind::Invalid,
+            _ => return None,
+        };
+        Some(Self { kind, length: u64::from_le_bytes(length.try_into().ok()?) })
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        let kind = match self.kind {
+            Kind::Code => b'c',
+            Kind::Invalid => b'i',
+        };
+        [MAGIC.as_slice(), &[kind], &self.length.to_le_bytes()].concat()
+    }
+}
+
+/// Writes an answer.
+pub(super) fn write(mut to: impl Write, kind: Kind, answer: &[u8]) -> io::Result<()> {
+    to.write_all(&Head { kind, length: answer.len() as u64 }.bytes())?;
+    to.write_all(answer)?;
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let mut written = Vec::new();
+        write(&mut written, Kind::Invalid, b"no").unwrap();
+        let head: [u8; HEAD] = written[..HEAD].try_into().unwrap();
+        assert_eq!(Head::parse(&head), Some(Head { kind: Kind::Invalid, length: 2 }));
+        assert_eq!(&written[HEAD..], b"no");
+        for at in 0..=MAGIC.len() {
+            let mut other = head;
+            other[at] ^= 0x20;
+            assert_eq!(Head::parse(&other), None, "{at}");
+        }
+    }
+}

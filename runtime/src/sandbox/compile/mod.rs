@@ -1,0 +1,212 @@
+//! From a component to machine code, outside the process that serves.
+//!
+//! How much work, memory and luck a compiler needs is up to the stranger who wrote its input, and the engine's authors
+//! promise nothing about it. So a process of its own compiles each file, inside walls that the system holds; what it makes
+//! is kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
+//! their own process.
+
+mod cache;
+mod child;
+mod confine;
+mod frame;
+mod trusted;
+mod work;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+pub use cache::{Cache, CacheError};
+pub use work::{Job, Unanswered, compile_for_server};
+
+use crate::config::Limits;
+use cache::Key;
+use trusted::Code;
+
+/// Files that are compiled at the same time; each may take `compile_mib`.
+const AT_ONCE: usize = 2;
+
+/// Makes components callable.
+#[derive(Debug)]
+pub struct Compiler {
+    place: Place,
+    cache: Option<Arc<Cache>>,
+    turns: Semaphore,
+}
+
+/// Where the compiler runs.
+#[derive(Debug)]
+enum Place {
+    Here,
+    /// In a process of this program.
+    Outside(PathBuf),
+}
+
+/// Why a component could not be compiled. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The bytes do not make a component.
+    #[error(
+        "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
+    )]
+    Invalid(#[source] Words),
+    /// Beyond `compile_ms`.
+    #[error(
+        "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
+    )]
+    Slow(u64),
+    /// Beyond `compile_mib`.
+    #[error(
+        "took more than {0} MiB of memory to compile (limit `compile_mib`); use a smaller build, or raise the limit"
+    )]
+    Memory(u64),
+    /// Beyond `code_mib`.
+    #[error(
+        "compiles to more than {0} MiB of machine code (limit `code_mib`); use a smaller build, or raise the limit"
+    )]
+    Large(u64),
+    /// The compiler ended without an answer.
+    #[error("made the compiler fail; please report it with the file")]
+    Crashed,
+    /// There is no compiler.
+    #[error(
+        "could not be compiled, since no process could be started for it; the machine may be out of memory or processes"
+    )]
+    Unavailable(#[source] std::io::Error),
+}
+
+/// What the compiler says of its input.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Words(String);
+
+impl Compiler {
+    /// Compiles in processes of the program that runs.
+    #[must_use]
+    pub fn outside() -> Self {
+        Self::with_program(child::this_program())
+    }
+
+    /// Compiles in processes of this program, which is a `plugport`.
+    #[must_use]
+    pub fn with_program(program: PathBuf) -> Self {
+        Self::new(Place::Outside(program))
+    }
+
+    /// Compiles in this process: for files that are trusted, where only time is bounded.
+    #[must_use]
+    pub fn here() -> Self {
+        Self::new(Place::Here)
+    }
+
+    fn new(place: Place) -> Self {
+        Self { place, cache: None, turns: Semaphore::new(AT_ONCE) }
+    }
+
+    /// The same, but keeping what it compiled.
+    #[must_use]
+    pub fn keeping(self, cache: Option<Cache>) -> Self {
+        Self { cache: cache.map(Arc::new), ..self }
+    }
+
+    /// Makes the component of these bytes callable, from what was kept or by compiling it. `digest` is that of the bytes.
+    ///
+    /// # Errors
+    /// When it is not a component, or a limit or the compiler was in the way.
+    pub async fn compile(
+        &self,
+        engine: &Engine,
+        component: Vec<u8>,
+        digest: &str,
+        limits: &Limits,
+    ) -> Result<Component, CompileError> {
+        let kept = self.cache.clone().map(|cache| (cache, Key::of(engine, digest)));
+        if let Some(component) = recall(engine, kept.clone(), limits.code_mib << 20).await {
+            return Ok(component);
+        }
+        let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
+        let code = match &self.place {
+            Place::Outside(program) => child::compile(program, &component, limits).await?,
+            Place::Here => here(engine.clone(), component, limits).await?,
+        };
+        drop(turn);
+        let engine = engine.clone();
+        let loading = spawn_blocking(move || {
+            let loaded = code.load(&engine);
+            if let (Ok(_), Some((cache, key))) = (&loaded, kept) {
+                cache.keep(&key, code.as_bytes());
+            }
+            loaded
+        });
+        let loaded = loading.await.map_err(|_| CompileError::Crashed)?;
+        loaded.map_err(|error| {
+            tracing::error!(%error, "what the compiler made cannot be used");
+            CompileError::Crashed
+        })
+    }
+}
+
+/// What was kept, if it is there and still fits.
+async fn recall(engine: &Engine, kept: Option<(Arc<Cache>, Key)>, most: u64) -> Option<Component> {
+    let (cache, key) = kept?;
+    let engine = engine.clone();
+    let recalling = spawn_blocking(move || {
+        let code = cache.recall(&key, most)?;
+        code.load(&engine)
+            .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
+            .ok()
+    });
+    recalling.await.ok().flatten()
+}
+
+async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Code, CompileError> {
+    let compiling = spawn_blocking(move || engine.precompile_component(&component));
+    let compiled = tokio::time::timeout(limits.compile(), compiling).await;
+    let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
+    let code = compiled.map_err(|_| CompileError::Crashed)?;
+    code.map(Code::of_compiler).map_err(|error| CompileError::Invalid(Words(format!("{error:#}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::engine;
+
+    #[test]
+    fn what_a_compiling_process_makes_fits_the_engine_that_serves() {
+        let (serves, compiles) =
+            (engine::engine(&crate::config::Server::default()).unwrap(), engine::compiler().unwrap());
+        assert_eq!(Key::of(&serves, "d"), Key::of(&compiles, "d"));
+        assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
+        let code = Code::of_compiler(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
+        code.load(&serves).unwrap();
+    }
+
+    #[tokio::test]
+    async fn nonsense_is_invalid_and_its_reason_is_kept() {
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let compiler = Compiler::here();
+        let component = b"\0asm\x0d\0\x01\0\xff".to_vec();
+        let compiled = compiler.compile(&engine, component, "", &Limits::default()).await;
+        let Err(CompileError::Invalid(words)) = compiled else { panic!() };
+        assert!(!words.to_string().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_no_compiler_fails_and_one_that_is_not_there_cannot_start() {
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let component = || b"\0asm\x0d\0\x01\0".to_vec();
+        for (program, expected) in
+            [("/bin/true", "made the compiler fail"), ("/bin/none", "no process could")]
+        {
+            let compiler = Compiler::with_program(program.into());
+            let compiled = compiler.compile(&engine, component(), "", &Limits::default()).await;
+            let Err(error) = compiled else { panic!() };
+            assert!(error.to_string().contains(expected), "{program}: {error}");
+        }
+    }
+}

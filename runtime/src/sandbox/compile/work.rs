@@ -1,0 +1,68 @@
+//! The compiling process from inside: bytes from stdin, code to stdout, and an end when nobody waits any more.
+//!
+//! It learns from its stdin that the server has gone, since that end closes however a server dies. The system's signal for
+//! a parent's death would come when the *thread* ends that started the process, and those threads come and go.
+
+use std::io;
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::confine::Confines;
+use super::frame::{self, Kind};
+use crate::config::mib;
+use crate::sandbox::engine::compiler;
+
+/// What a server asks of a compiling process.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    /// Size of the component, bytes.
+    pub bytes: usize,
+    /// Memory for compiling it, MiB.
+    pub memory_mib: u64,
+    /// Processor time for compiling it, seconds.
+    pub cpu_s: u64,
+}
+
+/// Why there is no answer. Nobody but a server's log reads it.
+#[derive(Debug, thiserror::Error)]
+#[error("could not compile")]
+pub struct Unanswered(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+/// Compiles one component from stdin to stdout, in this process and for a server that waits. Cannot be undone: the process
+/// is bounded afterwards.
+///
+/// # Errors
+/// When the process cannot be bounded, or its server has gone.
+pub fn compile_for_server(job: Job) -> Result<(), Unanswered> {
+    let unanswered = |error: io::Error| Unanswered(error.into());
+    let memory = mib(job.memory_mib) as u64;
+    Confines { memory, cpu: job.cpu_s }.enter().map_err(unanswered)?;
+    let component = read(job.bytes).map_err(unanswered)?;
+    std::thread::Builder::new().spawn(end_with_server).map_err(unanswered)?;
+    let engine = compiler().map_err(|error| Unanswered(error.into()))?;
+    let stdout = io::stdout().lock();
+    match engine.precompile_component(&component) {
+        Ok(code) => frame::write(stdout, Kind::Code, &code),
+        Err(error) => frame::write(stdout, Kind::Invalid, format!("{error:#}").as_bytes()),
+    }
+    .map_err(unanswered)
+}
+
+/// Reads this many bytes from stdin, without a buffer that would take more.
+fn read(bytes: usize) -> io::Result<Vec<u8>> {
+    let mut component = vec![0; bytes];
+    let mut at = 0;
+    while let Some(rest) = component.get_mut(at..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::read(io::stdin(), rest)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => at += count,
+        }
+    }
+    Ok(component)
+}
+
+/// The server says nothing more, so whatever comes is its end.
+fn end_with_server() {
+    let _ = rustix::io::read(io::stdin(), &mut [0_u8; 1]);
+    let _ = kill_process(getpid(), Signal::KILL);
+}
