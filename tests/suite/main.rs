@@ -18,6 +18,8 @@ mod errors;
 mod fairness;
 mod features;
 mod files;
+mod files_escape;
+mod files_quota;
 mod forged;
 mod grants;
 mod guard;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Failure, console};
 use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
 use crate::cli;
-use crate::config::{Config, ConfigError, Grants, parse_listen};
+use crate::config::{Config, ConfigError, DirGrant, Grants, Room, parse_listen};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
@@ -177,8 +177,7 @@ fn announce_entry(snapshot: &Snapshot, entry: &Entry) {
         .collect();
     console::remark(&format!("published {name}: {}", named.join("; ")));
     for grant in &entry.plugin.config().grants.dirs {
-        let mode = if grant.write { "read and write" } else { "read" };
-        console::remark(&format!("  may {mode} {} as {}", grant.host.display(), grant.guest));
+        console::remark(&format!("  may {}", directory(grant)));
     }
     for grant in granted(&entry.plugin.config().grants) {
         console::remark(&format!("  may {grant}"));
@@ -197,6 +196,15 @@ fn keys<T: Item>(list: &List<T>, plugin: &str) -> Vec<String> {
         keys.push(format!("{more} more"));
     }
     keys
+}
+
+/// A granted directory, in words.
+fn directory(grant: &DirGrant) -> String {
+    let place = format!("{} as {}", grant.host.display(), grant.guest);
+    match grant.write {
+        None => format!("read {place}"),
+        Some(Room { mib, files }) => format!("read and write {place}, up to {mib} MiB in {files} files"),
+    }
 }
 
 /// What else a plugin may do, in words.

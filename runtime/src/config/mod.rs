@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, Place};
+pub use grants::{DirGrant, GrantError, Grants, Place, Protected, Room};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 
@@ -121,15 +121,17 @@ impl Config {
         plugin
     }
 
-    /// Places that no guest may write: whoever can, decides what is served and what it may reach.
+    /// Places that no guest may write, since whoever can decides what is served and what it may reach; and those that
+    /// none may even read.
     #[must_use]
-    pub fn protected(&self) -> Vec<PathBuf> {
+    pub fn protected(&self) -> Protected {
         let whole = |path: &PathBuf| grants::resolved(path);
-        [Some(&self.folder), self.file.as_ref(), Some(&self.state)]
-            .into_iter()
-            .flatten()
-            .filter_map(whole)
-            .collect()
+        let folders = [Some(&self.folder), self.file.as_ref()].into_iter().flatten().filter_map(whole);
+        Protected {
+            folders: folders.collect(),
+            state: whole(&self.state),
+            home: std::env::home_dir().as_ref().and_then(whole),
+        }
     }
 
     /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.

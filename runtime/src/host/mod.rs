@@ -9,6 +9,7 @@ mod client_port;
 mod denials;
 mod elicitation;
 mod failure;
+mod filesystem;
 mod inputs;
 mod keyvalue;
 mod logs;
@@ -26,6 +27,7 @@ pub use client_port::{
     Answers, AskError, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };
 pub use failure::Failure;
+pub(crate) use filesystem::Reach;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use logs::Logs;
 pub use request::Call;
@@ -37,12 +39,13 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::bindings::Plugin;
 use crate::bindings::keyvalue::Keyvalue;
 
-/// Links every import that a guest can have: ours and all of WASI 0.2.
+/// Links every import that a guest can have: ours and all of WASI 0.2, its file system with our bounds.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    filesystem::link(linker)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::ChangeBoard;
+use super::{ChangeBoard, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
 use crate::sandbox::Store;
@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Arc<ChangeBoard>,
     /// What it keeps between calls is in here.
     pub(crate) store: Arc<Store>,
+    /// What lies behind each granted directory, in the order of the grants.
+    pub(crate) dirs: Vec<Arc<Reach>>,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
 }
@@ -38,6 +40,7 @@ pub(super) mod tests {
             config: Config::new("plugins".into()).plugin("p"),
             changes: Arc::default(),
             store: Store::new("state".into()),
+            dirs: Vec::new(),
             audit: Audit::none(),
         }
     }

@@ -8,6 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
 use super::denials::Denials;
+use super::filesystem::OpenFiles;
 use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
@@ -25,7 +26,8 @@ pub(crate) struct State {
     pub(super) transfer: usize,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
-    pub(super) denials: Denials,
+    pub(super) denials: Arc<Denials>,
+    pub(super) files: OpenFiles,
     /// What it has in common with other calls of its plugin.
     pub(super) shared: Arc<Shared>,
     /// Whether anybody wants to hear that something changed.
@@ -54,7 +56,8 @@ impl State {
             transfer: mib(limits.transfer_mib),
             waiting,
             questions: Questions::new(grants, limits),
-            denials: Denials::default(),
+            denials: Arc::default(),
+            files: OpenFiles::new(limits.open_files, &shared.dirs),
             shared: Arc::clone(shared),
             announces: true,
         })

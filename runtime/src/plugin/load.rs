@@ -12,7 +12,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::exports::FEATURES;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{Limits, PluginConfig};
-use crate::host::{self, ChangeBoard, Shared, State};
+use crate::host::{self, ChangeBoard, Reach, Shared, State};
 use crate::observe::Audit;
 use crate::sandbox::{self, EngineError, Permits, Store};
 
@@ -129,6 +129,7 @@ impl Loader {
         let shared = Shared {
             name: name.into(),
             digest,
+            dirs: config.grants.dirs.iter().map(Reach::of).collect(),
             config,
             changes: Arc::clone(&self.changes),
             store: Arc::clone(&self.store),

@@ -8,8 +8,10 @@ mod cpu_time;
 mod engine;
 mod filesystem;
 mod limiter;
+mod measure;
 mod meter;
 mod permits;
+mod quota;
 mod store;
 mod waiting;
 
@@ -21,5 +23,6 @@ pub(crate) use filesystem::preopen;
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
 pub(crate) use permits::Permits;
+pub(crate) use quota::{ChangeError, OverQuota, Quota, Turn};
 pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;

@@ -8,8 +8,8 @@ mod kv;
 
 use std::path::{Path, PathBuf};
 
-pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
+pub use dirs::{DirGrant, Room};
 
 use super::reader::{Reader, Section};
 
@@ -33,8 +33,19 @@ pub struct Grants {
 pub struct Place<'a> {
     /// Relative paths begin here.
     pub base: &'a Path,
-    /// The plugin folder, the configuration and the state folder: whoever writes there decides what is served.
-    pub protected: &'a [PathBuf],
+    /// What no guest may write or read.
+    pub protected: &'a Protected,
+}
+
+/// Places with rules of their own, links resolved.
+#[derive(Debug, Clone, Default)]
+pub struct Protected {
+    /// The plugin folder and the configuration: whoever writes there decides what is served.
+    pub folders: Vec<PathBuf>,
+    /// The state folder: whoever reads there learns what other plugins keep.
+    pub state: Option<PathBuf>,
+    /// The home directory of the user who runs the server.
+    pub home: Option<PathBuf>,
 }
 
 /// Why something cannot be granted.
