@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, Fault};
-pub use grants::{DirGrant, GrantError, Grants, Place, Protected, Room};
+pub use grants::{DirGrant, GrantError, Grants, Place, Protected, Room, RootRefusal, RootsGrant};
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
 

@@ -32,7 +32,7 @@ pub async fn serve(
     let mut reader = tokio::spawn(read(input, most, Arc::clone(&server), read_lines));
     let mut writer = tokio::spawn(write(lines, output));
     // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
-    let mut pipe = Pipe::new(Connection::new(server, Duration::ZERO), received, most);
+    let mut pipe = Pipe::new(Connection::new(server, Duration::ZERO, true), received, most);
     while let Some(message) = pipe.next().await {
         if send.send(message).await.is_err() {
             break;

@@ -162,14 +162,14 @@ pub(in super::super) fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 /// The refused root that `path` is or lies below. `/` itself is refused, not what is below it.
-fn refused_root(path: &Path) -> Option<&'static str> {
+pub(super) fn refused_root(path: &Path) -> Option<&'static str> {
     NEVER.iter().copied().find(|root| match *root {
         "/" => path == Path::new("/"),
         root => path.starts_with(root),
     })
 }
 
-fn plain_guest_path(guest: String) -> Result<String, GrantError> {
+pub(super) fn plain_guest_path(guest: String) -> Result<String, GrantError> {
     let path = Path::new(&guest);
     let mut parts = path.components();
     let absolute = parts.next() == Some(Component::RootDir);

@@ -5,11 +5,13 @@
 
 mod dirs;
 mod kv;
+mod roots;
 
 use std::path::{Path, PathBuf};
 
 pub(super) use dirs::resolved;
 pub use dirs::{DirGrant, Room};
+pub use roots::{RootRefusal, RootsGrant};
 
 use super::reader::{Reader, Section};
 
@@ -26,6 +28,8 @@ pub struct Grants {
     pub elicitation: bool,
     /// Whether it may see the client's roots.
     pub roots: bool,
+    /// Which of them it may read.
+    pub read_roots: Option<RootsGrant>,
 }
 
 /// Where grants are written: what their paths are relative to, and what no guest may write.
@@ -38,7 +42,7 @@ pub struct Place<'a> {
 }
 
 /// Places with rules of their own, links resolved.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
     /// The plugin folder and the configuration: whoever writes there decides what is served.
     pub folders: Vec<PathBuf>,
@@ -103,7 +107,9 @@ impl Grants {
         let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
         grants.sampling = flag("sampling");
         grants.elicitation = flag("elicitation");
-        grants.roots = flag("roots");
+        if let Some(entry) = from.take("roots") {
+            (grants.roots, grants.read_roots) = roots::read(entry, place, reader);
+        }
         from.finish(reader, KEYS);
         grants
     }

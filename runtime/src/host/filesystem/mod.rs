@@ -24,7 +24,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use super::State;
 use crate::sandbox::{ChangeError, OutOfHostFuel};
 use open_files::Opened;
-pub(crate) use open_files::{OpenFiles, Reach};
+pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
 /// What an operation costs beside its bytes, as if it moved this many: it goes to another thread and back.
 const OPERATION: usize = 10_000;
@@ -43,9 +43,14 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 impl preopens::Host for State {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let found = preopens::Host::get_directories(&mut self.filesystem())?;
+        let mut found = preopens::Host::get_directories(&mut self.filesystem())?;
         for ((fd, _), reach) in found.iter().zip(self.files.reaches()) {
             self.files.add(fd, Opened::granted(&reach));
+        }
+        for NearRoot { dir, reach } in self.files.roots() {
+            let fd = self.table.push(Descriptor::Dir(dir))?;
+            self.files.add(&fd, Opened::granted(&reach));
+            found.push((fd, reach.guest.clone()));
         }
         Ok(found)
     }

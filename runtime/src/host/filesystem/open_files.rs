@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::Resource;
-use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::FsPerms;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-use crate::config::DirGrant;
+use crate::config::{DirGrant, RootRefusal, RootsGrant};
 use crate::sandbox::Quota;
 
 /// Streams for each file: guests commonly have one to read and one to write.
@@ -59,6 +60,32 @@ fn place_of(_: &std::fs::File) -> Option<PathBuf> {
     None
 }
 
+/// A folder of the client that the guest may read.
+#[derive(Clone)]
+pub(crate) struct NearRoot {
+    pub(super) dir: Dir,
+    pub(super) reach: Arc<Reach>,
+}
+
+impl NearRoot {
+    /// Judges what a client names and opens it. Blocks.
+    ///
+    /// # Errors
+    /// When the guest may not have it.
+    pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootRefusal> {
+        let grant = grant.admit(uri)?;
+        let file = std::fs::File::open(&grant.host).map_err(|_| RootRefusal::NotAFolder)?;
+        let dir = Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+        Ok(Self { dir, reach: Reach::of(&grant) })
+    }
+}
+
+impl std::fmt::Debug for NearRoot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("NearRoot").field(&self.reach.host).finish()
+    }
+}
+
 /// A place that an open file takes.
 pub(super) type Place = Arc<OwnedSemaphorePermit>;
 
@@ -88,6 +115,7 @@ pub(crate) struct OpenFiles {
     files: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     granted: Vec<Arc<Reach>>,
+    roots: Vec<NearRoot>,
     known: HashMap<u32, Opened>,
     full: bool,
 }
@@ -98,12 +126,31 @@ impl OpenFiles {
         let most = usize::try_from(most).unwrap_or(usize::MAX >> 4);
         let (files, streams) = (Semaphore::new(most), Semaphore::new(most * STREAMS));
         let granted = granted.to_vec();
-        Self { files: files.into(), streams: streams.into(), granted, known: HashMap::new(), full: false }
+        Self {
+            files: files.into(),
+            streams: streams.into(),
+            granted,
+            roots: Vec::new(),
+            known: HashMap::new(),
+            full: false,
+        }
     }
 
     /// The granted directories, in the order in which the guest is told of them.
     pub(super) fn reaches(&self) -> Vec<Arc<Reach>> {
         self.granted.clone()
+    }
+
+    /// Adds a folder of the client, unless something is granted under that path already.
+    pub(crate) fn add_root(&mut self, root: NearRoot) {
+        let mut others = self.granted.iter().chain(self.roots.iter().map(|root| &root.reach));
+        if others.all(|other| other.guest != root.reach.guest) {
+            self.roots.push(root);
+        }
+    }
+
+    pub(super) fn roots(&self) -> Vec<NearRoot> {
+        self.roots.clone()
     }
 
     /// A place for another file.

@@ -68,7 +68,7 @@ impl Pairs {
         inputs.insert(id.clone(), input);
         drop(inputs);
         let settings = server.settings();
-        let connection = Connection::new(Arc::clone(server), settings.ping);
+        let connection = Connection::new(Arc::clone(server), settings.ping, server.is_near(headers));
         let pipe = Pipe::new(connection, messages, settings.body_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let entry = Entry { inputs: Arc::clone(&self.inputs), id };
