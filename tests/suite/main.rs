@@ -27,6 +27,7 @@ mod hostile;
 mod lifecycle;
 mod loading;
 mod malformed;
+mod near_roots;
 mod notes;
 mod pair;
 mod plugins;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Failure, console};
 use crate::catalog::{Catalog, Entry, Item, List, Snapshot};
 use crate::cli;
-use crate::config::{Config, ConfigError, DirGrant, Grants, Room, parse_listen};
+use crate::config::{Config, ConfigError, DirGrant, Grants, Room, RootsGrant, parse_listen};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
@@ -33,6 +34,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         config.server.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
+    allow_open_files();
     let mut signals = Signals::listen()?;
     let (server, watcher) = tokio::select! {
         prepared = prepare(&config) => prepared?,
@@ -48,6 +50,15 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     stop.cancel();
     watching.await.context("watching for changes failed")?;
     served
+}
+
+/// Lets this process open as many files as the system permits: every connection is one, and every file of a guest.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    if let Err(error) = raised {
+        tracing::debug!("the limit on open files stays as it is: {error}");
+    }
 }
 
 async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
@@ -217,6 +228,9 @@ fn granted(grants: &Grants) -> Vec<String> {
         (grants.roots, "see which folders the client's user works in"),
     ] {
         words.extend(granted.then(|| what.to_owned()));
+    }
+    for below in grants.read_roots.iter().flat_map(RootsGrant::below) {
+        words.push(format!("read those of these folders that lie below {}", below.display()));
     }
     words
 }

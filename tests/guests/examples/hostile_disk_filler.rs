@@ -33,6 +33,22 @@ fn fill(directory: String) -> io::Result<String> {
     Ok(ended(written, error))
 }
 
+/// The same without the standard library, which makes an I/O error of every error of a stream.
+#[tool]
+fn pour(directory: String) -> Result<String, String> {
+    let words = |error: reach::ErrorCode| error.to_string();
+    let (follow, write) = (PathFlags::empty(), DescriptorFlags::WRITE);
+    let file =
+        reach::granted(&directory)?.open_at(follow, "poured", OpenFlags::CREATE, write).map_err(words)?;
+    let stream = file.write_via_stream(0).map_err(words)?;
+    for count in 0.. {
+        if let Err(error) = stream.blocking_write_and_flush(&[b'x'; 4096]) {
+            return Ok(ended(count * 4096, reach::stream_error(&error)));
+        }
+    }
+    Ok(String::new())
+}
+
 /// The same by appending, a piece at a time, to a file that is opened anew for each.
 #[tool]
 fn append_all(directory: String) -> io::Result<String> {
@@ -152,4 +168,4 @@ fn ok() -> &'static str {
     "ok"
 }
 
-plugport_sdk::export! { tools: [fill, append_all, crowd, nest, sparse, hoard, rewrite, churn, tidy, ok] }
+plugport_sdk::export! { tools: [fill, pour, append_all, crowd, nest, sparse, hoard, rewrite, churn, tidy, ok] }

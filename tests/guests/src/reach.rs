@@ -1,8 +1,20 @@
 //! The file system as WASI has it, and a protocol of what was tried on it.
 
+use wasip2::filesystem::types::filesystem_error_code;
 pub use wasip2::filesystem::types::{
     Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
 };
+use wasip2::io::streams::StreamError;
+
+/// Why a stream on a file failed.
+pub fn stream_error(error: &StreamError) -> String {
+    match error {
+        StreamError::Closed => "closed".to_owned(),
+        StreamError::LastOperationFailed(error) => {
+            filesystem_error_code(error).map_or_else(|| error.to_debug_string(), |code| code.to_string())
+        }
+    }
+}
 
 /// The granted directory that the guest sees at this path.
 pub fn granted(path: &str) -> Result<Descriptor, String> {

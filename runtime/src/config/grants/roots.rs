@@ -44,6 +44,7 @@ pub(super) fn read(
     if entry.is_boolean() {
         return (entry.boolean(reader).unwrap_or_default(), None);
     }
+    let (key, span) = (entry.key.clone(), entry.span.clone());
     let Some(mut section) = entry.section(reader) else { return (false, None) };
     let mut below = Vec::new();
     for entry in section.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
@@ -64,6 +65,10 @@ pub(super) fn read(
         }
     }
     section.finish(reader, &["read"]);
+    if below.is_empty() {
+        reader.fault(span, &key, "needs `read`, a list of the directories below which they may lie");
+        return (false, None);
+    }
     (true, Some(RootsGrant { below, protected: place.protected.clone() }))
 }
 
