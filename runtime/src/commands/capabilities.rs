@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{Grants, SamplingGrant};
+use crate::config::{Grants, Room, RootsGrant, SamplingGrant};
 
 /// One thing to reach.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,8 +122,12 @@ impl Capability {
 pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
     let mut granted: Vec<Granted> = Vec::new();
     granted.extend(grants.dirs.iter().map(|dir| {
-        let mode = if dir.write { "read and write" } else { "read" };
-        ("dirs", format!("{mode} {} as {}", dir.host.display(), dir.guest))
+        let place = format!("{} as {}", dir.host.display(), dir.guest);
+        let may = match dir.write {
+            None => format!("read {place}"),
+            Some(Room { mib, files }) => format!("read and write {place}, up to {mib} MiB in {files} files"),
+        };
+        ("dirs", may)
     }));
     let hosts = grants.http.iter().map(ToString::to_string);
     granted.extend(named("http", "send HTTP requests:", hosts));
@@ -143,6 +147,9 @@ pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
     ] {
         granted.extend(is_granted.then(|| (key, what.to_owned())));
     }
+    for below in grants.read_roots.iter().flat_map(RootsGrant::below) {
+        granted.push(("roots", format!("read those of these folders that lie below {}", below.display())));
+    }
     granted
 }
 
@@ -155,11 +162,11 @@ fn named(key: &'static str, may: &str, names: impl Iterator<Item = String>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Place;
+    use crate::config::{Place, Protected};
 
     fn grants(given: &[&str]) -> Grants {
         let mut grants = Grants::default();
-        let place = Place { base: std::path::Path::new(""), protected: &[] };
+        let place = Place { base: std::path::Path::new(""), protected: &Protected::default() };
         given.iter().for_each(|text| grants.add(text, place).unwrap());
         grants
     }

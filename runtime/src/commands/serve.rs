@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         config.server.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
+    allow_open_files();
     let mut signals = Signals::listen()?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
@@ -52,6 +54,15 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     stop.cancel();
     watching.await.context("watching for changes failed")?;
     served
+}
+
+/// Lets this process open as many files as the system permits: every connection is one, and every file of a guest.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    if let Err(error) = raised {
+        tracing::debug!("the limit on open files stays as it is: {error}");
+    }
 }
 
 async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {

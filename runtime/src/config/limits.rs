@@ -74,6 +74,8 @@ limits! {
         "Core modules instantiated inside one component.";
     handles = 1_024, at most 100_000:
         "Host resources (streams, files, clocks) that one call may hold at once.";
+    open_files = 32, at most 1_000:
+        "Files and directories that one call may have open at once; with four times as many streams on them.";
     transfer_mib = 8, at most 128:
         "Bytes lifted out of the guest by one host call or result; guests can alias one buffer many times, so typed results amplify.";
     random_kib = 4, at most 65_536:

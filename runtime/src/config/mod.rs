@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 pub use audit::AuditConfig;
 pub use error::{ConfigError, Fault};
 pub use grants::{
-    DirGrant, GrantError, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, SamplingGrant, Scheme,
-    Secret, Secrets, Variable,
+    DirGrant, GrantError, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected, Room,
+    RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
 };
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use server::{Server, parse_listen};
@@ -132,15 +132,17 @@ impl Config {
         plugin
     }
 
-    /// Places that no guest may write: whoever can, decides what is served and what it may reach.
+    /// Places that no guest may write, since whoever can decides what is served and what it may reach; and those that
+    /// none may even read.
     #[must_use]
-    pub fn protected(&self) -> Vec<PathBuf> {
+    pub fn protected(&self) -> Protected {
         let whole = |path: &PathBuf| grants::resolved(path);
-        [Some(&self.folder), self.file.as_ref(), Some(&self.state), self.audit.file.as_ref()]
-            .into_iter()
-            .flatten()
-            .filter_map(whole)
-            .collect()
+        let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref()];
+        Protected {
+            folders: folders.into_iter().flatten().filter_map(whole).collect(),
+            state: whole(&self.state),
+            home: std::env::home_dir().as_ref().and_then(whole),
+        }
     }
 
     /// What concerns several plugins and may not be as the operator expects, one sentence each.

@@ -73,6 +73,8 @@ pub struct ClientInfo {
     pub elicitation: bool,
     /// Whether it tells its roots.
     pub roots: bool,
+    /// Whether it runs on this machine for certain.
+    pub near: bool,
 }
 
 /// A question to the client.
@@ -152,6 +154,11 @@ pub trait ClientPort: Send + Sync {
     fn meta(&self) -> Option<String>;
     /// Whether the client has withdrawn the request.
     fn cancelled(&self) -> bool;
+    /// The client's roots, as the JSON of its answer, when it has some and is on this machine. Asks it when that is not
+    /// known yet.
+    fn near_roots(&self) -> BoxFuture<'_, Option<String>> {
+        ready(None).boxed()
+    }
     /// A log message; `data` is JSON on one line.
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &serde_json::value::RawValue);
     /// Progress made; `progress` only ever grows.

@@ -11,6 +11,7 @@ mod config;
 mod denials;
 mod elicitation;
 mod failure;
+mod filesystem;
 mod http;
 mod inputs;
 mod keyvalue;
@@ -29,6 +30,7 @@ pub use client_port::{
     Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };
 pub use failure::Failure;
+pub(crate) use filesystem::Reach;
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use logs::Logs;
 pub use request::Call;
@@ -41,7 +43,7 @@ use crate::bindings::Plugin;
 use crate::bindings::config::Config;
 use crate::bindings::keyvalue::Keyvalue;
 
-/// Links every import that a guest can have: ours and all of WASI 0.2.
+/// Links every import that a guest can have: ours and all of WASI 0.2, its file system with our bounds.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
@@ -49,6 +51,7 @@ pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     http::link(linker)?;
+    filesystem::link(linker)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }

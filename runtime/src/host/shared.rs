@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::budget::Hourly;
-use super::{ChangeBoard, Logs};
+use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
 use crate::sandbox::{Egress, Rate, Store};
@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
+    /// What lies behind each granted directory, in the order of the grants.
+    pub(crate) dirs: Vec<Arc<Reach>>,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
     /// What its calls write together.
@@ -41,6 +43,7 @@ impl Shared {
             digest,
             log_rate: Arc::new(Logs::rate(&config.limits)),
             sampling: config.grants.sampling.map(Hourly::new),
+            dirs: config.grants.dirs.iter().map(Reach::of).collect(),
             config,
             changes,
             store,

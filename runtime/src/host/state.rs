@@ -8,6 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
 use super::denials::Denials;
+use super::filesystem::OpenFiles;
 use super::http::Http;
 use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
@@ -28,6 +29,7 @@ pub(crate) struct State {
     pub(super) questions: Questions,
     pub(super) denials: Denials,
     pub(super) http: Http,
+    pub(super) files: OpenFiles,
     /// What it has in common with other calls of its plugin.
     pub(super) shared: Arc<Shared>,
     /// Whether anybody wants to hear that something changed.
@@ -60,6 +62,7 @@ impl State {
             waiting,
             questions: Questions::new(limits),
             denials,
+            files: OpenFiles::new(limits.open_files, &shared.dirs),
             shared: Arc::clone(shared),
             announces: true,
         })

@@ -24,7 +24,11 @@ pub(crate) fn context(
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(LogStream::new(logs.clone(), meter.clone(), Source::Stdout))
         .stderr(LogStream::new(logs.clone(), meter.clone(), Source::Stderr))
-        .max_random_size(kib(limits.random_kib) as u64);
+        .max_random_size(kib(limits.random_kib) as u64)
+        // Not even sockets that lead nowhere: each would be an open file of the server.
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false);
     for Variable { name, value } in &grants.env {
         if let Some(value) = value {
             wasi.env(name, value);

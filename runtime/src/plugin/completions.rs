@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
 use super::{Called, Completion, CompletionTarget, Plugin};
 use crate::host::{ClientPort, State};
@@ -45,7 +45,7 @@ impl Errand for Complete<'_> {
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Completion> {
         let indices = required(&plugin.exports.completions, "completions")?;
-        let instance = instantiate(plugin, store).await?;
+        let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(plugin, store, self.port)?;
         let Unfinished { target, argument, value, known } = self.unfinished;

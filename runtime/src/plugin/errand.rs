@@ -80,6 +80,16 @@ pub(super) async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wa
     plugin.pre.instantiate_async(store).await
 }
 
+/// The same for a call that a client makes: its roots are among the guest's directories, where that is granted.
+pub(super) async fn instantiate_for(
+    plugin: &Plugin,
+    store: &mut Store<State>,
+    port: &Arc<dyn ClientPort>,
+) -> wasmtime::Result<Instance> {
+    store.data_mut().open_roots(port).await?;
+    instantiate(plugin, store).await
+}
+
 /// The handle of the request being served, as the guest gets it.
 pub(super) fn handle(
     plugin: &Plugin,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate, listed};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for, listed};
 use super::exports::required;
 use super::{Called, Plugin, PromptResult, size};
 use crate::host::{ClientPort, State};
@@ -25,7 +25,7 @@ impl Errand for GetPrompt<'_> {
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<PromptResult> {
         let indices = required(&plugin.exports.prompts, "prompts")?;
-        let instance = instantiate(plugin, store).await?;
+        let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(plugin, store, self.port)?;
         guest.call_get_prompt(store, call, self.name, self.args).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
 use super::{Called, Plugin, ResourceContents, size};
 use crate::host::{ClientPort, State};
@@ -24,7 +24,7 @@ impl Errand for ReadResource<'_> {
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Vec<ResourceContents>> {
         let indices = required(&plugin.exports.resources, "resources")?;
-        let instance = instantiate(plugin, store).await?;
+        let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(plugin, store, self.port)?;
         guest.call_read_resource(store, call, self.uri).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate};
+use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
 use super::{Called, Plugin, ToolResult, size};
 use crate::host::{ClientPort, State};
@@ -25,7 +25,7 @@ impl Errand for CallTool<'_> {
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
         let indices = required(&plugin.exports.tools, "tools")?;
-        let instance = instantiate(plugin, store).await?;
+        let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(plugin, store, self.port)?;
         guest.call_call_tool(store, call, self.name, self.args).await

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::connection::cancel;
 use super::context::Via;
 use super::dispatch;
 use super::era::Era;
@@ -51,7 +50,7 @@ pub(super) fn serve(
                     Err(error) => answers.push(error_response(Some(&id), &error)),
                 }
             }
-            Ok(Message::Notification(notification)) => cancel(&session.in_flight, &notification),
+            Ok(Message::Notification(notification)) => session.notified(&notification),
             Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered),
             Ok(Message::Response(None, _)) => {}
             Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),

@@ -47,15 +47,17 @@ pub struct Connection {
     stateless: Arc<InFlight>,
     ping: Duration,
     via: Via,
+    near: bool,
 }
 
 impl Connection {
-    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero.
+    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `near`: it runs on this
+    /// machine for certain.
     #[must_use]
-    pub fn new(server: Arc<Server>, ping: Duration, caller: Caller) -> Self {
+    pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, near: bool) -> Self {
         let stateless = InFlight::new(server.settings.requests_per_session);
         let via = Via { caller, can_ask: true };
-        Self { server, session: None, presence: None, ready: false, stateless, ping, via }
+        Self { server, session: None, presence: None, ready: false, stateless, ping, via, near }
     }
 
     /// Takes one message, or a batch.
@@ -75,7 +77,7 @@ impl Connection {
                 cancel(&self.stateless, &notification);
                 if let Some(session) = &self.session {
                     session.touch();
-                    cancel(&session.in_flight, &notification);
+                    session.notified(&notification);
                     self.ready |= notification.method == "notifications/initialized";
                 }
                 Received::Nothing
@@ -121,13 +123,14 @@ impl Connection {
     fn request(&mut self, request: Request) -> Result<Received, RpcError> {
         let (era, carried) = Era::of(&request)?;
         match era {
-            Era::Stateless(claims) => {
+            Era::Stateless(mut claims) => {
+                claims.client.near = self.near;
                 let said = (claims, carried);
                 dispatch::stateless(&self.server, request, said, Some(&self.stateless), &self.via)
                     .map(Received::Exchange)
             }
             Era::Initialize if self.session.is_none() => {
-                let (session, reply) = dispatch::initialize(&self.server, &request)?;
+                let (session, reply) = dispatch::initialize(&self.server, &request, self.near)?;
                 let session = Arc::new(session);
                 let changes = self.server.catalog.changes();
                 self.presence = Some(Presence::new(&session, changes, self.ping));

@@ -144,9 +144,14 @@ async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome 
     })
 }
 
-/// Makes the session that an `initialize` asks for, and its answer.
-pub(super) fn initialize(server: &Arc<Server>, request: &Request) -> Result<(Session, Reply), RpcError> {
-    let (revision, client, abilities) = lifecycle::read_initialize(request.params.as_deref())?;
+/// Makes the session that an `initialize` asks for, and its answer. `near`: its client runs on this machine.
+pub(super) fn initialize(
+    server: &Arc<Server>,
+    request: &Request,
+    near: bool,
+) -> Result<(Session, Reply), RpcError> {
+    let (revision, mut client, abilities) = lifecycle::read_initialize(request.params.as_deref())?;
+    client.near = near;
     let session = Session::new(server, revision, client, abilities);
     let reply = lifecycle::initialized(server, revision)?;
     Ok((session, reply))

@@ -22,7 +22,6 @@ use super::server::Server;
 use super::sessions::presence::Presence;
 use super::sessions::session::Session;
 use super::sessions::streams::Events;
-use crate::protocol::connection::cancel;
 
 /// Header that carries a session's id.
 const SESSION: &str = "mcp-session-id";
@@ -143,13 +142,14 @@ impl Endpoint {
     fn request(&self, headers: &HeaderMap, request: Request, via: &Via) -> Result<Answer, RpcError> {
         let (era, carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
         match era {
-            Era::Stateless(claims) => {
+            Era::Stateless(mut claims) => {
+                claims.client.near = self.server.is_near(headers, &via.caller);
                 let name = mirror::check(headers, &request, claims.revision)?;
                 self.check_params(headers, &request, name.as_deref())?;
                 let exchange = dispatch::stateless(&self.server, request, (claims, carried), None, via)?;
                 Ok(Answer::Exchange(exchange, Resumption(None)))
             }
-            Era::Initialize => self.initialize(&request),
+            Era::Initialize => self.initialize(headers, &request, via),
             Era::Session => {
                 let session = self.session(headers)?;
                 let exchange = dispatch::in_session(&self.server, &session, request, carried, via)?;
@@ -194,8 +194,9 @@ impl Endpoint {
         mirror::check_params(headers, expected, request.params.as_deref())
     }
 
-    fn initialize(&self, request: &Request) -> Result<Answer, RpcError> {
-        let (session, reply) = dispatch::initialize(&self.server, request)?;
+    fn initialize(&self, headers: &HeaderMap, request: &Request, via: &Via) -> Result<Answer, RpcError> {
+        let near = self.server.is_near(headers, &via.caller);
+        let (session, reply) = dispatch::initialize(&self.server, request, near)?;
         let id = self.server.sessions.add(Arc::new(session)).map_err(|_| {
             RpcError::internal("all sessions are in use; try again later")
                 .with_status(StatusCode::SERVICE_UNAVAILABLE)
@@ -211,7 +212,7 @@ impl Endpoint {
         }
         let session = self.session(headers).map_err(|error| (None, error))?;
         session.touch();
-        cancel(&session.in_flight, notification);
+        session.notified(notification);
         Ok(Answer::Accepted)
     }
 

@@ -84,6 +84,7 @@ impl Implementation<'_> {
             sampling: abilities.sampling,
             elicitation: abilities.elicitation_form || abilities.elicitation_url,
             roots: abilities.roots,
+            near: false,
         }
     }
 }

@@ -21,6 +21,7 @@ mod handlers;
 mod message;
 mod method;
 mod mirror;
+mod near;
 mod outbox;
 mod random;
 mod reply;

@@ -8,9 +8,11 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Parked;
+use super::near;
 use super::sessions::Sessions;
 use crate::catalog::Catalog;
 use crate::config;
+use crate::host::Caller;
 
 /// How often waiting calls and silent sessions are looked at.
 const SWEEP: Duration = Duration::from_millis(500);
@@ -47,6 +49,12 @@ impl Server {
     #[must_use]
     pub fn settings(&self) -> &config::Server {
         &self.settings
+    }
+
+    /// Whether the client that sent these headers runs on this machine for certain.
+    #[must_use]
+    pub fn is_near(&self, headers: &http::HeaderMap, caller: &Caller) -> bool {
+        near::is_near(&self.settings, headers, caller)
     }
 
     /// Ends what has waited or been silent for too long, until the server is to end.

@@ -11,7 +11,7 @@ use crate::config::Grants;
 /// When a directory has gone since it was granted.
 pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, grants: &Grants) -> wasmtime::Result<()> {
     for dir in &grants.dirs {
-        let perms = if dir.write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+        let perms = if dir.write.is_some() { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         wasi.preopened_dir(&dir.host, &dir.guest, perms)?;
     }
     Ok(())

@@ -32,7 +32,8 @@ pub async fn serve(
     let mut reader = tokio::spawn(read(input, most, Arc::clone(&server), read_lines));
     let mut writer = tokio::spawn(write(lines, output));
     // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
-    let mut pipe = Pipe::new(Connection::new(server, Duration::ZERO, Caller::Stdio), received, most);
+    let connection = Connection::new(server, Duration::ZERO, Caller::Stdio, true);
+    let mut pipe = Pipe::new(connection, received, most);
     while let Some(message) = pipe.next().await {
         if send.send(message).await.is_err() {
             break;

@@ -1,16 +1,33 @@
-//! `dirs`: directories of the host as the guest sees them. `"./data"`, or `{ host = "./data", guest = "/data", write = false }`;
-//! on the command line `dir=HOST`, `dir=HOST:GUEST` or `dir=HOST:GUEST:rw`.
+//! `dirs`: directories of the host as the guest sees them. `"./data"`, or `{ host = "./data", guest = "/data", write = true,
+//! quota_mib = 64, files = 1000 }`; on the command line `dir=HOST`, `dir=HOST:GUEST` or `dir=HOST:GUEST:rw`.
+//!
+//! What may be granted at all is decided once, on the resolved path, so that links cannot change the answer.
 
 use std::path::{Component, Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::super::reader::{Entry, Reader};
-use super::{GrantError, Place};
+use super::super::reader::{Entry, Reader, Section};
+use super::{GrantError, Place, Protected};
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.
 const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
+
+/// What may lie below a directory granted with `write` when nothing else is said.
+const USUAL: Room = Room { mib: 64, files: 1_000 };
+
+/// The most that may be granted.
+const MOST: Room = Room { mib: 1_048_576, files: 1_000_000 };
+
+/// What a directory may hold for a guest to be let grow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Size of all files together, MiB; each counts in steps of 4 KiB.
+    pub mib: u64,
+    /// Files and directories.
+    pub files: u64,
+}
 
 /// One directory, as the guest sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +36,10 @@ pub struct DirGrant {
     pub host: PathBuf,
     /// Absolute path in the guest.
     pub guest: String,
-    /// Whether the guest may change what is below it.
-    pub write: bool,
+    /// What the guest may fill it with; `None` when it may change nothing.
+    pub write: Option<Room>,
+    /// The state folder, when it lies below: the guest may not open it.
+    pub hidden: Option<PathBuf>,
 }
 
 impl DirGrant {
@@ -34,19 +53,15 @@ impl DirGrant {
         if !host.is_dir() {
             return Err(missing("it is not a directory".to_owned()));
         }
-        if let Some(root) = refused_root(&host) {
-            return Err(GrantError::Refused { path: host, why: format!("{root} is never granted") });
-        }
-        let touches = |path: &PathBuf| path.starts_with(&host) || host.starts_with(path);
-        if write && place.protected.iter().any(touches) {
-            let why = "writing there could publish plugins or change the configuration".to_owned();
+        if let Some(why) = refusal(&host, write.is_some(), place.protected) {
             return Err(GrantError::Refused { path: host, why });
         }
         let guest = match guest {
             Some(guest) => guest.to_owned(),
             None => format!("/{}", host.file_name().unwrap_or_default().to_string_lossy()),
         };
-        Ok(Self { host, guest: plain_guest_path(guest)?, write })
+        let hidden = place.protected.state.clone().filter(|state| state.starts_with(&host));
+        Ok(Self { guest: plain_guest_path(guest)?, write, hidden, host })
     }
 
     /// Reads an element of the array `dirs`. `None`: it has no such form, which was noted.
@@ -57,14 +72,14 @@ impl DirGrant {
     ) -> Option<Result<Self, GrantError>> {
         if matches!(entry.value, DeValue::String(_)) {
             let host = entry.string(reader)?;
-            return Some(Self::new(&Form { host: &host, guest: None, write: false }, place));
+            return Some(Self::new(&Form { host: &host, guest: None, write: None }, place));
         }
         let (key, span) = (entry.key.clone(), entry.span.clone());
         let mut section = entry.section(reader)?;
         let host = section.take("host").and_then(|entry| entry.string(reader));
         let guest = section.take("guest").and_then(|entry| entry.string(reader));
-        let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
-        section.finish(reader, &["host", "guest", "write"]);
+        let write = read_room(&mut section, reader);
+        section.finish(reader, &["host", "guest", "write", "quota_mib", "files"]);
         if host.is_none() {
             reader.fault(span, &key, "needs `host`, the directory to grant");
         }
@@ -75,9 +90,9 @@ impl DirGrant {
     pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Self, GrantError> {
         let parts: Vec<&str> = text.split(':').collect();
         let form = match parts.as_slice() {
-            [host] => Form { host, guest: None, write: false },
-            [host, guest] | [host, guest, "ro"] => Form { host, guest: Some(guest), write: false },
-            [host, guest, "rw"] => Form { host, guest: Some(guest), write: true },
+            [host] => Form { host, guest: None, write: None },
+            [host, guest] | [host, guest, "ro"] => Form { host, guest: Some(guest), write: None },
+            [host, guest, "rw"] => Form { host, guest: Some(guest), write: Some(USUAL) },
             _ => {
                 let why = "write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw".to_owned();
                 return Err(GrantError::Form { grant: text.to_owned(), why });
@@ -91,7 +106,44 @@ impl DirGrant {
 struct Form<'a> {
     host: &'a str,
     guest: Option<&'a str>,
-    write: bool,
+    write: Option<Room>,
+}
+
+/// Reads `write` and what goes with it.
+fn read_room(section: &mut Section<'_>, reader: &mut Reader<'_>) -> Option<Room> {
+    let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
+    let mut number = |key: &str, usual: u64, most: u64| {
+        let Some(entry) = section.take(key) else { return usual };
+        let fault =
+            if write { format!("must be from 1 to {most}") } else { "needs `write = true`".to_owned() };
+        match entry.integer(reader) {
+            Some(value) if write && (1..=most).contains(&value) => value,
+            Some(_) => {
+                reader.fault(entry.span, &entry.key, fault);
+                usual
+            }
+            None => usual,
+        }
+    };
+    let mib = number("quota_mib", USUAL.mib, MOST.mib);
+    let files = number("files", USUAL.files, MOST.files);
+    write.then_some(Room { mib, files })
+}
+
+/// Why no plugin may have this directory, if there is a reason.
+pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option<String> {
+    if let Some(root) = refused_root(host) {
+        return Some(format!("{root} is never granted"));
+    }
+    if protected.state.as_ref().is_some_and(|state| host.starts_with(state)) {
+        return Some("the state folder holds what other plugins keep, and keys".to_owned());
+    }
+    if protected.home.as_ref().is_some_and(|home| home.starts_with(host)) {
+        return Some("it holds a whole home directory, with keys and passwords".to_owned());
+    }
+    let touches = |path: &PathBuf| path.starts_with(host) || host.starts_with(path);
+    let touched = write && protected.folders.iter().chain(&protected.state).any(touches);
+    touched.then(|| "writing there could publish plugins or change the configuration".to_owned())
 }
 
 /// The place that a path means, links and `..` resolved as far as it exists already.
@@ -110,14 +162,14 @@ pub(in super::super) fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 /// The refused root that `path` is or lies below. `/` itself is refused, not what is below it.
-fn refused_root(path: &Path) -> Option<&'static str> {
+pub(super) fn refused_root(path: &Path) -> Option<&'static str> {
     NEVER.iter().copied().find(|root| match *root {
         "/" => path == Path::new("/"),
         root => path.starts_with(root),
     })
 }
 
-fn plain_guest_path(guest: String) -> Result<String, GrantError> {
+pub(super) fn plain_guest_path(guest: String) -> Result<String, GrantError> {
     let path = Path::new(&guest);
     let mut parts = path.components();
     let absolute = parts.next() == Some(Component::RootDir);
@@ -132,20 +184,15 @@ fn plain_guest_path(guest: String) -> Result<String, GrantError> {
 mod tests {
     use super::*;
 
-    fn grant(
-        base: &Path,
-        host: &str,
-        guest: &str,
-        write: bool,
-        protected: &[PathBuf],
-    ) -> Result<DirGrant, GrantError> {
-        DirGrant::new(&Form { host, guest: Some(guest), write }, Place { base, protected })
+    fn grant(base: &Path, host: &str, write: bool, protected: &Protected) -> Result<DirGrant, GrantError> {
+        let write = write.then_some(USUAL);
+        DirGrant::new(&Form { host, guest: Some("/x"), write }, Place { base, protected })
     }
 
     #[test]
     fn roots_that_hold_the_machine_are_refused() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
-            let refusal = grant(Path::new(""), root, "/x", false, &[]);
+            let refusal = grant(Path::new(""), root, false, &Protected::default());
             assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{root}: {refusal:?}");
         }
     }
@@ -154,7 +201,7 @@ mod tests {
     fn a_link_to_a_refused_root_is_refused_too() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
-        let refusal = grant(dir.path(), "harmless", "/x", false, &[]);
+        let refusal = grant(dir.path(), "harmless", false, &Protected::default());
         assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{refusal:?}");
     }
 
@@ -163,9 +210,33 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plugins = dir.path().canonicalize().unwrap().join("plugins");
         std::fs::create_dir(&plugins).unwrap();
-        assert!(grant(dir.path(), ".", "/all", false, std::slice::from_ref(&plugins)).is_ok());
-        assert!(grant(dir.path(), ".", "/all", true, std::slice::from_ref(&plugins)).is_err());
-        assert!(grant(&plugins, ".", "/p", true, std::slice::from_ref(&plugins)).is_err());
+        let protected = Protected { folders: vec![plugins.clone()], ..Protected::default() };
+        assert!(grant(dir.path(), ".", false, &protected).is_ok());
+        assert!(grant(dir.path(), ".", true, &protected).is_err());
+        assert!(grant(&plugins, ".", true, &protected).is_err());
+    }
+
+    #[test]
+    fn the_state_folder_is_never_granted_and_hidden_in_what_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().canonicalize().unwrap().join("state");
+        std::fs::create_dir_all(state.join("inner")).unwrap();
+        let protected = Protected { state: Some(state.clone()), ..Protected::default() };
+        assert!(grant(dir.path(), "state", false, &protected).is_err());
+        assert!(grant(dir.path(), "state/inner", false, &protected).is_err());
+        assert!(grant(dir.path(), ".", true, &protected).is_err());
+        assert_eq!(grant(dir.path(), ".", false, &protected).unwrap().hidden, Some(state));
+    }
+
+    #[test]
+    fn a_home_directory_is_not_granted_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap().join("home/ada");
+        std::fs::create_dir_all(home.join("data")).unwrap();
+        let protected = Protected { home: Some(home.clone()), ..Protected::default() };
+        assert!(grant(&home, ".", false, &protected).is_err());
+        assert!(grant(&home, "..", false, &protected).is_err());
+        assert!(grant(&home, "data", true, &protected).is_ok());
     }
 
     #[test]
@@ -192,9 +263,9 @@ mod tests {
     fn the_short_form_names_host_guest_and_mode() {
         let dir = tempfile::tempdir().unwrap();
         let host = dir.path().to_str().unwrap();
-        let place = Place { base: Path::new(""), protected: &[] };
-        assert!(!DirGrant::parse(&format!("{host}:/data"), place).unwrap().write);
-        assert!(DirGrant::parse(&format!("{host}:/data:rw"), place).unwrap().write);
+        let place = Place { base: Path::new(""), protected: &Protected::default() };
+        assert_eq!(DirGrant::parse(&format!("{host}:/data"), place).unwrap().write, None);
+        assert_eq!(DirGrant::parse(&format!("{host}:/data:rw"), place).unwrap().write, Some(USUAL));
         assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx"), place), Err(GrantError::Form { .. })));
     }
 }

@@ -7,6 +7,7 @@ mod dirs;
 mod env;
 mod http;
 mod kv;
+mod roots;
 mod sampling;
 mod secrets;
 mod settings;
@@ -14,10 +15,11 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use dirs::DirGrant;
 pub(super) use dirs::resolved;
+pub use dirs::{DirGrant, Room};
 pub use env::Variable;
 pub use http::{Host, HostError, HttpGrant, HttpGrantError, Scheme};
+pub use roots::{RootRefusal, RootsGrant};
 pub use sampling::SamplingGrant;
 pub use secrets::{Secret, Secrets};
 
@@ -44,6 +46,8 @@ pub struct Grants {
     pub elicitation: bool,
     /// Whether it may see the client's roots.
     pub roots: bool,
+    /// Which of them it may read.
+    pub read_roots: Option<RootsGrant>,
 }
 
 /// Where grants are written: what their paths are relative to, and what no guest may write.
@@ -51,8 +55,19 @@ pub struct Grants {
 pub struct Place<'a> {
     /// Relative paths begin here.
     pub base: &'a Path,
-    /// The plugin folder, the configuration and the state folder: whoever writes there decides what is served.
-    pub protected: &'a [PathBuf],
+    /// What no guest may write or read.
+    pub protected: &'a Protected,
+}
+
+/// Places with rules of their own, links resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// The plugin folder and the configuration: whoever writes there decides what is served.
+    pub folders: Vec<PathBuf>,
+    /// The state folder: whoever reads there learns what other plugins keep.
+    pub state: Option<PathBuf>,
+    /// The home directory of the user who runs the server.
+    pub home: Option<PathBuf>,
 }
 
 /// Why something cannot be granted.
@@ -123,7 +138,9 @@ impl Grants {
         grants.sampling = from.take("sampling").and_then(|entry| sampling::read(entry, reader));
         let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
         grants.elicitation = flag("elicitation");
-        grants.roots = flag("roots");
+        if let Some(entry) = from.take("roots") {
+            (grants.roots, grants.read_roots) = roots::read(entry, place, reader);
+        }
         from.finish(reader, KEYS);
         grants
     }

@@ -241,11 +241,12 @@ fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Ze
 
 #[cfg(test)]
 mod tests {
+    use super::super::Protected;
     use super::*;
 
     fn parse(secrets: &mut Secrets, base: &Path, text: &str) -> Result<(), String> {
         let settings = Settings::from([("region".to_owned(), "eu".to_owned())]);
-        secrets.parse(text, &settings, Place { base, protected: &[] })
+        secrets.parse(text, &settings, Place { base, protected: &Protected::default() })
     }
 
     #[test]

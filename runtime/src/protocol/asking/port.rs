@@ -16,9 +16,12 @@ use super::super::outbox::Outgoing;
 use super::ask;
 use super::parked::Asking;
 use super::question::{Prepared, prepare};
-use crate::host::{Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, Question};
+use crate::host::{Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, Question, QuestionBody};
 use crate::json::RawObject;
 use crate::plugin::Plugin;
+
+/// Names the question for the roots that is asked before the guest starts.
+const ROOTS: &str = "plugport-roots";
 
 /// The client of one call to one plugin.
 pub(crate) struct Port {
@@ -68,6 +71,24 @@ impl Port {
             }
         }
         slots.into_iter().map(|slot| slot.unwrap_or(Err(AskError::TimedOut))).collect()
+    }
+
+    /// The roots of a client on this machine. A session is asked once, until it says that they have changed.
+    async fn roots(&self) -> Option<String> {
+        let context = &*self.context;
+        if !context.client.near || !context.round().abilities.roots {
+            return None;
+        }
+        let known = context.session.as_ref().map(|session| session.roots.known());
+        if let Some((_, Some(roots))) = known {
+            return Some(roots);
+        }
+        let question = Question { key: Some(ROOTS.to_owned()), body: QuestionBody::ListRoots };
+        let roots = self.ask(vec![question]).await.pop()?.ok()?;
+        if let (Some(session), Some((times, _))) = (&context.session, known) {
+            session.roots.keep(times, &roots);
+        }
+        Some(roots)
     }
 
     /// Takes the answers that came with the request, and has it answered with what is still open.
@@ -128,6 +149,10 @@ impl ClientPort for Port {
 
     fn cancelled(&self) -> bool {
         self.context.cancel.is_cancelled()
+    }
+
+    fn near_roots(&self) -> BoxFuture<'_, Option<String>> {
+        self.roots().boxed()
     }
 
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawValue) {

@@ -6,6 +6,7 @@
 pub(super) mod event_log;
 pub(super) mod in_flight;
 pub(super) mod presence;
+pub(super) mod roots;
 pub(super) mod session;
 pub(super) mod streams;
 pub(super) mod subscriptions;

@@ -9,10 +9,13 @@ use tokio_util::task::TaskTracker;
 
 use super::super::asking::abilities::Abilities;
 use super::super::asking::asked::Asked;
+use super::super::connection::cancel;
 use super::super::context::SharedLevel;
+use super::super::message::Notification;
 use super::super::revision::Revision;
 use super::super::server::Server;
 use super::in_flight::InFlight;
+use super::roots::KnownRoots;
 use super::streams::Streams;
 use super::subscriptions::Subscriptions;
 use crate::host::{ClientInfo, LogLevel};
@@ -24,6 +27,7 @@ pub(crate) struct Session {
     pub(crate) client: ClientInfo,
     pub(crate) abilities: Abilities,
     pub(crate) log_level: SharedLevel,
+    pub(crate) roots: KnownRoots,
     pub(crate) in_flight: Arc<InFlight>,
     /// Requests of ours to the client.
     pub(crate) asked: Arc<Asked>,
@@ -93,6 +97,7 @@ impl Session {
             client,
             abilities,
             log_level: SharedLevel::new(LogLevel::Info),
+            roots: KnownRoots::default(),
             in_flight: InFlight::new(most),
             asked: Arc::default(),
             subscriptions: Arc::default(),
@@ -107,6 +112,14 @@ impl Session {
 
     pub(crate) fn touch(&self) {
         self.activity.note();
+    }
+
+    /// Acts on a notification from its client.
+    pub(crate) fn notified(&self, notification: &Notification) {
+        cancel(&self.in_flight, notification);
+        if notification.method == "notifications/roots/list_changed" {
+            self.roots.forget();
+        }
     }
 
     /// Counts a connection as waiting, which keeps the session from being idle.

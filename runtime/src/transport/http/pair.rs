@@ -73,7 +73,8 @@ impl Pairs {
         inputs.insert(id.clone(), input);
         drop(inputs);
         let settings = server.settings();
-        let connection = Connection::new(Arc::clone(server), settings.ping, caller);
+        let near = server.is_near(headers, &caller);
+        let connection = Connection::new(Arc::clone(server), settings.ping, caller, near);
         let pipe = Pipe::new(connection, messages, settings.body_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let entry = Entry { inputs: Arc::clone(&self.inputs), id };

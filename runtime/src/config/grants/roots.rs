@@ -1,0 +1,200 @@
+//! `roots`: `true`, to ask the client which folders its user works in; or `{ read = ["/home/me/projects"] }`, to have
+//! those folders opened for reading as well, as far as they lie below one of these.
+//!
+//! What a client names is a stranger's word. It is resolved first and judged then, by the same rules as what the operator
+//! writes, so that it can only ever narrow what was granted.
+
+use std::path::{Path, PathBuf};
+
+use super::super::reader::{Entry, Reader};
+use super::dirs::{plain_guest_path, refusal, refused_root};
+use super::{DirGrant, Place, Protected};
+
+/// The most folders of a client that are opened.
+const MOST: usize = 16;
+
+/// Folders of a client that a guest may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootsGrant {
+    /// They lie below one of these. Links resolved.
+    below: Vec<PathBuf>,
+    protected: Protected,
+}
+
+/// Why a folder of the client is not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RootRefusal {
+    /// It is no usable `file://` URI.
+    #[error("it is not a file:// URI of a folder on this machine")]
+    NotAFolder,
+    /// It is not allowed.
+    #[error("it does not lie below a directory that `roots` names")]
+    Outside(PathBuf),
+    /// It is one that nobody gets.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Reads the value of `roots`: whether it may ask, and what it may read.
+pub(super) fn read(
+    entry: Entry<'_>,
+    place: Place<'_>,
+    reader: &mut Reader<'_>,
+) -> (bool, Option<RootsGrant>) {
+    if entry.is_boolean() {
+        return (entry.boolean(reader).unwrap_or_default(), None);
+    }
+    let (key, span) = (entry.key.clone(), entry.span.clone());
+    let Some(mut section) = entry.section(reader) else { return (false, None) };
+    let mut below = Vec::new();
+    for entry in section.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
+        let Some(path) = entry.string(reader) else { continue };
+        let path = place.base.join(path);
+        let whole = path.canonicalize();
+        match whole.as_deref().map(|path| (path, refused_root(path))) {
+            Ok((path, None)) => below.push(path.to_owned()),
+            Ok((_, Some(root))) => reader.fault(entry.span, &entry.key, format!("{root} is never granted")),
+            Err(error) => {
+                let path = path.display();
+                reader.fault(
+                    entry.span,
+                    &entry.key,
+                    format!("cannot find {path}: {error}; name a directory that exists"),
+                );
+            }
+        }
+    }
+    section.finish(reader, &["read"]);
+    if below.is_empty() {
+        reader.fault(span, &key, "needs `read`, a list of the directories below which they may lie");
+        return (false, None);
+    }
+    (true, Some(RootsGrant { below, protected: place.protected.clone() }))
+}
+
+impl RootsGrant {
+    /// The directories below which folders are opened.
+    #[must_use]
+    pub fn below(&self) -> &[PathBuf] {
+        &self.below
+    }
+
+    /// As many folders as are opened at all.
+    pub fn first<T>(roots: Vec<T>) -> impl Iterator<Item = T> {
+        roots.into_iter().take(MOST)
+    }
+
+    /// Judges a folder that a client names. It is looked up on the disk, which may block.
+    ///
+    /// # Errors
+    /// When it is not opened, with the reason.
+    pub fn admit(&self, uri: &str) -> Result<DirGrant, RootRefusal> {
+        let path = path_of(uri).ok_or(RootRefusal::NotAFolder)?;
+        let host = path.canonicalize().map_err(|_| RootRefusal::NotAFolder)?;
+        if !self.below.iter().any(|allowed| host.starts_with(allowed)) {
+            return Err(RootRefusal::Outside(host));
+        }
+        if let Some(why) = refusal(&host, false, &self.protected) {
+            return Err(RootRefusal::Refused(why));
+        }
+        if !host.is_dir() {
+            return Err(RootRefusal::NotAFolder);
+        }
+        // The guest finds it under the path by which the client knows it.
+        let named =
+            path.to_str().and_then(|path| plain_guest_path(path.trim_end_matches('/').to_owned()).ok());
+        let guest = named.unwrap_or_else(|| host.to_string_lossy().into_owned());
+        let hidden = self.protected.state.clone().filter(|state| state.starts_with(&host));
+        Ok(DirGrant { host, guest, write: None, hidden })
+    }
+}
+
+/// The path that a `file://` URI of this machine means.
+fn path_of(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let (authority, path) = rest.split_at(rest.find('/')?);
+    let here = authority.is_empty() || authority.eq_ignore_ascii_case("localhost");
+    if !scheme.eq_ignore_ascii_case("file") || !here || path.contains(['?', '#']) {
+        return None;
+    }
+    let path = decoded(path)?;
+    (!path.contains(char::is_control)).then(|| Path::new(&path).to_owned())
+}
+
+/// Text without its percent signs; `None` when one does not stand for a byte, or the whole is not UTF-8.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let (high, low) = (digit()?, digit()?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_of_other_machines_and_kinds_are_no_paths() {
+        assert_eq!(path_of("file:///a/b%20c"), Some("/a/b c".into()));
+        assert_eq!(path_of("FILE://localhost/a"), Some("/a".into()));
+        for bad in [
+            "/a",
+            "file:/a",
+            "file://evil.example/a",
+            "http:///a",
+            "file://",
+            "file:///a?b",
+            "file:///a#b",
+            "file:///%",
+            "file:///%f",
+            "file:///%zz",
+            "file:///%00",
+            "file:///%0a",
+            "file:///%ff",
+            "file:///a%+1",
+        ] {
+            assert_eq!(path_of(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_root_is_judged_by_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["work/a b", "other", "work/state"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(root.join("work/file"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("other"), root.join("work/link")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("work/etc")).unwrap();
+        let protected = Protected { state: Some(root.join("work/state")), ..Protected::default() };
+        let grant = RootsGrant { below: vec![root.join("work")], protected };
+        let admit = |path: &str| grant.admit(&format!("file://{}/{path}", root.display()));
+        let found = admit("work/a%20b").unwrap();
+        assert_eq!((found.host, found.write), (root.join("work/a b"), None));
+        assert_eq!(found.guest, format!("{}/work/a b", root.display()));
+        assert_eq!(admit("work").unwrap().hidden, Some(root.join("work/state")));
+        for bad in [
+            "other",
+            "work/link",
+            "work/../other",
+            "work/%2e%2e/other",
+            "work/etc",
+            "work/state",
+            "work/file",
+            "work/no",
+            "",
+        ] {
+            assert!(admit(bad).is_err(), "{bad}");
+        }
+        assert!(grant.admit("file:///").is_err() && grant.admit("file:///etc").is_err());
+    }
+}

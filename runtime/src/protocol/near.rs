@@ -1,0 +1,67 @@
+//! Whether a client runs on this machine: its folders are then our folders.
+//!
+//! Certain only for a pipe. Over HTTP it is taken for true when nobody else can reach the port and nothing in the request
+//! speaks of a proxy: one in front also connects from here.
+
+use std::net::IpAddr;
+
+use http::uri::Authority;
+use http::{HeaderMap, header};
+
+use crate::config::Server;
+use crate::host::Caller;
+
+/// What proxies add.
+const OF_PROXIES: [&str; 8] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-prefix",
+    "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-real-ip",
+];
+
+/// Judges a request of HTTP.
+pub(super) fn is_near(settings: &Server, headers: &HeaderMap, caller: &Caller) -> bool {
+    let from_here = matches!(caller, Caller::Address(address) if address.is_loopback());
+    let proxied = OF_PROXIES.iter().any(|name| headers.contains_key(*name));
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    from_here && settings.listen.ip().is_loopback() && !proxied && host.is_some_and(names_this_machine)
+}
+
+fn names_this_machine(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(listen: &str, pairs: &[(&'static str, &str)]) -> bool {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        let settings = Server { listen: listen.parse().unwrap(), ..Server::default() };
+        let far = Caller::Address([192, 0, 2, 1].into());
+        assert!(!is_near(&settings, &headers, &far) && !is_near(&settings, &headers, &Caller::Unknown));
+        is_near(&settings, &headers, &Caller::Address([127, 0, 0, 1].into()))
+    }
+
+    #[test]
+    fn a_proxy_or_an_open_port_makes_it_unsure() {
+        for host in ["localhost:7584", "127.0.0.1:7584", "[::1]:7584"] {
+            assert!(near("127.0.0.1:7584", &[("host", host)]), "{host}");
+            assert!(!near("0.0.0.0:7584", &[("host", host)]));
+        }
+        for header in OF_PROXIES {
+            assert!(!near("127.0.0.1:7584", &[("host", "localhost"), (header, "x")]), "{header}");
+        }
+        assert!(!near("127.0.0.1:7584", &[("host", "tools.example")]));
+        assert!(!near("127.0.0.1:7584", &[]));
+    }
+}

@@ -1,0 +1,141 @@
+//! A guest reads the folders that its client works in: only those that the operator allowed, only of clients on this machine.
+
+use std::path::Path;
+
+use plugport_tests::http::{Client, Reply, Session};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// A folder that the operator allows, with a project in it, and a secret beside it.
+fn place() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("allowed/my project")).unwrap();
+    std::fs::create_dir(dir.path().join("other")).unwrap();
+    std::fs::write(dir.path().join("allowed/my project/file.txt"), "project").unwrap();
+    std::fs::write(dir.path().join("allowed/beside.txt"), "beside").unwrap();
+    std::fs::write(dir.path().join("other/canary.txt"), "canary").unwrap();
+    std::os::unix::fs::symlink(dir.path().join("other"), dir.path().join("allowed/link")).unwrap();
+    dir
+}
+
+async fn serve(dir: &Path, roots: &str) -> Server {
+    let roots = roots.replace("ALLOWED", &format!("{:?}", dir.join("allowed")));
+    let config = format!("[plugins.scribe.grants]\nroots = {roots}\n");
+    Server::builder().guest("scribe").config(&config).start().await
+}
+
+const READ: &str = "{ read = [ALLOWED] }";
+
+fn uri(path: &Path) -> String {
+    format!("file://{}", path.display()).replace(' ', "%20")
+}
+
+fn roots(paths: &[&Path]) -> Value {
+    let roots: Vec<Value> = paths.iter().map(|path| json!({ "uri": uri(path) })).collect();
+    json!({ "roots": roots })
+}
+
+/// Reads a file in a session, answering the question for roots if it is asked; the answer, and whether it was asked.
+async fn read(session: &Session, path: &Path, roots: &Value) -> (String, bool) {
+    let params = json!({ "name": "scribe-read", "arguments": { "path": path } });
+    let mut stream = session.stream(json!(1), "tools/call", params).await;
+    let mut message = stream.message().await;
+    let asked = message["method"] == "roots/list";
+    if asked {
+        session.answer(&message, roots.clone()).await;
+        message = stream.message().await;
+    }
+    (message["result"]["content"][0]["text"].as_str().unwrap().to_owned(), asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
+    let dir = place();
+    let root = dir.path().canonicalize().unwrap();
+    let (project, other) = (root.join("allowed/my project"), root.join("other"));
+    let server = serve(&root, READ).await;
+    let client = Client::new(server.url());
+    let session = client.session_with("2025-11-25", json!({ "roots": { "listChanged": true } })).await;
+    let told = roots(&[&project, &other, &root.join("allowed/link"), Path::new("/etc"), Path::new("/")]);
+    let (text, asked) = read(&session, &project.join("file.txt"), &told).await;
+    assert!(text == "project" && asked, "{text}");
+    for path in [
+        root.join("allowed/beside.txt"),
+        other.join("canary.txt"),
+        root.join("allowed/link/canary.txt"),
+        project.join("../../other/canary.txt"),
+        "/etc/passwd".into(),
+    ] {
+        let (text, asked) = read(&session, &path, &told).await;
+        assert!(!asked && !["beside", "canary"].contains(&text.as_str()), "{path:?}: {text}");
+        assert!(!text.contains("root:"), "{text}");
+    }
+    server.says("was denied reading the client's root").await;
+    let arguments = json!({ "path": project.join("new.txt"), "text": "x" });
+    session.call("scribe-write", arguments).await.tool_error();
+    assert!(!project.join("new.txt").exists());
+
+    session.notify("notifications/roots/list_changed", json!({})).await;
+    let (text, asked) = read(&session, &project.join("file.txt"), &roots(&[])).await;
+    assert!(asked && text != "project", "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stateless_client_is_asked_before_the_guest_starts() {
+    let dir = place();
+    let project = dir.path().canonicalize().unwrap().join("allowed/my project");
+    let server = serve(dir.path(), READ).await;
+    let client = Client::new(server.url());
+    let call = async |more: Value| -> Reply {
+        let arguments = json!({ "path": project.join("file.txt") });
+        let mut params = json!({ "name": "scribe-read", "arguments": arguments });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: { "roots": {} } })).await
+    };
+    let asked = call(json!({})).await;
+    let result = asked.result();
+    assert_eq!(result["resultType"], "input_required", "{asked:?}");
+    let requests = result["inputRequests"].as_object().unwrap();
+    let (key, request) = requests.iter().next().unwrap();
+    assert_eq!(request["method"], "roots/list");
+    let answers = json!({ key: roots(&[&project]) });
+    let more = json!({ "requestState": result["requestState"], "inputResponses": answers });
+    assert_eq!(call(more).await.tool_text(), "project");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
+    let dir = place();
+    let project = dir.path().canonicalize().unwrap().join("allowed/my project");
+    let file = project.join("file.txt");
+    let told = roots(&[&project]);
+    let able = json!({ "roots": {} });
+    let server = serve(dir.path(), READ).await;
+    // A client that has no roots, and one behind a proxy.
+    let client = Client::new(server.url());
+    let (text, asked) = read(&client.session("2025-11-25").await, &file, &told).await;
+    assert!(!asked && text != "project", "{text}");
+    for header in ["x-forwarded-for", "forwarded"] {
+        let params = json!({ "name": "scribe-read", "arguments": { "path": file },
+            "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: able } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "scribe-read"),
+            (header, "for=192.0.2.1"),
+        ];
+        client.post(&headers, body.to_string()).await.tool_error();
+    }
+    drop(server);
+    // May ask, but not read.
+    for grant in ["true", "false"] {
+        let server = serve(dir.path(), grant).await;
+        let session = Client::new(server.url()).session_with("2025-11-25", able.clone()).await;
+        let (text, asked) = read(&session, &file, &told).await;
+        assert!(!asked && text != "project", "{grant}: {text}");
+    }
+}
