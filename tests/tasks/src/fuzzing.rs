@@ -112,7 +112,7 @@ impl At<'_> {
         engine.arg(format!("-artifact_prefix={}/", self.folder.display()));
         engine.arg(format!("-max_total_time={seconds}"));
         // An input that takes longer than the timeout is a finding too.
-        engine.args(["-timeout=10", "-use_value_profile=1", "-print_final_stats=1", "-max_len=4096"]);
+        engine.args(["-timeout=10", "-print_final_stats=1", "-max_len=4096"]);
         let title = format!("Fuzzing {} for {seconds} s", self.target);
         steps::step(&title, "", || steps::run(engine))
     }
