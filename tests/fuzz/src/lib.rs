@@ -36,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     targets::grants::TARGET,
     targets::cursors::TARGET,
     targets::request_state::TARGET,
+    targets::urls::TARGET,
 ];
 
 /// The target of this name.

@@ -6,3 +6,4 @@ mod expansion;
 pub(crate) mod framing;
 pub(crate) mod grants;
 pub(crate) mod request_state;
+pub(crate) mod urls;
