@@ -9,12 +9,12 @@
     unsafe_code,
     clippy::expect_used,
     clippy::print_stderr,
-    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a tool that talks to its user; the macro exports what libFuzzer calls"
 )]
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -44,11 +44,8 @@ fn prepare() {
         std::process::exit(2);
     });
     TARGET.set(target).ok().expect("there is one target");
-    if let Some(folder) = told("--unpack=") {
-        unpack(target, Path::new(folder)).expect("the saved inputs can be unpacked");
-    }
-    if let Some(folder) = told("--print=") {
-        print(Path::new(folder)).expect("the folder can be read");
+    let done = act(target, told);
+    if done.expect("the saved inputs can be read and written") {
         std::process::exit(0);
     }
     let abort = std::panic::take_hook();
@@ -62,29 +59,44 @@ fn prepare() {
     }));
 }
 
-/// Writes the saved inputs and the words to where libFuzzer looks for them.
-fn unpack(target: &Target, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    std::fs::create_dir_all(folder)?;
-    for (number, input) in saved::inputs(target.name)?.iter().enumerate() {
-        std::fs::write(folder.join(format!("saved-{number}")), input)?;
+/// Does what arguments of ours ask for; whether that was all.
+fn act<'a>(target: &Target, told: impl Fn(&str) -> Option<&'a str>) -> Result<bool, Box<dyn Error>> {
+    let (written, kept) = (saved::written(target.name), saved::kept(target.name));
+    if let Some(folder) = told("--seed=") {
+        unpack(&saved::inputs(&written)?, "written", Path::new(folder))?;
     }
-    let words = target.words.iter().map(|word| format!("\"{}\"\n", escaped(word)));
-    std::fs::write(folder.with_extension("words"), words.collect::<String>())?;
-    Ok(())
+    if let Some(folder) = told("--unpack=").map(Path::new) {
+        unpack(&saved::inputs(&written)?, "written", folder)?;
+        unpack(&saved::inputs(&kept)?, "kept", folder)?;
+        let words = target.words.iter().map(|word| format!("\"{}\"\n", escaped(word)));
+        std::fs::write(folder.with_extension("words"), words.collect::<String>())?;
+    }
+    if let Some(folder) = told("--keep=") {
+        std::fs::write(kept, packed(Path::new(folder))?)?;
+        return Ok(true);
+    }
+    Ok(false)
 }
 
-/// Prints what is new in a folder as lines, short ones first.
-fn print(folder: &Path) -> std::io::Result<()> {
+/// Writes inputs to where libFuzzer looks for them.
+fn unpack(inputs: &[Vec<u8>], name: &str, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let numbered =
+        |(number, input): (usize, &Vec<u8>)| std::fs::write(folder.join(format!("{name}-{number}")), input);
+    inputs.iter().enumerate().try_for_each(numbered)
+}
+
+/// What libFuzzer put into a folder beside what people wrote, as lines, short ones first.
+fn packed(folder: &Path) -> std::io::Result<String> {
     let mut lines = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with("saved-") {
-            lines.push(saved::write(&std::fs::read(entry.path())?));
+        if !entry.file_name().to_string_lossy().starts_with("written-") {
+            lines.push(saved::write(&std::fs::read(entry.path())?) + "\n");
         }
     }
     lines.sort_by_key(|line| (line.len(), line.clone()));
-    lines.iter().for_each(|line| println!("{line}"));
-    Ok(())
+    Ok(lines.concat())
 }
 
 /// As libFuzzer reads words: it knows `\\`, `\"` and `\xAB`.

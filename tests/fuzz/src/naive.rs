@@ -182,6 +182,13 @@ mod tests {
     }
 
     #[test]
+    fn every_character_that_hides_is_deceptive_to_the_runtime() {
+        let overlooked: Vec<char> =
+            ('\0'..=char::MAX).filter(|one| hides(*one) && !plugport::observe::is_deceptive(*one)).collect();
+        assert_eq!(overlooked, Vec::<char>::new());
+    }
+
+    #[test]
     fn no_string_is_overlooked() {
         assert_eq!(strings(r#"{"a":"x","a":["\u0041\"",1]}"#), ["a", "x", "a", "A\""]);
         assert_eq!((depth(r#"{"a":[[]],"b":"[[[["}"#), depth("1")), (3, 0));

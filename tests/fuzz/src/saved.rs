@@ -1,23 +1,33 @@
-//! Saved inputs: one file of text for each target, one input on each line.
+//! Saved inputs: two files of text for each target, one input on each line. `inputs/TARGET.txt` is written by people, with
+//! a comment above every finding; `corpus/TARGET.txt` is what a run kept, and together reaches all that it reached.
 //!
-//! Bytes are written as Rust writes them in a byte string (`\x1f`, `\n`, `\\`), so that a finding can be read in a
-//! review, and its line says in the comment above what it found. A folder of a thousand nameless files says nothing.
+//! Bytes are written as Rust writes them in a byte string (`\x1f`, `\n`, `\\`), so that they can be read in a review. A
+//! folder of a thousand nameless files says nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The file of a target.
+/// The file of a target that people write.
 #[must_use]
-pub fn file(target: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs").join(format!("{target}.txt"))
+pub fn written(target: &str) -> PathBuf {
+    file("inputs", target)
 }
 
-/// The saved inputs of a target.
+/// The file of a target that a run kept.
+#[must_use]
+pub fn kept(target: &str) -> PathBuf {
+    file("corpus", target)
+}
+
+fn file(folder: &str, target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{target}.txt"))
+}
+
+/// The inputs of a file; none when there is no such file.
 ///
 /// # Errors
-/// When there is no such file, or a line of it cannot be read.
-pub fn inputs(target: &str) -> Result<Vec<Vec<u8>>, String> {
-    let file = file(target);
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+/// When a line of it cannot be read.
+pub fn inputs(file: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
     let line = |(number, line): (usize, &str)| {
         read(line).ok_or_else(|| format!("{}:{}: not an input", file.display(), number + 1))
     };

@@ -7,8 +7,9 @@ use plugport_fuzz::{TARGETS, saved};
 fn every_saved_input_keeps_its_promise() {
     let mut broken = Vec::new();
     for target in TARGETS {
-        let inputs = saved::inputs(target.name).unwrap();
-        assert!(!inputs.is_empty(), "{} has no inputs", target.name);
+        let written = saved::inputs(&saved::written(target.name)).unwrap();
+        assert!(!written.is_empty(), "{} has no inputs", target.name);
+        let inputs = written.into_iter().chain(saved::inputs(&saved::kept(target.name)).unwrap());
         for input in inputs {
             assert!(input.len() <= target.longest, "longer than the engine tries: {}", saved::write(&input));
             let checked = std::panic::catch_unwind(|| {
@@ -25,10 +26,11 @@ fn every_saved_input_keeps_its_promise() {
 
 #[test]
 fn every_file_of_inputs_has_its_target() {
-    let folder = saved::file("x").parent().unwrap().to_owned();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        assert!(plugport_fuzz::target(name).is_some(), "{} belongs to no target", path.display());
+    for file in [saved::written("x"), saved::kept("x")] {
+        for entry in std::fs::read_dir(file.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(plugport_fuzz::target(name).is_some(), "{} belongs to no target", path.display());
+        }
     }
 }

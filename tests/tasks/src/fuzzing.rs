@@ -35,7 +35,7 @@ const USAGE: &str = "cargo fuzzing [TARGET] [SECONDS], or cargo fuzzing keep TAR
 enum Plan {
     /// Look for findings in one target, or in each, for so many seconds.
     Look { target: Option<String>, seconds: u64 },
-    /// Print the smallest inputs that together reach all that was reached.
+    /// Save the inputs that together reach all that was reached.
     Keep { target: String },
 }
 
@@ -117,7 +117,7 @@ impl At<'_> {
         steps::step(&title, "", || steps::run(engine))
     }
 
-    /// What is saved already is not printed again, and of the rest only what reaches something new.
+    /// What people wrote comes first, and of the rest only what reaches an edge that nothing before it reached.
     fn keep(&self) -> Outcome {
         let kept = self.folder.join("kept");
         if kept.is_dir() {
@@ -125,11 +125,15 @@ impl At<'_> {
             removed.map_err(|error| Failure::new(format!("cannot remove {}: {error}", kept.display())))?;
         }
         let mut engine = self.engine();
-        engine.arg(format!("--unpack={}", kept.display())).args(["-merge=1", "-max_len=512"]);
+        engine.arg(format!("--seed={}", kept.display())).args([
+            "-merge=1",
+            "-use_counters=0",
+            "-max_len=512",
+        ]);
         engine.arg(&kept).arg(self.folder.join("corpus"));
         steps::run(engine)?;
         let mut engine = self.engine();
-        engine.arg(format!("--print={}", kept.display()));
+        engine.arg(format!("--keep={}", kept.display()));
         steps::run(engine)
     }
 
