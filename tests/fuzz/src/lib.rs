@@ -23,8 +23,6 @@ pub struct Target {
     pub name: &'static str,
     /// Panics when an input breaks the promise.
     pub check: fn(&[u8]),
-    /// Longest input that is tried, bytes.
-    pub longest: usize,
     /// Words that the engine may put together, besides those it finds out by itself.
     pub words: &'static [&'static str],
 }
@@ -32,6 +30,7 @@ pub struct Target {
 /// All of them.
 pub const TARGETS: &[Target] = &[
     targets::framing::TARGET,
+    targets::configuration::TARGET,
     targets::descriptors::TARGET,
     targets::grants::TARGET,
     targets::cursors::TARGET,

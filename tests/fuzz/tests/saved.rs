@@ -11,7 +11,6 @@ fn every_saved_input_keeps_its_promise() {
         assert!(!written.is_empty(), "{} has no inputs", target.name);
         let inputs = written.into_iter().chain(saved::inputs(&saved::kept(target.name)).unwrap());
         for input in inputs {
-            assert!(input.len() <= target.longest, "longer than the engine tries: {}", saved::write(&input));
             let checked = std::panic::catch_unwind(|| {
                 (target.check)(&input);
                 (target.check)(&input[..input.len() / 2]);

@@ -10,7 +10,6 @@ use crate::Target;
 pub(crate) const TARGET: Target = Target {
     name: "cursors",
     check,
-    longest: 64,
     words: &["0000000000000007-", "0000000000000007-2", "+", "-", "0x", "ffffffffffffffff-"],
 };
 

@@ -19,7 +19,6 @@ use crate::naive::{assert_readable, depth, is_json, strings};
 pub(crate) const TARGET: Target = Target {
     name: "descriptors",
     check,
-    longest: 4_096,
     words: &[
         "\x1f",
         "{\"type\":\"object\"",

@@ -21,7 +21,6 @@ use crate::{Target, naive};
 pub(crate) const TARGET: Target = Target {
     name: "framing",
     check,
-    longest: 2_048,
     words: &[
         "{\"jsonrpc\":\"2.0\",",
         "\"id\":",

@@ -12,7 +12,6 @@ use crate::fields::Fields;
 pub(crate) const TARGET: Target = Target {
     name: "grants",
     check,
-    longest: 256,
     words: &[
         "..",
         "./",

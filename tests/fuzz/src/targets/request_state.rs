@@ -17,7 +17,6 @@ use crate::naive::canonical;
 pub(crate) const TARGET: Target = Target {
     name: "request_state",
     check,
-    longest: 1_024,
     words: &[
         "\"_meta\"",
         "\"inputResponses\"",

@@ -13,7 +13,6 @@ use crate::fields::Fields;
 pub(crate) const TARGET: Target = Target {
     name: "urls",
     check,
-    longest: 512,
     words: &[
         "\x1f",
         "https://",
