@@ -7,6 +7,8 @@
 mod change;
 mod effort;
 mod entry;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 mod list;
 mod naming;

@@ -45,15 +45,18 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Whether a character must not be shown as it is: C0 and C1 controls, bidi controls, zero-width characters, the tag
-/// block and line or paragraph separators.
+/// Whether a character must not be shown as it is: controls, and all that Unicode says may be left out when it is shown
+/// (`Default_Ignorable_Code_Point`: bidi controls, zero-width characters, fillers, the tag block), line and paragraph
+/// separators. The two that choose how an emoji looks pass.
 #[must_use]
 pub fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fe00}'..='\u{fe0d}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
         )
 }
 

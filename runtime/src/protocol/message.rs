@@ -85,13 +85,18 @@ impl Message {
 
     /// Reads one message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        // Strings that nobody reads are not looked at below, and JSON that is not UTF-8 is no JSON.
+        if let Err(error) = std::str::from_utf8(bytes) {
+            return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) });
+        }
         let opening = bytes.trim_ascii_start().first();
         // Derived structures read arrays too, so whatever is not an object is only asked whether it is JSON.
         if opening != Some(&b'{') {
             let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
             return Err(not_an_object(opening == Some(&b'['), error));
         }
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| unreadable(&error))?;
+        let envelope: Envelope<'_> =
+            serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
         let id = envelope.id.map(read_id).transpose();
         let refuse = |id: Option<Id>, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
         let id = match id {
@@ -132,10 +137,12 @@ fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
     Malformed { id: None, error }
 }
 
-fn unreadable(error: &serde_json::Error) -> Malformed {
-    let error = match error.classify() {
-        serde_json::error::Category::Data => RpcError::invalid_request(&error.to_string()),
-        _ => RpcError::parse(&error.to_string()),
+/// A field of another type ends the reading, and what comes after it need not be JSON.
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
+    let error = match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Ok(_) if error.is_data() => RpcError::invalid_request(&error.to_string()),
+        Ok(_) => RpcError::parse(&error.to_string()),
+        Err(error) => RpcError::parse(&error.to_string()),
     };
     Malformed { id: None, error }
 }
@@ -250,10 +257,12 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_a_parse_error() {
-        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "\u{feff}{}"] {
+        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "{\"jsonrpc\":2\"0\"", "\u{feff}{}"] {
             assert_eq!(refused(text), (-32700, None), "{text:?}");
         }
-        assert_eq!(Message::parse(b"{\"method\":\"\xff\"}").unwrap_err().error.code, -32700);
+        for bytes in [&b"{\"method\":\"\xff\"}"[..], b"{\"unknown\":\"\xff\"}", b"\"\xff\"", b"[\"\xff\"]"] {
+            assert_eq!(Message::parse(bytes).unwrap_err().error.code, -32700);
+        }
     }
 
     #[test]

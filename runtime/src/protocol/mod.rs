@@ -17,6 +17,8 @@ mod endpoint;
 mod era;
 mod error;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handlers;
 mod message;
 mod method;

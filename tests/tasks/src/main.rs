@@ -8,6 +8,7 @@
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
 mod demo;
+mod fuzzing;
 mod guests;
 mod measure;
 mod repository;
@@ -27,12 +28,16 @@ The repository's own commands:
   cargo verify [FILTER]                       all that CI runs, or the steps or tests named by FILTER
   cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
   cargo measure [NAME...]                     run the benchmarks
+  cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
 ";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let command = arguments.next().unwrap_or_default();
-    let outcome = run(&command, arguments.collect());
+    let mut arguments = std::env::args_os().skip(1);
+    let command = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
+    let outcome = match fuzzing::is_compiler(&command) {
+        true => fuzzing::compile(&command, arguments.collect()),
+        false => run(&command, arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()),
+    };
     let Err(failure) = outcome else {
         return ExitCode::SUCCESS;
     };
@@ -46,6 +51,7 @@ fn run(command: &str, arguments: Vec<String>) -> Outcome {
         "demo" => demo::run(&repository, arguments),
         "verify" => verify::run(&repository, &arguments),
         "guests" => guests::run(&repository, &arguments),
+        "fuzzing" => fuzzing::run(&repository, &arguments),
         "measure" => measure::run(&repository, &arguments),
         _ => Err(Failure::usage(USAGE)),
     }

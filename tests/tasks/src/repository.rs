@@ -60,6 +60,11 @@ impl Repository {
             (path.extension() == Some(OsStr::new("rs"))).then(|| text(path.file_stem())).flatten()
         })
     }
+
+    /// Every fuzz target: a file of saved inputs in `tests/fuzz/inputs/`.
+    pub(crate) fn fuzz_targets(&self) -> Outcome<BTreeSet<String>> {
+        names(&self.root.join("tests/fuzz/inputs"), |entry| text(entry.path().file_stem()))
+    }
 }
 
 fn names(folder: &Path, name: impl Fn(&DirEntry) -> Option<String>) -> Outcome<BTreeSet<String>> {

@@ -5,10 +5,11 @@
 
 mod prompt;
 mod resource;
+mod strings;
 mod tool;
 
 pub(super) use prompt::vet as prompt;
-pub(super) use tool::vet as tool;
+pub(super) use tool::{Vetted, vet as tool};
 
 use serde_json::Value;
 
@@ -21,6 +22,7 @@ use crate::config::{Limits, kib};
 use crate::json::RawObject;
 use crate::observe::is_deceptive;
 use crate::plugin::Annotations;
+use strings::all_readable;
 
 /// Longest media type and longest time, bytes.
 const SHORT: usize = 256;
@@ -66,6 +68,9 @@ pub(super) enum VettingError {
         /// The first one found.
         character: char,
     },
+    /// One name twice in an object of a schema or of its extra fields.
+    #[error("its {0} has a field twice, and programs disagree on which one counts; remove one")]
+    Doubled(&'static str),
     /// Its `extra` is not a JSON object.
     #[error("its extra fields are not a JSON object")]
     Extra(#[source] serde_json::Error),
@@ -152,24 +157,6 @@ fn short(place: &'static str, text: Option<&str>) -> Result<(), VettingError> {
 /// Annotations pass as they are; a priority outside 0 to 1 is left out where they are written.
 fn annotated(annotations: Option<&Annotations>) -> Result<(), VettingError> {
     short("last-modified", annotations.and_then(|annotations| annotations.last_modified.as_deref()))
-}
-
-/// Checks every name and string of JSON as a client will decode it, whatever escapes it was written with.
-fn all_readable(place: &'static str, json: &str) -> Result<(), VettingError> {
-    let value: Value = serde_json::from_str(json).map_err(VettingError::Extra)?;
-    let mut pending = vec![&value];
-    while let Some(value) = pending.pop() {
-        match value {
-            Value::String(text) => readable(place, text)?,
-            Value::Array(items) => pending.extend(items),
-            Value::Object(fields) => {
-                fields.keys().try_for_each(|name| readable(place, name))?;
-                pending.extend(fields.values());
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Lines and tabs are how text is laid out; everything else that does not show is refused.

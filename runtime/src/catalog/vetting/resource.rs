@@ -5,6 +5,7 @@ use super::super::template::Template;
 use super::super::uri::{self, UriError};
 use super::{Described, VettingError, annotated, short};
 use crate::config::Limits;
+use crate::json::RawObject;
 use crate::plugin::{Annotations, Plugin, ResourceDescriptor, ResourceTemplate};
 use std::sync::Arc;
 
@@ -15,6 +16,15 @@ impl PublishedResource {
         resource: ResourceDescriptor,
         limits: &Limits,
     ) -> Result<Self, VettingError> {
+        let extra = Self::check(&resource, limits)?;
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra })
+    }
+
+    /// The same without its plugin; its further fields.
+    pub(in super::super) fn check(
+        resource: &ResourceDescriptor,
+        limits: &Limits,
+    ) -> Result<RawObject, VettingError> {
         uri::check(&resource.uri, limits.uri_bytes)?;
         let described = Described {
             name: &resource.name,
@@ -24,7 +34,7 @@ impl PublishedResource {
         };
         let extra = described.check(limits)?;
         listable(&resource.name, resource.mime_type.as_deref(), resource.annotations.as_ref())?;
-        Ok(Self { plugin: Arc::clone(plugin), resource, extra })
+        Ok(extra)
     }
 }
 
@@ -35,6 +45,15 @@ impl PublishedTemplate {
         template: ResourceTemplate,
         limits: &Limits,
     ) -> Result<Self, VettingError> {
+        let (pattern, extra) = Self::check(&template, limits)?;
+        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra })
+    }
+
+    /// The same without its plugin; its pattern and further fields.
+    pub(in super::super) fn check(
+        template: &ResourceTemplate,
+        limits: &Limits,
+    ) -> Result<(Template, RawObject), VettingError> {
         if template.uri_template.len() as u64 > limits.uri_bytes {
             return Err(UriError::TooLong(limits.uri_bytes).into());
         }
@@ -48,7 +67,7 @@ impl PublishedTemplate {
         };
         let extra = described.check(limits)?;
         listable(&template.name, template.mime_type.as_deref(), template.annotations.as_ref())?;
-        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra })
+        Ok((pattern, extra))
     }
 }
 

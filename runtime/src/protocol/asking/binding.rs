@@ -1,7 +1,8 @@
 //! What a parked call is bound to: the caller and the request, as one digest.
 //!
 //! A retry is the same request again, but a client may write it differently: fields in another order, other spaces,
-//! absent arguments for empty ones. So the digest is over values and not over text.
+//! absent arguments for empty ones. So the digest is over values and not over text. Parameters that have no value here, such
+//! as a number beyond all bounds, are bound as text: they match nothing but themselves.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,10 +21,13 @@ pub(crate) fn of(principal: Option<&str>, method: &Method, params: Option<&RawVa
     let mut hash = Sha256::new();
     part(&mut hash, principal.unwrap_or_default().as_bytes());
     part(&mut hash, method.as_str().as_bytes());
-    let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
-    if let Value::Object(mut fields) = params {
-        fields.retain(|name, value| !CHANGES.contains(&name.as_str()) && !is_nothing(value));
-        digest(&mut hash, &Value::Object(fields));
+    match params.map(|params| serde_json::from_str(params.get()).map_err(|_| params)) {
+        Some(Ok(Value::Object(mut fields))) => {
+            fields.retain(|name, value| !CHANGES.contains(&name.as_str()) && !is_nothing(value));
+            digest(&mut hash, &Value::Object(fields));
+        }
+        Some(Err(unread)) => part(&mut hash, unread.get().as_bytes()),
+        Some(Ok(_)) | None => {}
     }
     hash.finalize().into()
 }
@@ -89,6 +93,7 @@ mod tests {
         ] {
             assert_ne!(first, of_call(None, other), "{other}");
         }
+        assert_ne!(of_call(None, r#"{"name":"t","a":1e999}"#), of_call(None, r#"{"name":"u","a":1e999}"#));
         assert_ne!(first, of_call(Some("ada"), r#"{"name":"t","arguments":{"a":1}}"#));
     }
 }

@@ -1,0 +1,73 @@
+//! Vetting, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled: behind
+//! a feature this package would be built once more for the tests, and a door that is used by nobody costs nothing.
+
+use super::headers::ParamHeader;
+use super::published::{PublishedResource, PublishedTemplate};
+use super::schema::Schema;
+use super::template::Template;
+use super::vetting;
+use crate::config::Limits;
+use crate::json::RawObject;
+use crate::plugin::{Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+
+/// A tool that passed.
+#[derive(Debug)]
+pub struct Passed {
+    /// Its public name.
+    pub name: String,
+    /// Of its arguments.
+    pub input: Schema,
+    /// Of its structured content.
+    pub output: Option<Schema>,
+    /// Arguments that a client repeats in headers.
+    pub headers: Vec<ParamHeader>,
+    /// Further fields.
+    pub extra: RawObject,
+}
+
+/// Vets a tool.
+///
+/// # Errors
+/// With the reason for the operator.
+pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<Passed, String> {
+    let passed = vetting::tool(tool, prefix, limits).map_err(|error| error.to_string())?;
+    let vetting::Vetted { name, input, output, headers, extra } = passed;
+    Ok(Passed { name, input, output, headers, extra })
+}
+
+/// Vets a prompt; its public name and further fields.
+///
+/// # Errors
+/// With the reason for the operator.
+pub fn prompt(prompt: &Prompt, prefix: &str, limits: &Limits) -> Result<(String, RawObject), String> {
+    vetting::prompt(prompt, prefix, limits).map_err(|error| error.to_string())
+}
+
+/// Vets a resource; its further fields.
+///
+/// # Errors
+/// With the reason for the operator.
+pub fn resource(resource: &ResourceDescriptor, limits: &Limits) -> Result<RawObject, String> {
+    PublishedResource::check(resource, limits).map_err(|error| error.to_string())
+}
+
+/// Vets a resource template.
+///
+/// # Errors
+/// With the reason for the operator.
+pub fn template(template: &ResourceTemplate, limits: &Limits) -> Result<(Matcher, RawObject), String> {
+    let passed = PublishedTemplate::check(template, limits).map_err(|error| error.to_string())?;
+    Ok((Matcher(passed.0), passed.1))
+}
+
+/// A template that passed.
+#[derive(Debug)]
+pub struct Matcher(Template);
+
+impl Matcher {
+    /// Whether a URI can come from it.
+    #[must_use]
+    pub fn matches(&self, uri: &str) -> bool {
+        self.0.matches(uri)
+    }
+}

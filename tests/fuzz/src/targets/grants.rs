@@ -1,0 +1,126 @@
+//! `--grant dir=...` gives exactly what a naive reading of the rules allows: a directory that exists, never one of the
+//! machine's own, never with leave to write where plugins, configuration or state are, under a plain absolute guest path.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use plugport::config::{Grants, Place};
+
+use crate::Target;
+use crate::fields::Fields;
+
+pub(crate) const TARGET: Target = Target {
+    name: "grants",
+    check,
+    words: &[
+        "..",
+        "./",
+        "//",
+        ":/",
+        ":/data",
+        ":rw",
+        ":ro",
+        "data",
+        "data/inner",
+        "plugins",
+        "plugins/sub",
+        "state",
+        "file",
+        "to-etc",
+        "to-root",
+        "to-plugins",
+        "to-data",
+        "loop",
+        "/proc/self/root",
+        "/proc/self/cwd",
+        "/dev/fd",
+        "/etc",
+        "/sys",
+        "/",
+        "\x1f",
+        "kv=",
+        "dir=",
+    ],
+};
+
+struct Tree {
+    base: PathBuf,
+    protected: Vec<PathBuf>,
+    _folder: tempfile::TempDir,
+}
+
+static TREE: LazyLock<Tree> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    for name in ["data/inner", "plugins/sub", "state"] {
+        std::fs::create_dir_all(base.join(name)).unwrap();
+    }
+    std::fs::write(base.join("file"), "").unwrap();
+    for (name, target) in [
+        ("to-etc", "/etc"),
+        ("to-root", "/"),
+        ("to-plugins", "plugins"),
+        ("to-data", "./data"),
+        ("loop", "loop"),
+    ] {
+        std::os::unix::fs::symlink(target, base.join(name)).unwrap();
+    }
+    let protected = vec![base.join("plugins"), base.join("plugport.toml"), base.join("state")];
+    Tree { base, protected, _folder: folder }
+});
+
+/// Several grants, one after the other, as they are written after `--grant`.
+fn check(input: &[u8]) {
+    let place = Place { base: &TREE.base, protected: &TREE.protected };
+    let mut grants = Grants::default();
+    let mut fields = Fields::new(input);
+    let mut expected: Vec<Dir> = Vec::new();
+    while let Some(text) = fields.maybe() {
+        let text = if text.contains('=') { text } else { format!("dir={text}") };
+        let told = grants.add(&text, place);
+        let Some(dir) = text.strip_prefix("dir=") else { continue };
+        let allowed = allowed(dir).filter(|dir| expected.iter().all(|other| other.guest != dir.guest));
+        assert_eq!(told.is_ok(), allowed.is_some(), "{text:?}: {told:?}, but {allowed:?}");
+        expected.extend(allowed);
+    }
+    let given = grants.dirs.iter();
+    let given: Vec<Dir> =
+        given.map(|dir| Dir { host: dir.host.clone(), guest: dir.guest.clone(), write: dir.write }).collect();
+    assert_eq!(given, expected);
+    assert!(grants.kv_mib.is_none_or(|mib| mib > 0));
+}
+
+#[derive(Debug, PartialEq)]
+struct Dir {
+    host: PathBuf,
+    guest: String,
+    write: bool,
+}
+
+/// The rules of docs/grants.md, read naively.
+fn allowed(text: &str) -> Option<Dir> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let (host, guest, write) = match parts[..] {
+        [host] => (host, None, false),
+        [host, guest] | [host, guest, "ro"] => (host, Some(guest), false),
+        [host, guest, "rw"] => (host, Some(guest), true),
+        _ => return None,
+    };
+    let host = std::fs::canonicalize(TREE.base.join(host)).ok().filter(|host| host.is_dir())?;
+    let below = |path: &Path, root: &str| {
+        path == Path::new(root) || path.to_string_lossy().starts_with(&format!("{root}/"))
+    };
+    if host == Path::new("/") || ["/proc", "/sys", "/dev", "/etc"].iter().any(|root| below(&host, root)) {
+        return None;
+    }
+    let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
+    if write && TREE.protected.iter().any(|place| inside(place, &host) || inside(&host, place)) {
+        return None;
+    }
+    let own = || format!("/{}", host.file_name().unwrap_or_default().to_string_lossy());
+    let guest = guest.map_or_else(own, str::to_owned);
+    let names = guest.strip_prefix('/')?;
+    let plain =
+        names.split('/').all(|name| !matches!(name, "" | "." | "..") && !name.contains(char::is_control));
+    plain.then_some(Dir { host, guest, write })
+}

@@ -1,0 +1,10 @@
+//! One file per promise. Each opens with the promise; `TARGET` names it.
+
+pub(crate) mod configuration;
+pub(crate) mod cursors;
+pub(crate) mod descriptors;
+mod expansion;
+pub(crate) mod framing;
+pub(crate) mod grants;
+pub(crate) mod request_state;
+pub(crate) mod urls;
