@@ -18,7 +18,7 @@
 //! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
 //! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
 //! a [`testing::Recorder`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
-//! which is [`notify`], and the standard `wasi:keyvalue`, which is [`kv`]). An interface that a plugin exports is linked
+//! which is [`notify`], the standard `wasi:keyvalue`, which is [`kv`], and `wasi:http`, which is [`http`]). An interface that a plugin exports is linked
 //! only when [`export!`] names it, and one that it imports only when it calls it.
 //!
 //! The README describes the whole of the API for authors.
@@ -38,6 +38,7 @@ pub mod elicitation;
 mod entry;
 mod error;
 mod failure;
+pub mod http;
 pub mod inputs;
 pub mod kv;
 mod logging;

@@ -22,6 +22,7 @@ mod forged;
 mod grants;
 mod guard;
 mod hostile;
+mod http;
 mod lifecycle;
 mod loading;
 mod malformed;

@@ -1,5 +1,7 @@
 //! What the guests share: bindings without the SDK, for guests that do what the SDK would not let them.
 
+pub mod http;
+
 /// The WIT package as wit-bindgen gives it.
 pub mod raw {
     wit_bindgen::generate!({

@@ -63,7 +63,7 @@ impl Account {
         if before < self.limits().http_requests {
             return Ok(place);
         }
-        Err(self.breach("http_requests", Error::HttpRequestDenied))
+        Err(self.breach("http_requests", Error::LoopDetected))
     }
 
     /// Bytes of a request's body that are to be sent.
@@ -148,7 +148,7 @@ mod tests {
         drop(first);
         let third = account.begin().unwrap();
         drop(third);
-        assert!(matches!(account.begin(), Err(Error::HttpRequestDenied)));
+        assert!(matches!(account.begin(), Err(Error::LoopDetected)));
     }
 
     #[test]
