@@ -259,6 +259,9 @@ async fn hostile_many_fields() {
     let kept_none = |reply: &Value| reply.to_string().contains("0 taken of 200");
     assert!(kept_none(reply.result()) || reply.tool_error().contains("(limit `"), "{reply:?}");
     assert!(server.rss() < memory + (96 << 20), "{memory} bytes, then {}", server.rss());
+    let reply = client.call("hostile_many_fields-wrong", json!({})).await;
+    assert_eq!(reply.tool_text(), "20000 refused");
+    assert!(server.said().len() < 100_000, "{} bytes of log", server.said().len());
     contained(&server, &client, "hostile_many_fields", &web).await;
 }
 

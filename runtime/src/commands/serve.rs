@@ -202,6 +202,7 @@ fn keys<T: Item>(list: &List<T>, plugin: &str) -> Vec<String> {
 /// What else a plugin may do, in words.
 fn granted(grants: &Grants) -> Vec<String> {
     let mut words = Vec::new();
+    words.extend(grants.http.iter().map(|grant| format!("send requests: {grant}")));
     words.extend(grants.kv_mib.map(|mib| format!("keep up to {mib} MiB between calls")));
     for (granted, what) in [
         (grants.sampling, "ask the client's model"),

@@ -61,6 +61,7 @@ fn lied(authority: &str) -> String {
     let request = OutgoingRequest::new(headers);
     let _ = request.set_scheme(Some(&Scheme::Http));
     let _ = request.set_authority(Some(authority));
+    let _ = request.set_path_with_query(Some("/length"));
     let answer = begin(request, None).and_then(|future| wait(&future));
     answer.map_or_else(|code| code, |response| format!("status {}", response.status()))
 }

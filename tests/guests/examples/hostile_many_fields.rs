@@ -52,10 +52,22 @@ fn texts() -> String {
     format!("{taken} taken of {}", kept.len())
 }
 
+/// Send requests that are none, one after the other.
+#[tool]
+fn wrong() -> String {
+    let mut refused = 0;
+    for _ in 0..20_000 {
+        let request = OutgoingRequest::new(Fields::new());
+        let _ = request.set_authority(Some("a.test"));
+        refused += usize::from(wasip2::http::outgoing_handler::handle(request, None).is_err());
+    }
+    format!("{refused} refused")
+}
+
 /// Work as usual.
 #[tool]
 fn ok() -> &'static str {
     "ok"
 }
 
-plugport_sdk::export! { tools: [append, list, many, texts, ok] }
+plugport_sdk::export! { tools: [append, list, many, texts, wrong, ok] }
