@@ -97,6 +97,31 @@ async fn a_name_that_leads_to_this_machine_is_refused() {
 }
 
 #[tokio::test]
+async fn a_host_that_does_not_prove_who_it_is_gets_no_request() {
+    let web = Web::start().await;
+    let config = format!("[plugins.fetcher.grants]\nhttp = [\"https://{}\"]\n", web.authority());
+    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let reply = fetch(&Client::new(server.url()), &format!("https://{}/", web.authority())).await;
+    assert!(reply.tool_error().contains("did not prove who it is, or does not speak TLS"), "{reply:?}");
+    assert!(web.heads().iter().all(|head| !head.contains("HTTP/1.1")), "{:?}", web.heads());
+}
+
+#[tokio::test]
+async fn the_plugin_fetch_reads_a_page_as_markdown() {
+    let web = Web::start().await;
+    let server = Server::builder().plugin("fetch").config(&web.grant("fetch")).start().await;
+    server.says(&format!("may send requests: http://{}", web.authority())).await;
+    let client = Client::new(server.url());
+    let read = async |url: String| client.call("fetch-fetch", json!({ "url": url })).await;
+    let page = read(web.url("/redirect?/html")).await;
+    assert_eq!(page.tool_text(), "# Title\n\nSome **bold** text and a [link](/next).");
+    assert!(read(web.url("/gzip")).await.tool_error().contains("compressed (gzip)"));
+    assert!(read(web.url("/loop")).await.tool_error().contains("redirects more than 3 times"));
+    let denied = read("https://example.com/".to_owned()).await;
+    assert!(denied.tool_error().ends_with("http = [\"GET https://example.com\"]"), "{denied:?}");
+}
+
+#[tokio::test]
 async fn hostile_ssrf_literals() {
     let web = Web::start().await;
     let config = "[plugins.hostile_ssrf_literals]\nlimits = { wall_ms = 60_000 }\n\

@@ -190,7 +190,9 @@ impl CallFailure {
         if text.contains("fuel allocated for hostcalls") {
             return Self::limit(limits, "transfer_mib");
         }
-        if text.contains("resource table has no free keys") || text.contains("too many component handles") {
+        let handles =
+            ["resource table has no free keys", "too many component handles", "handle limit exceeded"];
+        if handles.into_iter().any(|words| text.contains(words)) {
             return Self::limit(limits, "handles");
         }
         if text.contains("size of fields exceeds limit") || text.contains("too many fields in") {

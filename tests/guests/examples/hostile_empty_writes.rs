@@ -7,7 +7,7 @@ use wasip2::http::types::{OutgoingBody, Scheme};
 /// Write nothing until the host has enough.
 #[tool]
 fn nothing(authority: String, waits: bool) -> String {
-    let sending = request("POST", Scheme::Http, &authority, "/").expect("the parts are plain");
+    let sending = request("POST", Scheme::Http, &authority, "/silent").expect("the parts are plain");
     let body = sending.body().expect("it was not taken");
     let stream = body.write().expect("it was not taken");
     let future = begin(sending, None);
