@@ -98,6 +98,8 @@ async fn answer(mut stream: TcpStream, seen: &Seen) -> std::io::Result<()> {
         let mut piece = [0; 4_096];
         match stream.read(&mut piece).await? {
             0 => return Ok(()),
+            // It speaks no TLS, and says so in its own way.
+            _ if piece[0] == 0x16 => return stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await,
             read => head.extend_from_slice(&piece[..read]),
         }
     }

@@ -30,7 +30,7 @@ fn nothing(authority: String, waits: bool) -> String {
 /// Send a body of so many bytes; how it ended.
 #[tool]
 fn flood(authority: String, bytes: usize) -> String {
-    let sending = request("POST", Scheme::Http, &authority, "/").expect("the parts are plain");
+    let sending = request("POST", Scheme::Http, &authority, "/silent").expect("the parts are plain");
     let body = sending.body().expect("it was not taken");
     let stream = body.write().expect("it was not taken");
     let future = begin(sending, None);
