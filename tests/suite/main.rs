@@ -27,6 +27,7 @@ mod forged;
 mod grants;
 mod guard;
 mod hostile;
+mod http;
 mod lifecycle;
 mod loading;
 mod malformed;

@@ -20,3 +20,4 @@ pub mod http;
 pub mod schema;
 pub mod server;
 pub mod stdio;
+pub mod web;

@@ -16,12 +16,10 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// When the filter cannot be parsed or logging was started before.
 pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
+    let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(ansi)
-        .with_env_filter(EnvFilter::try_new(filter)?)
-        .try_init()
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(ansi).with_env_filter(filter).try_init()
 }
 
 /// Text of a guest, with every character escaped that could forge a line, move a cursor or hide words: control

@@ -235,7 +235,9 @@ impl CallFailure {
         if text.contains("requested len") && text.contains("exceeds limit") {
             return Self::limit(limits, "random_kib");
         }
-        if text.contains("resource table has no free keys") || text.contains("too many component handles") {
+        let handles =
+            ["resource table has no free keys", "too many component handles", "handle limit exceeded"];
+        if handles.into_iter().any(|words| text.contains(words)) {
             return Self::limit(limits, "handles");
         }
         if text.contains("size of fields exceeds limit") || text.contains("too many fields in") {

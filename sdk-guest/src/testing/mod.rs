@@ -28,6 +28,8 @@ use crate::ask::{Asked, Question, Script};
 use crate::call::Port;
 use crate::completions::{self, Completer, Completion, Known};
 #[cfg(not(target_family = "wasm"))]
+use crate::http::{Failure, Request, Response};
+#[cfg(not(target_family = "wasm"))]
 use crate::notify::Change;
 use crate::prompts::{self, PromptResult};
 use crate::resources::{self, ResourceContents};
@@ -97,6 +99,18 @@ pub fn changes() -> Vec<Change> {
 #[cfg(not(target_family = "wasm"))]
 pub fn configure<'a>(values: impl IntoIterator<Item = (&'a str, &'a str)>) {
     crate::config::set(values.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+}
+
+/// Lets requests of [`http`](crate::http) on this thread be answered like this, from now on. Without it none is granted.
+#[cfg(not(target_family = "wasm"))]
+pub fn answer_http(answer: impl FnMut(&Request) -> Result<Response, Failure> + 'static) {
+    crate::http::script::answer(answer);
+}
+
+/// The requests that [`http`](crate::http) was given on this thread since this was asked last.
+#[cfg(not(target_family = "wasm"))]
+pub fn http_requests() -> Vec<Request> {
+    crate::http::script::take()
 }
 
 /// A log message.

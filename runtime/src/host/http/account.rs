@@ -56,14 +56,15 @@ impl Account {
 
     /// Begins a request. It does not wait for a place: those who have one may be this very guest.
     pub(super) fn begin(&self) -> Result<Place, Error> {
-        self.charge(CONNECTION)?;
+        self.charge(0)?;
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| self.breach("http_parallel", Error::ConnectionLimitReached))?;
         let before = self.requests.fetch_add(1, Ordering::Relaxed);
-        if before < self.limits().http_requests {
-            return Ok(place);
+        if before >= self.limits().http_requests {
+            return Err(self.breach("http_requests", Error::LoopDetected));
         }
-        Err(self.breach("http_requests", Error::HttpRequestDenied))
+        self.charge(CONNECTION)?;
+        Ok(place)
     }
 
     /// Bytes of a request's body that are to be sent.
@@ -148,7 +149,7 @@ mod tests {
         drop(first);
         let third = account.begin().unwrap();
         drop(third);
-        assert!(matches!(account.begin(), Err(Error::HttpRequestDenied)));
+        assert!(matches!(account.begin(), Err(Error::LoopDetected)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io;
 
 use tokio_rustls::rustls;
 use wasmtime_wasi_http::Error;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 use crate::sandbox::EgressError;
 
@@ -45,4 +46,18 @@ pub(super) fn of_exchange(error: &hyper::Error) -> Error {
 /// An answer's body that broke.
 pub(super) fn of_answer(error: &hyper::Error) -> Error {
     if error.is_parse_too_large() { Error::HttpResponseTrailerSectionSize(None) } else { of_exchange(error) }
+}
+
+/// The code of a failure that an answer's body can have.
+pub(super) fn code(error: &Error) -> ErrorCode {
+    match error {
+        Error::HttpResponseBodySize(most) => ErrorCode::HttpResponseBodySize(*most),
+        Error::HttpResponseTimeout => ErrorCode::HttpResponseTimeout,
+        Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,
+        Error::ConnectionTerminated => ErrorCode::ConnectionTerminated,
+        Error::HttpResponseIncomplete => ErrorCode::HttpResponseIncomplete,
+        Error::HttpResponseTrailerSectionSize(most) => ErrorCode::HttpResponseTrailerSectionSize(*most),
+        Error::InternalError(why) => ErrorCode::InternalError(why.clone()),
+        _ => ErrorCode::HttpProtocolError,
+    }
 }

@@ -1,15 +1,17 @@
-//! Links `wasi:http`, and bounds what its setters keep.
+//! Links `wasi:http`, and shadows what of it is not enough.
 //!
 //! A method, a path and an authority are text that the host keeps for as long as the guest holds the request. Their
-//! setters are shadowed by ones that charge for the text and refuse what no server would take.
+//! setters are shadowed by ones that charge for the text and refuse what no server would take. And a body that breaks off
+//! has a code, which wasmtime's own function does not find.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi_http::WasiHttpView as _;
 use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
-use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method};
+use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, IoError, Method};
 use wasmtime_wasi_http::p2::types::HostOutgoingRequest as Outgoing;
+use wasmtime_wasi_http::{Error, WasiHttpView as _};
 
+use super::errors;
 use crate::config::kib;
 use crate::host::State;
 
@@ -35,6 +37,13 @@ pub(in crate::host) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 
 fn bound(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "http-error-code",
+        |mut store: StoreContextMut<'_, State>, (error,): (Resource<IoError>,)| {
+            let found = store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(errors::code);
+            Ok((found,))
+        },
+    )?;
     types.func_wrap(
         "[method]outgoing-request.set-method",
         |mut store: StoreContextMut<'_, State>, (request, method): (Resource<Outgoing>, Method)| {

@@ -1,0 +1,58 @@
+//! Why there is no answer, in words that a tool may put before a model.
+
+use std::fmt;
+
+use crate::Error;
+
+/// Why there is no answer to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The server's operator did not grant this request; the URL, or what was refused of it.
+    Denied(String),
+    /// The request leads to an address that is not public, and that address was not granted.
+    Private,
+    /// The request cannot be sent as it is.
+    Invalid(String),
+    /// The name is not known.
+    Name,
+    /// The host does not answer.
+    Unreachable,
+    /// The host did not prove who it is, or speaks no TLS.
+    Tls,
+    /// The host took too long.
+    TimedOut,
+    /// A limit of the operator; its name in the configuration.
+    Limit(&'static str),
+    /// The answer broke off, or is none of HTTP.
+    Broken(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(what) => write!(f, "this server does not grant requests to {what} to the plugin"),
+            Self::Private => f.write_str(
+                "the name leads to an address that is not public, and this server does not grant that",
+            ),
+            Self::Invalid(why) => write!(f, "the request cannot be sent: {why}"),
+            Self::Name => f.write_str("there is no host of this name"),
+            Self::Unreachable => f.write_str("the host cannot be reached"),
+            Self::Tls => f.write_str("the host did not prove who it is, or does not speak TLS"),
+            Self::TimedOut => f.write_str("the host took too long to answer"),
+            Self::Limit(name) => write!(f, "the request is beyond what this server allows (limit `{name}`)"),
+            Self::Broken(why) => write!(f, "the answer is broken: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Denied(_) | Failure::Private => Self::Denied(failure.to_string()),
+            Failure::Limit(_) => Self::OverBudget(failure.to_string()),
+            _ => Self::Internal(failure.to_string()),
+        }
+    }
+}
