@@ -225,6 +225,27 @@ async fn hostile_proc_probe() {
     assert!(done.is_empty(), "{done:?}");
 }
 
+/// Opening a pipe would keep a thread of the server waiting for its other end, for ever.
+#[tokio::test]
+async fn pipes_and_sockets_are_not_opened() {
+    let place = Place::new();
+    let inside = place.inside();
+    assert!(std::process::Command::new("mkfifo").arg(inside.join("pipe")).status().unwrap().success());
+    symlink("pipe", inside.join("alias")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
+    for write in [false, true] {
+        let server = place.serve("scribe", write).await;
+        let client = Client::new(server.url());
+        for path in ["/d/pipe", "/d/alias", "/d/socket"] {
+            for _ in 0..20 {
+                client.call("scribe-read", json!({ "path": path })).await.tool_error();
+            }
+            client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+        }
+        assert_eq!(client.call("scribe-read", json!({ "path": "/d/own.txt" })).await.tool_text(), "own");
+    }
+}
+
 /// What plugins keep, and the server's keys, cannot be read from a directory around them.
 #[tokio::test]
 async fn the_state_folder_is_hidden_in_a_directory_that_holds_it() {

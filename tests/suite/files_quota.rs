@@ -172,6 +172,14 @@ async fn hostile_fd_exhaustion() {
         }
     }
     server.says("it has 32 files open and wanted more (limit `open_files`)").await;
+    let memory = server.rss();
+    for _ in 0..100 {
+        client
+            .call(&format!("{guest}-streams"), json!({ "directory": "/d", "name": "file" }))
+            .await
+            .tool_text();
+    }
+    assert!(server.rss() < memory + 32 * MIB, "{memory} bytes, then {}", server.rss());
     assert!(server.open_files() <= before + 2, "{before} files open, then {}", server.open_files());
     let reply = client.call(&format!("{guest}-sockets"), json!({})).await;
     let told = reply.tool_text();

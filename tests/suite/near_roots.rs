@@ -1,6 +1,7 @@
 //! A guest reads the folders that its client works in: only those that the operator allowed, only of clients on this machine.
 
 use std::path::Path;
+use std::time::Duration;
 
 use plugport_tests::http::{Client, Reply, Session};
 use plugport_tests::server::Server;
@@ -38,17 +39,23 @@ fn roots(paths: &[&Path]) -> Value {
     json!({ "roots": roots })
 }
 
-/// Reads a file in a session, answering the question for roots if it is asked; the answer, and whether it was asked.
-async fn read(session: &Session, path: &Path, roots: &Value) -> (String, bool) {
+/// Reads a file in a session that is asked for its roots meanwhile.
+async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String {
     let params = json!({ "name": "scribe-read", "arguments": { "path": path } });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
-    let mut message = stream.message().await;
-    let asked = message["method"] == "roots/list";
-    if asked {
-        session.answer(&message, roots.clone()).await;
-        message = stream.message().await;
-    }
-    (message["result"]["content"][0]["text"].as_str().unwrap().to_owned(), asked)
+    let question = stream.message().await;
+    assert_eq!(question["method"], "roots/list", "{question}");
+    session.answer(&question, roots.clone()).await;
+    let answer = stream.message().await;
+    answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// Reads a file in a session that is not asked anything.
+async fn read(session: &Session, path: &Path) -> String {
+    let reading = session.call("scribe-read", json!({ "path": path }));
+    let reply = tokio::time::timeout(Duration::from_secs(30), reading).await.unwrap();
+    assert_eq!(reply.messages.len(), 1, "nothing was asked: {reply:?}");
+    reply.tool_text().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,8 +67,7 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
     let client = Client::new(server.url());
     let session = client.session_with("2025-11-25", json!({ "roots": { "listChanged": true } })).await;
     let told = roots(&[&project, &other, &root.join("allowed/link"), Path::new("/etc"), Path::new("/")]);
-    let (text, asked) = read(&session, &project.join("file.txt"), &told).await;
-    assert!(text == "project" && asked, "{text}");
+    assert_eq!(read_answering(&session, &project.join("file.txt"), &told).await, "project");
     for path in [
         root.join("allowed/beside.txt"),
         other.join("canary.txt"),
@@ -69,9 +75,11 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
         project.join("../../other/canary.txt"),
         "/etc/passwd".into(),
     ] {
-        let (text, asked) = read(&session, &path, &told).await;
-        assert!(!asked && !["beside", "canary"].contains(&text.as_str()), "{path:?}: {text}");
-        assert!(!text.contains("root:"), "{text}");
+        let text = read(&session, &path).await;
+        assert!(
+            !["beside", "canary"].contains(&text.as_str()) && !text.contains("root:"),
+            "{path:?}: {text}"
+        );
     }
     server.says("was denied reading the client's root").await;
     let arguments = json!({ "path": project.join("new.txt"), "text": "x" });
@@ -79,8 +87,7 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
     assert!(!project.join("new.txt").exists());
 
     session.notify("notifications/roots/list_changed", json!({})).await;
-    let (text, asked) = read(&session, &project.join("file.txt"), &roots(&[])).await;
-    assert!(asked && text != "project", "{text}");
+    assert_ne!(read_answering(&session, &project.join("file.txt"), &roots(&[])).await, "project");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,13 +118,11 @@ async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
     let dir = place();
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let file = project.join("file.txt");
-    let told = roots(&[&project]);
     let able = json!({ "roots": {} });
     let server = serve(dir.path(), READ).await;
     // A client that has no roots, and one behind a proxy.
     let client = Client::new(server.url());
-    let (text, asked) = read(&client.session("2025-11-25").await, &file, &told).await;
-    assert!(!asked && text != "project", "{text}");
+    assert_ne!(read(&client.session("2025-11-25").await, &file).await, "project");
     for header in ["x-forwarded-for", "forwarded"] {
         let params = json!({ "name": "scribe-read", "arguments": { "path": file },
             "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: able } });
@@ -135,7 +140,6 @@ async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
     for grant in ["true", "false"] {
         let server = serve(dir.path(), grant).await;
         let session = Client::new(server.url()).session_with("2025-11-25", able.clone()).await;
-        let (text, asked) = read(&session, &file, &told).await;
-        assert!(!asked && text != "project", "{grant}: {text}");
+        assert_ne!(read(&session, &file).await, "project", "{grant}");
     }
 }

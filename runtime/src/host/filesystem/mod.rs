@@ -79,7 +79,7 @@ impl types::Host for State {
 impl State {
     /// Charges an operation that moves so many bytes of names.
     async fn operation(&mut self, bytes: usize) -> FsResult<()> {
-        Ok(self.meter.charge(OPERATION + bytes).await.map_err(out_of_fuel)?)
+        self.meter.charge(OPERATION + bytes).await.map_err(out_of_fuel)
     }
 }
 
