@@ -93,7 +93,11 @@ impl<'de> Deserialize<'de> for RawObject {
 /// Deepest nesting that is passed on. Common parsers give up between 64 and 128, and with them goes the whole answer.
 const DEEPEST: usize = 64;
 
-/// Looks for what is legal JSON and still breaks common parsers: deep nesting, and halves of surrogate pairs.
+/// Digits that a number without an exponent may have and still be one that a double holds.
+const DIGITS: usize = 300;
+
+/// Looks for what is legal JSON and still breaks common parsers: deep nesting, halves of surrogate pairs, and numbers that
+/// no double holds.
 fn check(text: &str) -> serde_json::Result<()> {
     use serde::de::Error as _;
     let mut depth = 0_usize;
@@ -108,6 +112,10 @@ fn check(text: &str) -> serde_json::Result<()> {
             }
             (false, b'[' | b'{') => depth += 1,
             (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            (false, b'-' | b'0'..=b'9') => {
+                rest = after_number(*byte, tail)
+                    .ok_or_else(|| serde_json::Error::custom("number out of range"))?
+            }
             _ => {}
         }
         if depth > DEEPEST {
@@ -115,6 +123,20 @@ fn check(text: &str) -> serde_json::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What follows a number that began with `first`, if it is one that a double holds.
+fn after_number(first: u8, text: &[u8]) -> Option<&[u8]> {
+    let of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+    let end = text.iter().position(|byte| !of_number(byte)).unwrap_or(text.len());
+    let (number, rest) = text.split_at_checked(end)?;
+    if number.len() < DIGITS && !number.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return Some(rest);
+    }
+    let whole = [&[first], number].concat();
+    // What is no number at all is the parser's to refuse.
+    let value = std::str::from_utf8(&whole).ok()?.parse::<f64>().unwrap_or_default();
+    value.is_finite().then_some(rest)
 }
 
 /// What follows an escape, a pair of surrogates counting as one.
@@ -169,6 +191,13 @@ mod tests {
             assert!(raw(good).is_ok(), "{good}");
         }
         for bad in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\ud83dx""#] {
+            assert!(raw(bad).is_err(), "{bad}");
+        }
+        let long = "9".repeat(400);
+        for good in ["1e308", "-0.5E-999", "[1, -2.5]", "\"1e999\"", "1234567890123456789012"] {
+            assert!(raw(good).is_ok(), "{good}");
+        }
+        for bad in ["1e999", "{\"a\": -1e400}", long.as_str(), "NaN", "1.2.3", "-"] {
             assert!(raw(bad).is_err(), "{bad}");
         }
     }

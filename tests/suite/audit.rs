@@ -74,8 +74,8 @@ async fn a_call_that_is_hung_up_on_has_a_line_too() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_its_contract_is_no_success() {
-    let server = Server::builder().guest("hostile_result").start().await;
-    Client::new(server.url()).call("hostile_result-bad_structured", json!({})).await.tool_error();
+    let server = Server::builder().guest("hostile_bad_json").start().await;
+    Client::new(server.url()).call("hostile_bad_json-forged", json!({})).await.tool_error();
     let lines = server.audited("call", 2).await;
     assert_eq!(outcomes(&lines), ["ok", "contract"]);
     assert!(lines[1]["why"].as_str().unwrap().contains("not JSON"), "{lines:?}");

@@ -46,15 +46,15 @@ async fn neighbours_answer_while_two_tools_loop() {
 /// Host functions work for the guest, so they have to yield for it too.
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_answer_while_two_tools_print_without_end() {
-    let limits = "[plugins.hostile_stdout]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
+    let limits = "[plugins.hostile_log_flood]\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 3000 }\n";
     let server =
-        Server::builder().guest("polite").guest("hostile_stdout").config(limits).alone().start().await;
+        Server::builder().guest("polite").guest("hostile_log_flood").config(limits).alone().start().await;
     let client = Client::new(server.url());
     let floods: Vec<_> = (0..2)
         .map(|_| {
             let client = client.clone();
             let arguments = json!({ "bytes": 1_000_000_000_000_u64 });
-            tokio::spawn(async move { client.call("hostile_stdout-flood", arguments).await })
+            tokio::spawn(async move { client.call("hostile_log_flood-flood", arguments).await })
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(500)).await;

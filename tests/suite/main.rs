@@ -16,6 +16,8 @@ mod check;
 mod cli;
 mod clients;
 mod conformance;
+mod corpus;
+mod corpus_files;
 mod denied;
 mod errors;
 mod fairness;

@@ -28,10 +28,10 @@ async fn both_eras_share_one_pipe() {
 
 #[tokio::test]
 async fn what_a_guest_prints_never_reaches_the_client() {
-    let folder = folder(&["hostile_stdout"]);
+    let folder = folder(&["hostile_log_flood"]);
     let mut pipe = Pipe::start(folder.path());
     pipe.initialize("2025-11-25").await;
-    pipe.request(json!(2), "tools/call", json!({ "name": "hostile_stdout-forge", "arguments": {} })).await;
+    pipe.request(json!(2), "tools/call", json!({ "name": "hostile_log_flood-forge", "arguments": {} })).await;
     let answer = pipe.next().await;
     assert_eq!(answer["id"], 2, "a forged line came first: {answer}");
     let (lines, said, _) = pipe.end().await;

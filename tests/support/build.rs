@@ -21,10 +21,14 @@ pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
         .get_or_init(|| {
-            cargo(&["build", "--quiet", "--package", "plugport", "--bin", "plugport"]);
-            // Beside this test's own program, wherever cargo was told to build.
-            let program = std::env::current_exe().expect("this test has a program");
-            program.ancestors().nth(2).expect("target/debug").join("plugport")
+            let mut command = vec!["build", "--quiet", "--package", "plugport", "--bin", "plugport"];
+            command.extend((!cfg!(debug_assertions)).then_some("--release"));
+            cargo(&command);
+            // Beside this program, wherever cargo was told to build; tests are one folder further down.
+            let program = std::env::current_exe().expect("this program has a file");
+            let folder = program.parent().expect("a file is in a folder");
+            let folder = folder.ancestors().find(|folder| !folder.ends_with("deps"));
+            folder.expect("target/debug").join("plugport")
         })
         .clone()
 }

@@ -15,6 +15,8 @@
 pub mod build;
 pub mod clients;
 pub mod conformance;
+pub mod contained;
+pub mod corpus;
 pub mod guests;
 pub mod http;
 pub mod schema;

@@ -147,6 +147,11 @@ impl Builder {
         self
     }
 
+    /// Its plugins folder, for what is not a file of bytes.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// With this variable in its environment.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));

@@ -229,26 +229,63 @@ impl CallFailure {
 
     /// Errors that wasmtime has only words for.
     fn described(text: &str, limits: &Limits) -> Self {
-        if text.contains("fuel allocated for hostcalls") {
+        let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        if has(&["fuel allocated for hostcalls"]) {
             return Self::limit(limits, "transfer_mib");
         }
-        if text.contains("requested len") && text.contains("exceeds limit") {
+        if has(&["requested len"]) && has(&["exceeds limit"]) {
             return Self::limit(limits, "random_kib");
         }
-        let handles =
-            ["resource table has no free keys", "too many component handles", "handle limit exceeded"];
-        if handles.into_iter().any(|words| text.contains(words)) {
+        if has(&["resource table has no free keys", "too many component handles", "handle limit exceeded"]) {
             return Self::limit(limits, "handles");
         }
-        if text.contains("size of fields exceeds limit") || text.contains("too many fields in") {
+        if has(&["size of fields exceeds limit", "too many fields in"]) {
             return Self::limit(limits, "http_header_kib");
         }
-        if text.contains("write exceeded budget") {
+        if has(&["write exceeded budget"]) {
             return Self::Contract("it wrote to a stream without asking how much that takes".to_owned());
         }
-        if text.contains("utf-8") || text.contains("out-of-bounds") || text.contains("out of bounds") {
+        if has(&["empty poll list"]) {
+            return Self::Crashed("it waited for nothing at all");
+        }
+        if has(MISPLACED) {
             return Self::Contract("its result is not valid text or points outside its memory".to_owned());
+        }
+        if has(MISSHAPEN) {
+            return Self::Contract("its result has a form that its interface does not have".to_owned());
+        }
+        if has(MISHANDLED) {
+            return Self::Contract("it used a handle that it does not have, or not as it may".to_owned());
         }
         Self::Host(text.to_owned())
     }
 }
+
+/// What wasmtime says of texts and lists that are not where a guest says.
+const MISPLACED: &[&str] = &[
+    "utf-8",
+    "out-of-bounds",
+    "out of bounds",
+    "not aligned",
+    "byte length",
+    "size overflow",
+    "beyond end of memory",
+];
+
+/// What it says of values that their types do not have.
+const MISSHAPEN: &[&str] = &["discriminant", "converting integer to char"];
+
+/// What it says of handles that a guest does not own, has given away, lends out or mistakes for others.
+const MISHANDLED: &[&str] = &[
+    "unknown handle index",
+    "is not a resource",
+    "is not an own resource",
+    "handle index",
+    "resource type mismatch",
+    "mismatched resource types",
+    "owned resource while borrowed",
+    "borrow handles still remain",
+    "cannot lend resource",
+    "already consumed",
+    "different type",
+];

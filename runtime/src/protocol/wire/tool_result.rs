@@ -31,7 +31,8 @@ impl<'a> ResultView<'a> {
         Ok(Self {
             blocks: result.content.iter().map(Block::new).collect::<Result<_, _>>()?,
             told: None,
-            structured: structured.map_err(|_| "its structured content is not JSON".to_owned())?,
+            structured: structured
+                .map_err(|_| "its structured content is not JSON that every client can read".to_owned())?,
             is_error: result.is_error,
             extra: read_extra(result.extra.as_ref())?,
         })

@@ -23,6 +23,16 @@ fn flood(bytes: u64) -> io::Result<&'static str> {
     Ok("flooded")
 }
 
+/// Log lines of so many bytes each, with what could forge a line of its own.
+#[tool]
+fn log(call: &Call, lines: u32, width: usize) -> &'static str {
+    let line = format!("{ESCAPES}\n{RESPONSE}{}", "x".repeat(width));
+    for _ in 0..lines {
+        call.info(&line);
+    }
+    "logged"
+}
+
 /// Writes `bytes` bytes in lines of `width`, their ends included. The last one may have no end.
 fn pour(stream: &mut impl Write, bytes: u64, width: usize) -> io::Result<()> {
     let mut line = vec![b'x'; width - 1];
@@ -36,4 +46,4 @@ fn pour(stream: &mut impl Write, bytes: u64, width: usize) -> io::Result<()> {
     stream.flush()
 }
 
-plugport_sdk::export! { tools: [forge, flood] }
+plugport_sdk::export! { tools: [forge, flood, log] }

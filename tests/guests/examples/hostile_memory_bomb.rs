@@ -18,10 +18,18 @@ fn allocate() -> String {
     }
 }
 
+/// Be refused memory, and ask again and again.
+#[tool]
+fn insist() -> String {
+    loop {
+        black_box(core::arch::wasm32::memory_grow(0, 1));
+    }
+}
+
 /// Say that all is well.
 #[tool]
 fn ok() -> &'static str {
     "ok"
 }
 
-plugport_sdk::export! { tools: [allocate, ok] }
+plugport_sdk::export! { tools: [allocate, insist, ok] }

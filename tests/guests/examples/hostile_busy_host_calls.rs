@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::{Instant, SystemTime};
 
 use plugport_sdk::prelude::*;
+use plugport_test_guests::wasi::clock;
 
 /// Call the host for ever.
 #[tool]
@@ -13,4 +14,18 @@ fn busy(call: &Call) -> String {
     }
 }
 
-plugport_sdk::export! { tools: [busy] }
+/// Make handles and drop them for ever.
+#[tool]
+fn churn() -> String {
+    loop {
+        drop(black_box(clock::subscribe_duration(0)));
+    }
+}
+
+/// Say that all is well.
+#[tool]
+fn ok() -> &'static str {
+    "ok"
+}
+
+plugport_sdk::export! { tools: [busy, churn, ok] }

@@ -1,0 +1,38 @@
+;; A9: passes handles as it should not. The sixth byte of the arguments, as in {"v":3}, says how.
+(type $thing (resource (rep i32)))
+(core func $new (canon resource.new $thing))
+(core func $rep (canon resource.rep $thing))
+(core func $drop (canon resource.drop $thing))
+(core func $drop-call (canon resource.drop $call))
+(core func $cancelled (canon lower (func $request "[method]call.cancelled")))
+(core module $core
+  (import "host" "new" (func $new (param i32) (result i32)))
+  (import "host" "rep" (func $rep (param i32) (result i32)))
+  (import "host" "drop" (func $drop (param i32)))
+  (import "host" "drop-call" (func $drop-call (param i32)))
+  (import "host" "cancelled" (func $cancelled (param i32) (result i32)))
+  (memory (export "memory") 1)
+  ;; ONE TOOL
+  (func (export "call-tool") (param $call i32) (param i32 i32 i32 i32) (result i32)
+    (local $which i32) (local $thing i32)
+    (local.set $which (i32.load8_u offset=5 (local.get 3)))
+    (local.set $thing (call $new (i32.const 7)))
+    ;; 0: lends the host's handle after dropping it. 1: looks into what it has dropped. 2: at what was never there.
+    (if (i32.eq (local.get $which) (i32.const 0x30))
+      (then (call $drop-call (local.get $call)) (drop (call $cancelled (local.get $call)))))
+    (if (i32.eq (local.get $which) (i32.const 0x31))
+      (then (call $drop (local.get $thing)) (drop (call $rep (local.get $thing)))))
+    (if (i32.eq (local.get $which) (i32.const 0x32)) (then (drop (call $rep (i32.const 9999)))))
+    ;; 3: takes the host's handle for its own. 4: lends its own as the host's. 5: drops twice. 6: lends what never was.
+    (if (i32.eq (local.get $which) (i32.const 0x33)) (then (drop (call $rep (local.get $call)))))
+    (if (i32.eq (local.get $which) (i32.const 0x34)) (then (drop (call $cancelled (local.get $thing)))))
+    (if (i32.eq (local.get $which) (i32.const 0x35))
+      (then (call $drop (local.get $thing)) (call $drop (local.get $thing))))
+    (if (i32.eq (local.get $which) (i32.const 0x36)) (then (drop (call $cancelled (i32.const -1)))))
+    ;; 7: all as it should be.
+    (drop (call $cancelled (local.get $call)))
+    (i32.const 256))
+  (func (export "post-call") (param i32)))
+(core instance $host (export "new" (func $new)) (export "rep" (func $rep)) (export "drop" (func $drop))
+  (export "drop-call" (func $drop-call)) (export "cancelled" (func $cancelled)))
+(core instance $main (instantiate $core (with "host" (instance $host))))

@@ -1,0 +1,241 @@
+//! The hostile corpus, entry by entry, and that none of it is forgotten.
+//!
+//! Each entry's attacks go through the eight points of [`assert_contained`]; what those cannot show, such as what a client
+//! with a model is asked, has a test of its own here. Files and networks are tested where their grants are.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use plugport_tests::build::root;
+use plugport_tests::contained::{self, assert_contained};
+use plugport_tests::corpus::{self, Shown};
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+/// One test for each entry that goes through the eight points.
+macro_rules! contained {
+    ($($test:ident: $id:literal;)*) => {
+        const CONTAINED: &[(&str, &str)] = &[$(($id, stringify!($test))),*];
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                let entry = corpus::entries().find(|entry| entry.id == $id).unwrap();
+                for attack in entry.attacks() {
+                    assert_contained(entry.id, attack).await;
+                }
+            }
+        )*
+    };
+}
+
+contained! {
+    h1_loop_in_call: "H1";
+    h2_loop_in_start: "H2";
+    h3_loop_in_list_tools: "H3";
+    h4_busy_host_calls: "H4";
+    h5_memory_bomb: "H5";
+    h6_memory_64: "H6";
+    h7_table_bomb: "H7";
+    h8_stack_overflow: "H8";
+    h9_handle_bomb: "H9";
+    h10_host_recursion: "H10";
+    h11_many_instances: "H11";
+    h12_huge_return_list: "H12";
+    h13_huge_string: "H13";
+    h14_bad_utf8: "H14";
+    h14b_bad_json: "H14b";
+    h15_log_flood: "H15";
+    h16_progress_flood: "H16";
+    h17_sampling_flood: "H17";
+    h25_env_probe: "H25";
+    h26_clock_abuse: "H26";
+    h26c_sleep_forever: "H26c";
+    h27_shape_shifter: "H27";
+    h28_name_zoo: "H28";
+    h29_schema_zoo: "H29";
+    a5_handle_growth: "A5";
+    a8_yield_in_start: "A8";
+    a9_borrowed_transfer: "A9";
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    entries.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_entry_is_tested() {
+    let suite = names("tests/suite");
+    let read =
+        |name: &String| std::fs::read_to_string(root().join(format!("tests/suite/{name}.rs"))).unwrap();
+    let suite: String = suite.iter().map(read).collect();
+    let (mut ids, mut missing) = (BTreeSet::new(), Vec::new());
+    for entry in corpus::entries() {
+        assert!(ids.insert(entry.id), "{} is there twice", entry.id);
+        assert!(!entry.shown.is_empty(), "nothing shows {}", entry.title());
+        let listed = CONTAINED.iter().any(|(id, test)| *id == entry.id && test.ends_with(entry.name));
+        assert_eq!(listed, entry.attacks().next().is_some(), "the attacks of {} have no test", entry.title());
+        for shown in entry.shown {
+            if let Shown::Test(test) = shown {
+                let there = suite.contains(&format!("fn {test}("));
+                missing.extend((!there).then(|| format!("{}: {test}", entry.title())));
+            }
+        }
+    }
+    assert_eq!(missing, [""; 0], "entries whose tests do not exist");
+    let numbered = (1..=42).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
+    let more = ["H14b", "H24b", "H26b", "H26c"].map(str::to_owned);
+    for id in numbered.chain(more) {
+        assert!(ids.contains(id.as_str()), "{id} is not in the table");
+    }
+}
+
+#[test]
+fn every_hostile_guest_belongs_to_an_entry() {
+    let known: BTreeSet<&str> = corpus::entries().flat_map(|entry| entry.guests()).collect();
+    let tests: BTreeSet<&str> = corpus::entries()
+        .flat_map(|entry| entry.shown)
+        .filter_map(|shown| if let Shown::Test(name) = shown { Some(*name) } else { None })
+        .collect();
+    for guest in names("tests/guests/examples").iter().filter(|name| name.starts_with("hostile_")) {
+        let guest = guest.as_str();
+        assert!(
+            known.contains(guest) || tests.contains(guest),
+            "no entry of the corpus names the guest {guest}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_corpus_in_sequence_stays_within_512_mib() {
+    contained::sequence().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loop_ends_with_the_default_limits() {
+    let server = Server::builder().guest("polite").guest("hostile_loop_in_call").start().await;
+    let client = Client::new(server.url());
+    let begun = Instant::now();
+    let reply = client.call("hostile_loop_in_call-spin", json!({})).await;
+    let told = reply.tool_error();
+    // Whichever comes first on this machine.
+    assert!(
+        told.contains("2000000000 units of fuel (limit `fuel`)") || told.contains("1000 ms (limit `cpu_ms`)"),
+        "{told}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(client.call("hostile_loop_in_call-ok", json!({})).await.tool_text(), "ok");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_is_cut_and_counted() {
+    let server = Server::builder().guest("hostile_log_flood").start().await;
+    let client = Client::new(server.url());
+    let reply = client.call("hostile_log_flood-flood", json!({ "bytes": 1_500_000 })).await;
+    assert_eq!(reply.tool_text(), "flooded", "a flood is cut, it does not trap");
+    server.says("log output beyond `log_kib` and `log_kib_per_second` was dropped").await;
+    assert!(server.said().len() < 2 << 20, "{} bytes of log", server.said().len());
+    client.call("hostile_log_flood-forge", json!({})).await;
+    assert!(!server.said().contains('\u{1b}'), "a terminal sequence got through");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_only_grows_and_only_so_often() {
+    let server = Server::builder().guest("hostile_progress_flood").start().await;
+    let client = Client::new(server.url());
+    let params = json!({ "name": "hostile_progress_flood-flood", "arguments": { "steps": 20_000 } });
+    let begun = Instant::now();
+    let reply = client.request_with_meta("tools/call", params, json!({ "progressToken": "t" })).await;
+    assert_eq!(reply.tool_text(), "told");
+    let heard = reply.notifications("notifications/progress");
+    let most = 11 + begun.elapsed().as_secs() * 10;
+    assert!(heard.len() as u64 <= most, "{} in {:?}", heard.len(), begun.elapsed());
+    let steps: Vec<f64> =
+        heard.iter().map(|message| message["params"]["progress"].as_f64().unwrap()).collect();
+    assert!(steps.is_sorted_by(|a, b| a < b), "{steps:?}");
+    assert!(heard.iter().all(|message| message["params"]["progressToken"] == "t"), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_asked_a_few_times_however_often_a_guest_asks() {
+    let grants = "[plugins.hostile_sampling_flood.grants]\nsampling = true\nelicitation = true\n";
+    let server = Server::builder().guest("hostile_sampling_flood").config(grants).start().await;
+    let able = json!({ "sampling": {}, "elicitation": {} });
+    let session = Client::new(server.url()).session_with("2025-11-25", able).await;
+    for (tool, method, answer) in [
+        (
+            "model",
+            "sampling/createMessage",
+            json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "a" } }),
+        ),
+        ("person", "elicitation/create", json!({ "action": "decline" })),
+    ] {
+        let params =
+            json!({ "name": format!("hostile_sampling_flood-{tool}"), "arguments": { "times": 10_000 } });
+        let mut stream = session.stream(json!(tool), "tools/call", params).await;
+        let mut asked = 0;
+        let last = loop {
+            let message: Value = stream.message().await;
+            if message["method"] != method {
+                break message;
+            }
+            asked += 1;
+            session.answer(&message, answer.clone()).await;
+        };
+        assert_eq!(asked, 8, "questions to the {tool}");
+        let text = last["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{last}"));
+        assert!(text.contains("over budget 99"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_the_host_is_within_reach() {
+    let server = Server::builder().guest("hostile_host_probe").env("PLUGPORT_PROBED", "x").start().await;
+    let file = server.folder().join("hostile_host_probe.wasm");
+    let port: u16 = server.url().split([':', '/']).find_map(|part| part.parse().ok()).unwrap();
+    let arguments = json!({ "file": file, "port": port, "variable": "PLUGPORT_PROBED" });
+    let reply = Client::new(server.url()).call("hostile_host_probe-reach", arguments).await;
+    assert_eq!(reply.tool_text(), "reached: ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_is_in_the_log_with_its_backtrace() {
+    let server = Server::builder().guest("hostile_panic").start().await;
+    let reply = Client::new(server.url()).call("hostile_panic-boom", json!({ "message": "kaboom" })).await;
+    assert!(reply.tool_error().contains("it panicked or aborted"), "{reply:?}");
+    server.says("kaboom").await;
+    server.says("wasm backtrace").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_so_many_tools_are_published() {
+    let zoo = contained::Source::Variant("hostile_name_zoo", 5);
+    let server = Server::builder().file("zoo.wasm", &zoo.bytes()).start().await;
+    server.says("a plugin may have 256 (limit `tools`)").await;
+    assert!(server.said().len() < 64 << 10, "{} bytes of log", server.said().len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_schemas_end_a_call_in_words() {
+    let zoo = |variant| contained::Source::Variant("hostile_schema_zoo", variant).bytes();
+    let server = Server::builder()
+        .file("round.wasm", &zoo(2))
+        .file("dear.wasm", &zoo(3))
+        .file("words.wasm", &zoo(4))
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    let deceiving = format!("{}!", "a".repeat(100_000));
+    for tool in ["round-self", "round-mutual", "dear-tower", "dear-backtrack"] {
+        let begun = Instant::now();
+        let reply = client.call(tool, json!({ "a": deceiving })).await;
+        assert!(begun.elapsed() < Duration::from_secs(5), "{tool} took {:?}", begun.elapsed());
+        assert!(reply.text.len() < 4_096, "{tool}: {}", reply.text);
+    }
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed.result()["tools"].as_array().unwrap();
+    let twin = tools.iter().find(|tool| tool["name"] == "words-twin").expect("it keeps its name");
+    assert_eq!(twin["inputSchema"], json!({ "type": "object" }));
+    assert!(!listed.text.contains("shell-run\""), "a plugin named a tool as it may not");
+}

@@ -1,0 +1,167 @@
+//! What may lie in a folder besides plugins: nothing of it keeps the server from starting, or takes a good plugin's place.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use plugport_tests::build::guest;
+use plugport_tests::contained::{Neighbour, Process};
+use plugport_tests::http::Client;
+use plugport_tests::server::{Builder, Server};
+use serde_json::json;
+
+/// The server, and how long it took to start.
+async fn started(builder: Builder) -> (Server, Duration) {
+    let begun = Instant::now();
+    let server = builder.start().await;
+    (server, begun.elapsed())
+}
+
+async fn assert_polite(server: &Server) {
+    let reply = Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await;
+    assert_eq!(reply.tool_text(), "x");
+}
+
+/// The lines of the log on one file.
+fn lines<'a>(said: &'a str, file: &str) -> Vec<&'a str> {
+    said.lines().filter(|line| line.contains(&format!("{file}:"))).collect()
+}
+
+#[tokio::test]
+async fn what_is_no_regular_file_is_skipped_at_once() {
+    let builder = Server::builder().guest("polite");
+    let folder = builder.folder().to_owned();
+    let fifo = Command::new("mkfifo").arg(folder.join("fifo.wasm")).status().unwrap();
+    assert!(fifo.success());
+    let socket = UnixListener::bind(folder.join("socket.wasm")).unwrap();
+    std::fs::create_dir(folder.join("directory.wasm")).unwrap();
+    symlink("loop_b.wasm", folder.join("loop_a.wasm")).unwrap();
+    symlink("loop_a.wasm", folder.join("loop_b.wasm")).unwrap();
+    symlink("/dev/zero", folder.join("zero.wasm")).unwrap();
+    symlink("nowhere", folder.join("dangling.wasm")).unwrap();
+    let (server, took) = started(builder).await;
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    let said = server.said();
+    for file in ["fifo", "socket", "directory", "loop_a", "loop_b", "zero", "dangling"] {
+        let found = lines(&said, &format!("{file}.wasm"));
+        assert_eq!(found.len(), 1, "{file}: {found:?}\n{said}");
+    }
+    assert!(Process::of(&server).peak < 512 << 20, "something was read that has no end");
+    assert_polite(&server).await;
+    drop(socket);
+}
+
+#[tokio::test]
+async fn strange_names_are_skipped_or_shown_escaped() {
+    let builder = Server::builder().guest("polite");
+    let folder = builder.folder().to_owned();
+    let good = std::fs::read(guest("version_a")).unwrap();
+    let long = format!("{}.wasm", "n".repeat(250));
+    let names: [&[u8]; 8] = [
+        b"not\xff\xfeutf8.wasm",
+        b"new\nline.wasm",
+        b"\x1b[2Jscreen.wasm",
+        "p\u{43e}lite.wasm".as_bytes(),
+        "\u{202e}etilop.wasm".as_bytes(),
+        long.as_bytes(),
+        b"-rf.wasm",
+        b"Polite.wasm",
+    ];
+    for name in names {
+        std::fs::write(folder.join(OsStr::from_bytes(name)), &good).unwrap();
+    }
+    let server = builder.start().await;
+    let said = server.said();
+    let skipped = said.lines().filter(|line| line.starts_with("skipped ")).count();
+    assert!((6..=8).contains(&skipped), "{skipped}\n{said}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
+    assert!(said.lines().all(|line| !line.starts_with("line.wasm")), "a name forged a line:\n{said}");
+    assert_polite(&server).await;
+}
+
+/// Fewer than the corpus asks for, since each good one is compiled without optimisation.
+#[tokio::test(flavor = "multi_thread")]
+async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
+    let good = std::fs::read(guest("version_a")).unwrap();
+    let mut builder = Server::builder().config("[server]\nplugins = 3000\n").alone();
+    for at in 0..10 {
+        builder = builder.file(&format!("good{at}.wasm"), &good);
+    }
+    for at in 0..2_000 {
+        builder = builder.file(&format!("bad{at}.wasm"), b"\0asm\x0d\0\x01\0\xff");
+    }
+    let (server, took) = started(builder.guest("polite")).await;
+    assert!(took < Duration::from_secs(100), "{took:?}");
+    assert!(server.said().len() < 1 << 20, "{} bytes of log", server.said().len());
+    let listed = Client::new(server.url()).request("tools/list", json!({})).await;
+    let names = listed.result()["tools"].to_string();
+    assert!((0..10).all(|at| names.contains(&format!("\"good{at}-version\""))), "{names}");
+    let waits = Neighbour::new(server.url()).ask_times(100).await;
+    assert!(waits.percentile(50) < Duration::from_millis(50), "{waits:?}");
+    assert!(Process::of(&server).memory < 512 << 20);
+}
+
+#[tokio::test]
+async fn files_of_editors_are_left_alone() {
+    let good = std::fs::read(guest("version_a")).unwrap();
+    let mut builder = Server::builder().guest("polite");
+    let left = [
+        "a.wasm~",
+        ".a.wasm.swp",
+        "a.wasm.part",
+        "#a.wasm#",
+        ".#a.wasm",
+        "a.wasm.tmp",
+        "a.wasm.crdownload",
+        "4913",
+    ];
+    for name in left {
+        builder = builder.file(name, &good);
+    }
+    let server = builder.start().await;
+    let said = server.said();
+    assert!(!said.contains("skipped"), "{said}");
+    let listed = Client::new(server.url()).request("tools/list", json!({})).await;
+    assert!(!listed.text.contains("-version\""), "{listed:?}");
+    assert_polite(&server).await;
+}
+
+#[tokio::test]
+async fn twins_do_not_disturb_each_other() {
+    let good = std::fs::read(guest("version_a")).unwrap();
+    // The same bytes twice, and two names that look alike.
+    let server = Server::builder()
+        .guest("polite")
+        .file("one.wasm", &good)
+        .file("two.wasm", &good)
+        .file("Version_a.wasm", &good)
+        .file("version-a.wasm", &good)
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    for plugin in ["one", "two"] {
+        assert_eq!(client.call(&format!("{plugin}-version"), json!({})).await.tool_text(), "a");
+    }
+    let listed = client.request("tools/list", json!({})).await.result()["tools"].to_string();
+    let alike =
+        ["Version_a-version", "version-a-version"].iter().filter(|name| listed.contains(*name)).count();
+    assert_eq!(alike, 1, "only one of two names that look alike is published: {listed}");
+    server.says("not published").await;
+    assert_polite(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_outlives_its_file() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let during = client.clone();
+    let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 500 })).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    std::fs::remove_file(server.folder().join("polite.wasm")).unwrap();
+    assert_eq!(nap.await.unwrap().tool_text(), "rested");
+    assert_polite(&server).await;
+    assert_polite(&server).await;
+}

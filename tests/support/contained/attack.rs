@@ -1,0 +1,147 @@
+//! One attack: which guest, what it is told to do, and how that must end.
+//!
+//! Plain constants, so that the corpus reads as a table.
+
+use std::time::Duration;
+
+use crate::build::{guest, root};
+
+/// Where a hostile component comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source {
+    /// A guest of `tests/guests/examples`.
+    Guest(&'static str),
+    /// The same, a variant of it.
+    Variant(&'static str, u8),
+    /// One that no compiler would write: `tests/guests/wat`.
+    Wat(&'static str),
+}
+
+/// What it does.
+#[derive(Debug, Clone, Copy)]
+pub enum Deed {
+    /// A tool is called.
+    Calls {
+        tool: &'static str,
+        /// JSON. `{file}`, `{port}` and `{variable}` stand for the canaries.
+        arguments: &'static str,
+        /// As the audit has it.
+        outcome: &'static str,
+        /// What the caller is told has this in it.
+        says: &'static str,
+    },
+    /// The file lies in the folder, and is skipped with a line that has this in it.
+    Refused { says: &'static str },
+    /// The file lies in the folder, and of its tools only these are published.
+    Published { tools: &'static [&'static str], says: &'static [&'static str] },
+}
+
+/// An attack and what must come of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Attack {
+    pub source: Source,
+    pub deed: Deed,
+    /// Settings of the plugin.
+    pub config: &'static str,
+    pub repeats: u32,
+    /// What one repeat may take.
+    pub within: Duration,
+}
+
+impl Attack {
+    const fn of(source: Source, deed: Deed) -> Self {
+        Self { source, deed, config: "", repeats: 100, within: Duration::from_secs(5) }
+    }
+
+    /// Calls a tool of a guest.
+    pub const fn call(
+        guest: &'static str,
+        tool: &'static str,
+        outcome: &'static str,
+        says: &'static str,
+    ) -> Self {
+        Self::of(Source::Guest(guest), Deed::Calls { tool, arguments: "{}", outcome, says })
+    }
+
+    /// Calls the one tool of a guest in WAT.
+    pub const fn wat(guest: &'static str, outcome: &'static str, says: &'static str) -> Self {
+        Self::of(Source::Wat(guest), Deed::Calls { tool: "go", arguments: "{}", outcome, says })
+    }
+
+    /// A file that is refused when the server starts.
+    pub const fn refused(source: Source, says: &'static str) -> Self {
+        Self { repeats: 20, ..Self::of(source, Deed::Refused { says }) }
+    }
+
+    /// A file whose descriptions are vetted when the server starts.
+    pub const fn published(
+        source: Source,
+        tools: &'static [&'static str],
+        says: &'static [&'static str],
+    ) -> Self {
+        Self { repeats: 3, ..Self::of(source, Deed::Published { tools, says }) }
+    }
+
+    /// With these arguments.
+    pub const fn with(self, arguments: &'static str) -> Self {
+        let deed = match self.deed {
+            Deed::Calls { tool, outcome, says, .. } => Deed::Calls { tool, arguments, outcome, says },
+            other => other,
+        };
+        Self { deed, ..self }
+    }
+
+    /// With these settings of the plugin.
+    pub const fn under(self, config: &'static str) -> Self {
+        Self { config, ..self }
+    }
+
+    /// Repeated so many times, because one takes long.
+    pub const fn times(self, repeats: u32) -> Self {
+        Self { repeats, ..self }
+    }
+
+    /// What it is expected to end in, in a few words.
+    pub fn expected(&self) -> String {
+        match self.deed {
+            Deed::Calls { outcome, says, .. } => format!("{outcome}: {says}"),
+            Deed::Refused { says } => format!("refused: {says}"),
+            Deed::Published { tools, .. } => format!("published: only {}", tools.join(", ")),
+        }
+    }
+}
+
+impl Source {
+    /// The name of the file, and so of the plugin.
+    pub fn plugin(&self) -> &'static str {
+        match self {
+            Self::Guest(name) | Self::Variant(name, _) | Self::Wat(name) => name,
+        }
+    }
+
+    /// The component.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Guest(name) => std::fs::read(guest(name)).unwrap(),
+            Self::Variant(name, variant) => marked(std::fs::read(guest(name)).unwrap(), *variant),
+            Self::Wat(name) => assembled(name),
+        }
+    }
+}
+
+/// A guest with another digit where `plugport_test_guests::variant` looks.
+fn marked(mut bytes: Vec<u8>, variant: u8) -> Vec<u8> {
+    let mark = b"hostile-variant:";
+    let at = bytes.windows(mark.len()).position(|window| window == mark).expect("the guest has variants");
+    bytes[at + mark.len()] = b'0' + variant;
+    bytes
+}
+
+/// A component around the core that `tests/guests/wat/NAME.wat` defines.
+fn assembled(name: &str) -> Vec<u8> {
+    let read =
+        |name: &str| std::fs::read_to_string(root().join(format!("tests/guests/wat/{name}.wat"))).unwrap();
+    let guest = read(name).replace(";; ONE TOOL", &read("tool"));
+    let text = read("shell").replace(";; THE GUEST", &guest);
+    wat::parse_str(text).unwrap_or_else(|error| panic!("{name}.wat: {error}"))
+}

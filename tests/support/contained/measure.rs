@@ -1,0 +1,69 @@
+//! How large the server's process is.
+
+use std::time::Duration;
+
+use crate::server::Server;
+
+/// How long a process may take to give back what it no longer needs: idle threads go after ten seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A process at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Process {
+    pid: u32,
+    /// Resident bytes.
+    pub memory: u64,
+    /// The most that was ever resident, bytes.
+    pub peak: u64,
+    /// Open file descriptors.
+    pub files: usize,
+    pub threads: usize,
+}
+
+impl Process {
+    /// The server's.
+    pub fn of(server: &Server) -> Self {
+        Self::read(server.pid())
+    }
+
+    fn read(pid: u32) -> Self {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+            line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or_default()
+        };
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server is alive").count();
+        let threads = usize::try_from(number("Threads:")).unwrap();
+        Self { pid, memory: number("VmRSS:") << 10, peak: number("VmHWM:") << 10, files, threads }
+    }
+
+    /// The same when its files have stayed the same for a moment.
+    pub(super) async fn settled(self) -> Self {
+        let mut last = self;
+        for _ in 0..10 {
+            tokio::time::sleep(PAUSE).await;
+            let now = Self::read(self.pid);
+            if (now.files, now.threads) == (last.files, last.threads) {
+                return now;
+            }
+            last = now;
+        }
+        last
+    }
+
+    /// The same when it is about as small as `start`, or when waiting no longer helps.
+    pub(super) async fn back_to(self, start: Self) -> Self {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let mut now = self;
+        while (now.files > start.files + 2 || now.threads > start.threads + 2)
+            && tokio::time::Instant::now() < deadline
+        {
+            tokio::time::sleep(PAUSE).await;
+            now = Self::read(self.pid);
+        }
+        now
+    }
+}

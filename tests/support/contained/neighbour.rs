@@ -1,0 +1,107 @@
+//! A polite plugin's caller: asks for an echo again and again and notes how long it waits.
+//!
+//! It has a client of its own, which checks no schemas, since its own work would count as the server's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::http::{STATELESS, stateless_meta};
+
+/// Between two questions: a caller, not a load.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Who asks.
+#[derive(Clone)]
+pub struct Neighbour {
+    http: reqwest::Client,
+    url: String,
+}
+
+/// How long it waited, shortest first.
+#[derive(Debug, Clone)]
+pub struct Latencies(Vec<Duration>);
+
+/// Asking in the background.
+pub struct Visit {
+    over: Arc<AtomicBool>,
+    asking: JoinHandle<Vec<Duration>>,
+}
+
+impl Neighbour {
+    pub fn new(url: String) -> Self {
+        Self { http: reqwest::Client::new(), url }
+    }
+
+    /// Asks once; how long the answer took.
+    pub async fn ask(&self) -> Duration {
+        let params =
+            json!({ "name": "polite-echo", "arguments": { "message": "hello" }, "_meta": stateless_meta() });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let request = self
+            .http
+            .post(&self.url)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", STATELESS)
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", "polite-echo")
+            .body(body);
+        let begun = Instant::now();
+        let text =
+            request.send().await.expect("the server answers").text().await.expect("the server answers");
+        let waited = begun.elapsed();
+        let message: Value = serde_json::from_str(text.trim_start_matches("data: ").trim())
+            .unwrap_or_else(|error| panic!("{error} in {text}"));
+        assert_eq!(message["result"]["content"][0]["text"], "hello", "{text}");
+        waited
+    }
+
+    /// Asks so many times.
+    pub async fn ask_times(&self, times: u32) -> Latencies {
+        let mut waits = Vec::new();
+        for _ in 0..times {
+            waits.push(self.ask().await);
+        }
+        Latencies::of(waits)
+    }
+
+    /// Asks until told to end.
+    pub fn visit(&self) -> Visit {
+        let over = Arc::new(AtomicBool::new(false));
+        let (ended, neighbour) = (Arc::clone(&over), self.clone());
+        let asking = tokio::spawn(async move {
+            let mut waits = Vec::new();
+            while !ended.load(Ordering::Relaxed) || waits.is_empty() {
+                waits.push(neighbour.ask().await);
+                tokio::time::sleep(PAUSE).await;
+            }
+            waits
+        });
+        Visit { over, asking }
+    }
+}
+
+impl Visit {
+    /// Waits for the last answer.
+    pub async fn end(self) -> Latencies {
+        self.over.store(true, Ordering::Relaxed);
+        Latencies::of(self.asking.await.unwrap())
+    }
+}
+
+impl Latencies {
+    fn of(mut waits: Vec<Duration>) -> Self {
+        waits.sort();
+        Self(waits)
+    }
+
+    /// What so many per cent did not exceed.
+    pub fn percentile(&self, percent: usize) -> Duration {
+        let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
+        self.0.get(at).copied().unwrap_or_default()
+    }
+}

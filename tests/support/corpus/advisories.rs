@@ -1,0 +1,80 @@
+//! What advisories on Wasmtime told of: each stays fixed, whichever version is used.
+
+use super::Shown::{Contained, Test};
+use super::{Attack, Entry, Source};
+
+const MISHANDLED: &str = "it used a handle that it does not have, or not as it may";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "A1",
+        name: "trailing_slash",
+        what: "GHSA-vqjp-4c8c-hfgg: leaves a directory by paths and links that end in a slash",
+        shown: &[Test("hostile_trailing_slash")],
+    },
+    Entry {
+        id: "A2",
+        name: "symlink_rename",
+        what: "GHSA-m9f7-9w4p-gv38: leaves a directory by renaming links with trailing slashes",
+        shown: &[Test("hostile_symlink_rename")],
+    },
+    Entry {
+        id: "A3",
+        name: "hard_link",
+        what: "GHSA-4ch3-9j33-3pmj: writes what it may only read through hard links and renames",
+        shown: &[Test("hostile_hard_link")],
+    },
+    Entry {
+        id: "A4",
+        name: "absolute_form",
+        what: "GHSA-5qpp-g3j2-8frx: asks another host by a request in absolute form",
+        shown: &[Test("hostile_absolute_form")],
+    },
+    Entry {
+        id: "A5",
+        name: "handle_growth",
+        what: "GHSA-q554-3cjc-rx7p: makes handles of its own resources without end",
+        shown: &[Contained(Attack::wat(
+            "handle_growth",
+            "limit",
+            "it holds more than 1024 handles (limit `handles`)",
+        ))],
+    },
+    Entry {
+        id: "A6",
+        name: "many_fields",
+        what: "CVE-2026-27204: sends and receives header fields without end",
+        shown: &[Test("hostile_many_fields")],
+    },
+    Entry {
+        id: "A7",
+        name: "empty_writes",
+        what: "GHSA-5m8g-xhq4-4h93, GHSA-f8mm-ggr3-89wh: writes nothing to a body, for ever",
+        shown: &[Test("hostile_empty_writes")],
+    },
+    Entry {
+        id: "A8",
+        name: "yield_in_start",
+        what: "GHSA-5hhx-4wrr-3j9g: yields, or waits, while it starts",
+        shown: &[
+            Contained(Attack::refused(Source::Wat("yield_in_start"), "`thread.yield` requires")),
+            Contained(Attack::wat("wait_in_start", "ok", "ok")),
+        ],
+    },
+    Entry {
+        id: "A9",
+        name: "borrowed_transfer",
+        what: "GHSA-6fr9-xmw9-5352: passes handles between components as it should not",
+        shown: &[
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":0}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":1}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":2}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":3}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":4}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":5}"#)),
+            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":6}"#)),
+            Contained(Attack::wat("borrowed_transfer", "ok", "ok").with(r#"{"v":7}"#)),
+            Contained(Attack::refused(Source::Wat("lent_and_kept"), MISHANDLED)),
+        ],
+    },
+];

@@ -1,0 +1,353 @@
+//! What a guest tries while it is called, or while it starts.
+//!
+//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults are
+//! shown by tests of their own.
+
+use super::Shown::{Contained, Test};
+use super::{Attack, Entry, Source};
+
+const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
+const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 10 }";
+const SHORT_WALL: &str = "limits = { wall_ms = 20 }";
+const SHORT_START: &str = "limits = { fuel = 5_000_000, startup_ms = 100 }";
+
+const OUT_OF_FUEL: &str = "it used up its 5000000 units of fuel (limit `fuel`)";
+const OUT_OF_TIME: &str = "it computed for longer than 10 ms (limit `cpu_ms`)";
+const OVERSLEPT: &str = "it took longer than 20 ms (limit `wall_ms`)";
+const TOO_MUCH_MEMORY: &str = "it asked for more than 64 MiB of memory (limit `memory_mib`)";
+const TOO_MUCH_AT_ONCE: &str = "it handed over more than 8 MiB at once (limit `transfer_mib`)";
+const TOO_MANY_HANDLES: &str = "it holds more than 1024 handles (limit `handles`)";
+const OUTSIDE: &str = "its result is not valid text or points outside its memory";
+
+const MISSHAPEN: &str = "its result has a form that its interface does not have";
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "H1",
+        name: "loop_in_call",
+        what: "spins in a call",
+        shown: &[
+            Contained(Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+            Contained(Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_TIME).under(LITTLE_TIME)),
+            Test("a_loop_ends_with_the_default_limits"),
+        ],
+    },
+    Entry {
+        id: "H2",
+        name: "loop_in_start",
+        what: "spins in a core start function, before anything can be called",
+        shown: &[Contained(
+            Attack::refused(Source::Wat("loop_in_start"), "could not be started").under(SHORT_START),
+        )],
+    },
+    Entry {
+        id: "H3",
+        name: "loop_in_list_tools",
+        what: "spins while it is asked for its tools",
+        shown: &[Contained(
+            Attack::refused(Source::Guest("hostile_loop_in_list_tools"), "could not be started")
+                .under(SHORT_START),
+        )],
+    },
+    Entry {
+        id: "H4",
+        name: "busy_host_calls",
+        what: "calls cheap functions of the host without end",
+        shown: &[
+            Contained(
+                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_FUEL).under(LITTLE_FUEL),
+            ),
+            Contained(
+                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_TIME).under(LITTLE_TIME),
+            ),
+            Contained(
+                Attack::call("hostile_busy_host_calls", "churn", "limit", OUT_OF_FUEL).under(LITTLE_FUEL),
+            ),
+        ],
+    },
+    Entry {
+        id: "H5",
+        name: "memory_bomb",
+        what: "takes memory until it is refused, and goes on trying",
+        shown: &[
+            Contained(Attack::call("hostile_memory_bomb", "allocate", "limit", TOO_MUCH_MEMORY)),
+            Contained(Attack::call("hostile_memory_bomb", "insist", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+        ],
+    },
+    Entry {
+        id: "H6",
+        name: "memory_64",
+        what: "declares a memory with 64-bit addresses, or one that begins with 4 GiB",
+        shown: &[
+            Contained(Attack::refused(Source::Wat("memory_64"), "is damaged or truncated")),
+            Contained(Attack::refused(Source::Wat("memory_4_gib"), "memory does not fit")),
+        ],
+    },
+    Entry {
+        id: "H7",
+        name: "table_bomb",
+        what: "declares or grows a table of 2^32 entries",
+        shown: &[
+            Contained(Attack::wat(
+                "table_bomb",
+                "limit",
+                "a table of more than 20000 entries (limit `table_elements`)",
+            )),
+            Contained(Attack::wat("table_bomb", "limit", "(limit `fuel`)").with(r#"{"v":1}"#)),
+            Contained(Attack::refused(Source::Wat("table_huge"), "table does not fit")),
+        ],
+    },
+    Entry {
+        id: "H8",
+        name: "stack_overflow",
+        what: "recurses without end",
+        shown: &[Contained(Attack::call(
+            "hostile_stack_overflow",
+            "recurse",
+            "crashed",
+            "endless recursion",
+        ))],
+    },
+    Entry {
+        id: "H9",
+        name: "handle_bomb",
+        what: "takes handles of the host without end",
+        shown: &[Contained(Attack::call("hostile_handle_bomb", "take", "limit", TOO_MANY_HANDLES))],
+    },
+    Entry {
+        id: "H10",
+        name: "host_recursion",
+        what: "leads the host back into itself: says while it is listed that its list has changed",
+        shown: &[Contained(Attack::call("hostile_host_recursion", "again", "ok", "told"))],
+    },
+    Entry {
+        id: "H11",
+        name: "many_instances",
+        what: "consists of 10 000 core instances",
+        shown: &[Contained(Attack::refused(
+            Source::Wat("many_instances"),
+            "contains 10001 core module instances",
+        ))],
+    },
+    Entry {
+        id: "H12",
+        name: "huge_return_list",
+        what: "answers with a great many items",
+        shown: &[
+            Contained(
+                Attack::call(
+                    "hostile_huge_return_list",
+                    "items",
+                    "limit",
+                    "more than 1000 content items (limit `content_items`)",
+                )
+                .with(r#"{"count": 2000}"#),
+            ),
+            Contained(
+                Attack::call("hostile_huge_return_list", "items", "limit", "(limit `")
+                    .with(r#"{"count": 300000}"#),
+            ),
+        ],
+    },
+    Entry {
+        id: "H13",
+        name: "huge_string",
+        what: "answers with a text that is too long, or says that it is nearly 4 GiB long",
+        shown: &[
+            Contained(
+                Attack::call(
+                    "hostile_huge_string",
+                    "text",
+                    "limit",
+                    "larger than 4096 KiB (limit `result_kib`)",
+                )
+                .with(r#"{"bytes": 5000000}"#)
+                .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_AT_ONCE)
+                    .with(r#"{"bytes": 20000000}"#)
+                    .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_MEMORY)
+                    .with(r#"{"bytes": 268435456}"#),
+            ),
+            Contained(
+                Attack::call("hostile_huge_string", "error", "error", "xxx")
+                    .with(r#"{"bytes": 5000000}"#)
+                    .times(50),
+            ),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":3}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":4}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":5}"#)),
+        ],
+    },
+    Entry {
+        id: "H14",
+        name: "bad_utf8",
+        what: "answers with what is no text, or lies outside its memory",
+        shown: &[
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":0}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":1}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":2}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":6}"#)),
+            Contained(Attack::wat("bad_result", "contract", MISSHAPEN).with(r#"{"v":7}"#)),
+            Contained(Attack::wat("bad_result", "contract", MISSHAPEN).with(r#"{"v":8}"#)),
+            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":9}"#)),
+        ],
+    },
+    Entry {
+        id: "H14b",
+        name: "bad_json",
+        what: "answers with structured content that is not JSON, or hurts whoever reads it",
+        shown: &[
+            Contained(Attack::call("hostile_bad_json", "forged", "contract", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "deep", "contract", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "nan", "contract", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "huge_number", "contract", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "twice", "ok", "see the structured content")),
+            Contained(Attack::call("hostile_bad_json", "bare", "ok", "see the structured content")),
+            Contained(Attack::call("hostile_bad_json", "extra", "ok", "see the structured content")),
+        ],
+    },
+    Entry {
+        id: "H15",
+        name: "log_flood",
+        what: "prints and logs without end, with terminal sequences and forged messages",
+        shown: &[
+            Contained(
+                Attack::call("hostile_log_flood", "flood", "ok", "flooded")
+                    .with(r#"{"bytes": 300000}"#)
+                    .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_log_flood", "flood", "limit", "(limit `fuel`)")
+                    .with(r#"{"bytes": 1000000000}"#)
+                    .under(LITTLE_FUEL),
+            ),
+            Contained(Attack::call("hostile_log_flood", "forge", "ok", "printed")),
+            Contained(
+                Attack::call("hostile_log_flood", "log", "ok", "logged")
+                    .with(r#"{"lines": 3, "width": 5000000}"#)
+                    .times(20),
+            ),
+            Test("a_flood_is_cut_and_counted"),
+        ],
+    },
+    Entry {
+        id: "H16",
+        name: "progress_flood",
+        what: "tells of progress without end, backwards and in no number at all",
+        shown: &[
+            Contained(
+                Attack::call("hostile_progress_flood", "flood", "ok", "told")
+                    .with(r#"{"steps": 5000}"#)
+                    .times(50),
+            ),
+            Test("progress_only_grows_and_only_so_often"),
+        ],
+    },
+    Entry {
+        id: "H17",
+        name: "sampling_flood",
+        what: "asks the client's model and its user without end, at length, and for a password",
+        shown: &[
+            Contained(
+                Attack::call("hostile_sampling_flood", "model", "ok", "denied")
+                    .with(r#"{"times": 1000}"#)
+                    .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_sampling_flood", "person", "ok", "denied")
+                    .with(r#"{"times": 1000}"#)
+                    .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_sampling_flood", "model", "ok", "missing")
+                    .with(r#"{"times": 1000}"#)
+                    .under("grants = { sampling = true, elicitation = true }")
+                    .times(50),
+            ),
+            Contained(
+                Attack::call("hostile_sampling_flood", "long", "limit", TOO_MUCH_AT_ONCE)
+                    .with(r#"{"bytes": 10485760}"#)
+                    .under("grants = { sampling = true }")
+                    .times(50),
+            ),
+            Test("a_client_is_asked_a_few_times_however_often_a_guest_asks"),
+        ],
+    },
+    Entry {
+        id: "H25",
+        name: "env_probe",
+        what: "reads the environment, the arguments, files, and reaches for ports and threads",
+        shown: &[
+            Contained(
+                Attack::call("hostile_host_probe", "reach", "ok", "reached: ")
+                    .with(r#"{"file": "{file}", "port": {port}, "variable": "{variable}"}"#),
+            ),
+            Test("nothing_of_the_host_is_within_reach"),
+            Test("hostile_env_probe"),
+        ],
+    },
+    Entry {
+        id: "H26",
+        name: "clock_abuse",
+        what: "reads, sleeps and waits by the host's clocks without end; wants 2^60 random bytes",
+        shown: &[
+            Contained(Attack::call("hostile_clock_abuse", "read", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+            Contained(Attack::call("hostile_clock_abuse", "sleep", "limit", OVERSLEPT).under(SHORT_WALL)),
+            Contained(Attack::call("hostile_clock_abuse", "past", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+            Contained(
+                Attack::call("hostile_clock_abuse", "crowd", "limit", "(limit `")
+                    .with(r#"{"count": 1000000}"#)
+                    .under("limits = { wall_ms = 200, cpu_ms = 100 }")
+                    .times(20),
+            ),
+            Contained(Attack::call(
+                "hostile_clock_abuse",
+                "nothing",
+                "crashed",
+                "it waited for nothing at all",
+            )),
+            Contained(
+                Attack::call("hostile_random_exhaustion", "once", "limit", "(limit `random_kib`)")
+                    .with(r#"{"kib": 1125899906842624}"#),
+            ),
+            Contained(Attack::call("hostile_random_exhaustion", "cheap", "limit", "(limit `random_kib`)")),
+            Contained(
+                Attack::call("hostile_random_exhaustion", "always", "limit", OUT_OF_TIME).under(LITTLE_TIME),
+            ),
+        ],
+    },
+    Entry {
+        id: "H26c",
+        name: "sleep_forever",
+        what: "sleeps, exits, aborts, panics at length, traps after it has answered",
+        shown: &[
+            Contained(Attack::call("hostile_sleep_forever", "once", "limit", OVERSLEPT).under(SHORT_WALL)),
+            Contained(Attack::call("hostile_sleep_forever", "dozing", "limit", OVERSLEPT).under(SHORT_WALL)),
+            Contained(
+                Attack::call("hostile_exit", "exit", "exited", "ended itself with exit code 0")
+                    .with(r#"{"code": 0}"#),
+            ),
+            Contained(
+                Attack::call("hostile_exit", "exit", "exited", "ended itself with exit code 1")
+                    .with(r#"{"code": 1}"#),
+            ),
+            Contained(Attack::call("hostile_panic", "abort", "crashed", "it panicked or aborted")),
+            Contained(
+                Attack::call("hostile_panic", "boom", "crashed", "it panicked or aborted")
+                    .with(r#"{"message": "kaboom"}"#),
+            ),
+            Contained(
+                Attack::call("hostile_panic", "long", "crashed", "it panicked or aborted")
+                    .with(r#"{"bytes": 10485760}"#)
+                    .times(20),
+            ),
+            Contained(Attack::wat("trap_in_post_return", "crashed", "it panicked or aborted")),
+            Test("a_panic_is_in_the_log_with_its_backtrace"),
+        ],
+    },
+];

@@ -1,0 +1,78 @@
+//! What a plugin says of itself.
+
+use super::Shown::{Cannot, Contained, Test};
+use super::{Attack, Entry, Source};
+
+const NAMES: &str = "hostile_name_zoo";
+const SCHEMAS: &str = "hostile_schema_zoo";
+const OK: &[&str] = &["ok"];
+
+const fn names(variant: u8, says: &'static [&'static str]) -> Attack {
+    Attack::published(Source::Variant(NAMES, variant), OK, says)
+}
+
+const fn schemas(variant: u8, tools: &'static [&'static str], says: &'static [&'static str]) -> Attack {
+    Attack::published(Source::Variant(SCHEMAS, variant), tools, says)
+}
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "H27",
+        name: "shape_shifter",
+        what: "is listed differently each time: names, words, schemas",
+        shown: &[
+            Contained(Attack::call("hostile_shape_shifter", "shift", "ok", "shifted")),
+            Cannot("that a changed description waits for approval: there are no pins yet"),
+        ],
+    },
+    Entry {
+        id: "H28",
+        name: "name_zoo",
+        what: "names that hide, collide, climb, or are too many",
+        shown: &[
+            Contained(names(0, &["the name is empty", "the name has the character"])),
+            Contained(names(
+                1,
+                &["the name has the character `\\u{202e}`", "the name has the character `\\u{430}`"],
+            )),
+            Contained(names(
+                2,
+                &["the name has the character `\\u{2f}`", "the name has the character `\\u{3a}`"],
+            )),
+            Contained(names(3, &["the plugin already has a tool of this name"])),
+            Contained(names(4, &["at most 128 are allowed"])),
+            Contained(Attack::refused(Source::Variant(NAMES, 6), "(limit `")),
+            Test("only_so_many_tools_are_published"),
+            Test("a_later_plugin_never_takes_an_earlier_ones_name"),
+        ],
+    },
+    Entry {
+        id: "H29",
+        name: "schema_zoo",
+        what: "schemas that are none, too large, endless, remote or dear; words that give orders or hide; strange URIs",
+        shown: &[
+            Contained(schemas(
+                0,
+                OK,
+                &["not published: text: ", "not published: unclosed: ", "not published: two: "],
+            )),
+            Contained(schemas(1, OK, &["(limit `schema_kib`)", "(limit `schema_depth`)"])),
+            Contained(schemas(
+                2,
+                &["dialect", "mutual", "ok", "self"],
+                &[
+                    "its schema refers to `http://127.0.0.1:1/schema.json`",
+                    "its schema refers to `file:///etc/passwd`",
+                ],
+            )),
+            Contained(schemas(3, &["backtrack", "ok", "tower"], &["not published: repeat: "])),
+            Contained(schemas(
+                4,
+                &["ok", "orders", "twin"],
+                &["its description has the character", "(limit `description_kib`)"],
+            )),
+            Test("endless_schemas_end_a_call_in_words"),
+            Cannot("that words which give orders to a model are found: what is meant cannot be checked"),
+        ],
+    },
+];

@@ -1,0 +1,64 @@
+//! The hostile corpus: everything that a stranger's component may try, in one table, with what shows that it fails.
+//!
+//! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
+//! when one is missing (`every_entry_is_tested`). The letters are those of the threat model: H for what was thought of in
+//! advance, A for what an advisory on Wasmtime told of.
+
+mod advisories;
+mod calls;
+mod descriptions;
+mod files;
+
+use crate::contained::{Attack, Source};
+
+/// What the corpus has of one idea.
+#[derive(Debug)]
+pub struct Entry {
+    /// For example `H1`.
+    pub id: &'static str,
+    /// For example `loop_in_call`.
+    pub name: &'static str,
+    /// What it tries.
+    pub what: &'static str,
+    /// What shows that it fails.
+    pub shown: &'static [Shown],
+}
+
+/// What shows that an attack fails.
+#[derive(Debug)]
+pub enum Shown {
+    /// It goes through [`assert_contained`](crate::contained::assert_contained).
+    Contained(Attack),
+    /// A test of the suite with this name.
+    Test(&'static str),
+    /// It cannot be shown, for this reason.
+    Cannot(&'static str),
+}
+
+/// The corpus, in the order of the ids.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    calls::ENTRIES.iter().chain(descriptions::ENTRIES).chain(files::ENTRIES).chain(advisories::ENTRIES)
+}
+
+impl Entry {
+    /// What goes through the eight points.
+    pub fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
+        self.shown.iter().filter_map(|shown| match shown {
+            Shown::Contained(attack) => Some(attack),
+            Shown::Test(_) | Shown::Cannot(_) => None,
+        })
+    }
+
+    /// How it is called in tests and tables.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.id, self.name)
+    }
+
+    /// Its guests in `tests/guests/examples`, as far as the table knows them.
+    pub fn guests(&self) -> impl Iterator<Item = &'static str> {
+        self.attacks().filter_map(|attack| match attack.source {
+            Source::Guest(name) | Source::Variant(name, _) => Some(name),
+            Source::Wat(_) => None,
+        })
+    }
+}
