@@ -50,10 +50,16 @@ pub(crate) fn step(what: &str, note: &str, work: impl FnOnce() -> Outcome) -> Ou
     Ok(())
 }
 
-/// The cargo that runs this program, so that a step never uses another toolchain than the one asked for.
+/// The cargo that runs this program, so that a step never uses another toolchain than the one asked for. It is not told
+/// which package this program is: build scripts look at that, and would run again after every `cargo test` by hand.
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR" {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
