@@ -13,6 +13,7 @@ mod batches;
 mod cancellation;
 mod cli;
 mod clients;
+mod compiling;
 mod conformance;
 mod errors;
 mod fairness;

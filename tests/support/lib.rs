@@ -16,6 +16,7 @@ pub mod build;
 pub mod clients;
 pub mod conformance;
 pub mod guests;
+pub mod hostile_files;
 pub mod http;
 pub mod schema;
 pub mod server;

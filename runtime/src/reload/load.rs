@@ -1,11 +1,18 @@
-//! Loads every candidate of a folder, one after the other: compiling already uses all cores for one file.
+//! Loads every candidate of a folder, a few side by side, so that one whose compiling takes for ever holds up less than
+//! all. Which come first is decided by their names and not by who is ready first.
 
 use std::path::PathBuf;
+use std::pin::pin;
+
+use futures_util::StreamExt as _;
 
 use super::scan::{Candidate, ScanError, scan};
 use crate::catalog::{Entry, Snapshot};
 use crate::config::Config;
 use crate::plugin::{Artifact, Loader};
+
+/// Files that are loaded at the same time; no more are compiled than that either.
+const SIDE_BY_SIDE: usize = 2;
 
 /// A file that is not served.
 #[derive(Debug)]
@@ -23,9 +30,13 @@ pub struct Skipped {
 pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, Vec<Skipped>), ScanError> {
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
-    for candidate in scan(&config.folder)? {
+    let loads = scan(&config.folder)?.into_iter().map(|candidate| {
         let path = candidate.path.clone();
-        match load(loader, config, candidate).await {
+        async move { (path, load(loader, config, candidate).await) }
+    });
+    let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
+    while let Some((path, loaded)) = loads.next().await {
+        match loaded {
             Ok(entry) => entries.push(entry),
             Err(why) => skipped.push(Skipped { path, why }),
         }

@@ -30,8 +30,8 @@ const END: Duration = Duration::from_secs(5);
 /// Threads of one compiling process; more are of little use to one component.
 const MOST_THREADS: usize = 4;
 
-/// What Rust says before it ends a process for want of memory.
-const NO_MEMORY: &str = "memory allocation of ";
+/// What Rust, and what the compiler's own allocator, say for want of memory.
+const NO_MEMORY: [&str; 2] = ["memory allocation of ", "out of memory"];
 
 /// Where the program is that compiles.
 pub(super) fn this_program() -> PathBuf {
@@ -159,7 +159,7 @@ fn fate(status: Option<ExitStatus>, words: &str, limits: &Limits) -> CompileErro
     if signal == Some(rustix::process::Signal::XCPU.as_raw()) {
         return CompileError::Slow(limits.compile_ms);
     }
-    if words.contains(NO_MEMORY) {
+    if NO_MEMORY.iter().any(|sign| words.contains(sign)) {
         return CompileError::Memory(limits.compile_mib);
     }
     let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
