@@ -15,7 +15,7 @@ use plugport::sandbox::{CompileError, Compiler, Store};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
 use plugport_tests::http::Client;
-use plugport_tests::server::binary;
+use plugport_tests::server::{Server, binary};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -151,15 +151,24 @@ async fn hostile_compile_bomb() {
     for (name, bytes) in compile_bombs() {
         write(plugins.path(), &format!("bomb-{name}"), &bytes);
     }
+    let neighbour = Server::builder().guest("polite").start().await;
+    let client = Client::new(neighbour.url());
     let mut server = Raw::start(plugins.path(), TIGHT);
     let pid = server.pid();
     server.compiles().await;
-    let mut largest = 0;
-    until("the server serves", || {
+    let (mut largest, mut waits) = (0, Vec::new());
+    while !server.said().contains("serving MCP at") {
         largest = largest.max(resident(pid));
-        server.said().contains("serving MCP at")
-    })
-    .await;
+        let begun = Instant::now();
+        assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+        waits.push(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(neighbour);
+    waits.sort();
+    let (typical, slow) = (waits[waits.len() / 2], waits[waits.len() * 95 / 100]);
+    println!("{} calls of a neighbour: p50 {typical:?}, p95 {slow:?}; {largest} bytes", waits.len());
+    assert!(typical < PATIENCE && slow < 5 * PATIENCE, "p50 {typical:?}, p95 {slow:?}");
     let said = server.said();
     for (name, _) in compile_bombs() {
         let line = said
@@ -239,6 +248,42 @@ async fn each_limit_of_compiling_has_its_sentence() {
     let limits = Limits { compile_mib: 1, ..Limits::default() };
     let error = load(&loader, hostile_files::many_types(900_000), limits).await.unwrap_err().to_string();
     assert!(error.contains("took more than 1 MiB of memory to compile (limit `compile_mib`)"), "{error}");
+}
+
+/// The compiler of a server that has secrets and an open file which it does not know of.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compiler_has_its_pipes_and_nothing_else() {
+    let plugins = folder(&[]);
+    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 9</etc/passwd; exec \"$@\"", "sh"]).arg(binary());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins.path());
+    command.env("CANARY", "secret").current_dir(plugins.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let server = command.spawn().unwrap();
+    let mut compilers = Vec::new();
+    until("a compiler runs", || {
+        compilers = children(server.id().unwrap());
+        !compilers.is_empty()
+    })
+    .await;
+    let proc = PathBuf::from(format!("/proc/{}", compilers[0]));
+    let read = |file: &str| std::fs::read_to_string(proc.join(file)).unwrap();
+    until("it has lowered its limits", || read("limits").contains("Max file size             0")).await;
+    until("it has read its input", || read("stat").contains(") R") || read("stat").contains(") S")).await;
+    let files = std::fs::read_dir(proc.join("fd"))
+        .unwrap()
+        .map(|file| std::fs::read_link(file.unwrap().path()).unwrap());
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+    assert!(files.len() == 3 && files.iter().all(|file| file.starts_with("pipe:")), "{files:?}");
+    let environment = read("environ");
+    assert!(
+        environment.starts_with("RAYON_NUM_THREADS=") && !environment.contains("CANARY"),
+        "{environment:?}"
+    );
+    assert_eq!(std::fs::read_link(proc.join("cwd")).unwrap(), Path::new("/"));
+    assert_eq!(read("oom_score_adj").trim(), "1000");
+    assert!(read("status").contains("NoNewPrivs:\t1"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
