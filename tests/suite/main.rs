@@ -15,6 +15,7 @@ mod cancellation;
 mod check;
 mod cli;
 mod clients;
+mod compiling;
 mod conformance;
 mod corpus;
 mod corpus_files;

@@ -18,6 +18,7 @@ pub mod conformance;
 pub mod contained;
 pub mod corpus;
 pub mod guests;
+pub mod hostile_files;
 pub mod http;
 pub mod schema;
 pub mod server;

@@ -154,7 +154,7 @@ limits! {
         "Time to compile one .wasm file. What takes longer is skipped, and its compiler is killed.";
     compile_mib = 1_024, at most 65_536:
         "Memory of the process that compiles one .wasm file; what a compiler needs is up to the file.";
-    code_mib = 128, at most 4_096:
+    code_mib = 64, at most 4_096:
         "Machine code of one .wasm file, about four times its size. The server keeps it in memory while the plugin is loaded.";
     wasm_mib = 32, at most 1_024:
         "Size of one .wasm file.";

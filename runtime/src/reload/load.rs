@@ -1,7 +1,10 @@
-//! Loads every candidate of a folder, one after the other: compiling already uses all cores for one file.
+//! Loads every candidate of a folder, a few side by side, so that one whose compiling takes for ever holds up less than
+//! all. Which come first is decided by their names and not by who is ready first.
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
+use futures_util::StreamExt as _;
 use serde::Serialize;
 
 use super::scan::{Candidate, ScanError, scan};
@@ -9,6 +12,9 @@ use crate::catalog::{Entry, Snapshot};
 use crate::config::Config;
 use crate::observe::Escaped;
 use crate::plugin::{Artifact, Loader};
+
+/// Files that are loaded at the same time; no more are compiled than that either.
+const SIDE_BY_SIDE: usize = 2;
 
 /// A file that is not served.
 #[derive(Debug)]
@@ -54,15 +60,20 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, 
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
     let most = config.server.plugins;
-    for (at, candidate) in scan(&config.folder)?.into_iter().enumerate() {
+    let loads = scan(&config.folder)?.into_iter().enumerate().map(|(at, candidate)| {
         let path = candidate.path.clone();
-        let loaded = if at < most {
-            load(loader, config, candidate).await
-        } else {
-            Err(format!(
-                "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
-            ))
-        };
+        async move {
+            let loaded = match at < most {
+                true => load(loader, config, candidate).await,
+                false => Err(format!(
+                    "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
+                )),
+            };
+            (path, loaded)
+        }
+    });
+    let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
+    while let Some((path, loaded)) = loads.next().await {
         loader.audit().record(&Line::of(&path, &loaded));
         match loaded {
             Ok(entry) => entries.push(entry),

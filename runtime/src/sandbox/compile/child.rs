@@ -24,14 +24,14 @@ const THIS: &str = "/proc/self/exe";
 /// What is kept of a compiler's last words, and of its reason why something is not a component.
 const MOST_WORDS: u64 = 4 << 10;
 
-/// How long a process that was killed may take to end.
+/// How long a process may take to end, after its last word or when it was killed.
 const END: Duration = Duration::from_secs(5);
 
 /// Threads of one compiling process; more are of little use to one component.
 const MOST_THREADS: usize = 4;
 
-/// What Rust says before it ends a process for want of memory.
-const NO_MEMORY: &str = "memory allocation of ";
+/// What Rust, and what the compiler's own allocator, say for want of memory.
+const NO_MEMORY: [&str; 2] = ["memory allocation of ", "out of memory"];
 
 /// Where the program is that compiles.
 pub(super) fn this_program() -> PathBuf {
@@ -42,11 +42,15 @@ pub(super) fn this_program() -> PathBuf {
 }
 
 /// Compiles a component in a process of its own. Dropped, it kills the process.
-pub(super) async fn compile(program: &Path, component: &[u8], limits: &Limits) -> Result<Code, CompileError> {
+pub(super) async fn compile(
+    program: &Path,
+    component: Vec<u8>,
+    limits: &Limits,
+) -> Result<Code, CompileError> {
     let mut child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
     let talk = talk(&mut child, component, limits);
     let Ok(outcome) = tokio::time::timeout(limits.compile(), talk).await else {
-        end(&mut child).await;
+        kill(&mut child).await;
         return Err(CompileError::Slow(limits.compile_ms));
     };
     let status = end(&mut child).await;
@@ -91,7 +95,7 @@ enum Unheard {
 }
 
 /// Feeds the process and hears it to its end; the answer, and what it said beside.
-async fn talk(child: &mut Child, component: &[u8], limits: &Limits) -> (Result<Code, Unheard>, String) {
+async fn talk(child: &mut Child, component: Vec<u8>, limits: &Limits) -> (Result<Code, Unheard>, String) {
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
@@ -105,8 +109,8 @@ async fn talk(child: &mut Child, component: &[u8], limits: &Limits) -> (Result<C
 }
 
 /// A process that is gone takes nothing; what it was says more than that it is.
-async fn feed(stdin: &mut ChildStdin, component: &[u8]) {
-    let _ = stdin.write_all(component).await;
+async fn feed(stdin: &mut ChildStdin, component: Vec<u8>) {
+    let _ = stdin.write_all(&component).await;
 }
 
 async fn answer(mut stdout: ChildStdout, limits: &Limits) -> Result<Code, Unheard> {
@@ -143,12 +147,16 @@ async fn last_words(mut stderr: ChildStderr) -> String {
     String::from_utf8_lossy(&words).into_owned()
 }
 
-/// Makes sure that the process has ended and nothing of it is left.
+/// Waits for the end of a process that has said everything, and makes sure of it. How it ends by itself tells the most.
 async fn end(child: &mut Child) -> Option<ExitStatus> {
-    // One that ends by itself tells more by how it does.
-    if let Ok(status) = tokio::time::timeout(END / 10, child.wait()).await {
-        return status.ok();
+    match tokio::time::timeout(END, child.wait()).await {
+        Ok(status) => status.ok(),
+        Err(_) => kill(child).await,
     }
+}
+
+/// Kills a process and leaves nothing of it.
+async fn kill(child: &mut Child) -> Option<ExitStatus> {
     let _ = child.start_kill();
     tokio::time::timeout(END, child.wait()).await.ok()?.ok()
 }
@@ -159,8 +167,11 @@ fn fate(status: Option<ExitStatus>, words: &str, limits: &Limits) -> CompileErro
     if signal == Some(rustix::process::Signal::XCPU.as_raw()) {
         return CompileError::Slow(limits.compile_ms);
     }
-    if words.contains(NO_MEMORY) {
+    if NO_MEMORY.iter().any(|sign| words.contains(sign)) {
         return CompileError::Memory(limits.compile_mib);
+    }
+    if signal == Some(rustix::process::Signal::KILL.as_raw()) {
+        return CompileError::Killed;
     }
     let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
     tracing::warn!(status, words = %Escaped(words), "the compiler failed");

@@ -5,6 +5,8 @@
 //! system counts them for the whole user. The niceness is 10 and not 19: calls go first by ten to one, and yet a machine
 //! that is busy for ever still gets its plugins compiled within `compile_ms`.
 
+use std::path::Path;
+
 use rustix::process::{Resource, Rlimit, getpriority_process, getrlimit, setpriority_process, setrlimit};
 
 /// What the program itself takes before it compiles anything, most of it mapped and not used.
@@ -32,6 +34,8 @@ impl Confines {
     pub(super) fn enter(self) -> std::io::Result<()> {
         close_inherited()?;
         rustix::thread::set_no_new_privs(true)?;
+        // A machine without memory ends this process and not the server. Some containers have no such file.
+        let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
         // One byte and not none: a program that the system pipes dumps to is then left out as well.
         bound(Resource::Core, 1)?;
         bound(Resource::Fsize, 0)?;
@@ -55,13 +59,16 @@ fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
 /// Closes what the server got from whoever started it and what it does not know of. Its own files close by themselves.
 #[expect(unsafe_code, reason = "only the system knows which files are open")]
 fn close_inherited() -> std::io::Result<()> {
-    let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
+    let folder = Path::new("/proc/self/fd");
+    let listed: Vec<i32> = std::fs::read_dir(folder)?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|number| *number > 2)
         .collect();
-    for number in open {
-        // SAFETY: nothing in this process has opened a file yet that it would use later; the list's own is closed already,
-        // and to close it again is an error without consequence, since there is no other thread.
+    // The list itself was open while it was read.
+    let open = |number: &i32| folder.join(number.to_string()).symlink_metadata().is_ok();
+    for number in listed.into_iter().filter(open) {
+        // SAFETY: it is open, and nothing in this process, which has one thread so far, has opened a file that it would
+        // use later.
         unsafe { rustix::io::close(number) };
     }
     Ok(())

@@ -69,6 +69,9 @@ pub enum CompileError {
         "compiles to more than {0} MiB of machine code (limit `code_mib`); use a smaller build, or raise the limit"
     )]
     Large(u64),
+    /// Somebody killed the compiler, and it was not this server.
+    #[error("could not be compiled, since the system ended its compiler; the machine is short of memory")]
+    Killed,
     /// The compiler ended without an answer.
     #[error("made the compiler fail; please report it with the file")]
     Crashed,
@@ -130,7 +133,7 @@ impl Compiler {
         }
         let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
         let code = match &self.place {
-            Place::Outside(program) => child::compile(program, &component, limits).await?,
+            Place::Outside(program) => child::compile(program, component, limits).await?,
             Place::Here => here(engine.clone(), component, limits).await?,
         };
         drop(turn);

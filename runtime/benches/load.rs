@@ -1,0 +1,82 @@
+//! What it costs to load a plugin: compiled in a process of its own, and from compiled code that was kept.
+//!
+//! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin that
+//! has said what it offers.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use plugport::config::{Config, Server};
+use plugport::observe::Audit;
+use plugport::plugin::{Artifact, Loader};
+use plugport::sandbox::{Cache, Compiler, Store};
+
+use support::native::runtime;
+use support::{GUEST, Row};
+
+const COMPILED: usize = 10;
+const RECALLED: usize = 500;
+
+fn main() {
+    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
+    assert!(file.is_file(), "{} is missing; run `cargo measure load`, which builds it", file.display());
+    runtime().block_on(measure(&file));
+}
+
+async fn measure(file: &Path) {
+    let state = tempfile::tempdir().unwrap();
+    let outside = || Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
+    println!("{GUEST}, {} KiB", file.metadata().unwrap().len() >> 10);
+    println!("{}", Row::HEAD);
+    println!("{}", row("compiled outside", COMPILED, file, &loader(outside())).await);
+    let cache = || Cache::open(state.path(), 64).unwrap();
+    load(&loader(outside().keeping(cache())), file).await;
+    let kept = loader(outside().keeping(cache()));
+    println!("{}", row("from kept code", RECALLED, file, &kept).await);
+}
+
+async fn row(name: &str, count: usize, file: &Path, loader: &Loader) -> Row {
+    let (begun, cpu) = (Instant::now(), process_cpu());
+    let mut latencies = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = Instant::now();
+        load(loader, file).await;
+        latencies.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    Row::new(name, latencies, begun.elapsed().as_secs_f64(), process_cpu() - cpu)
+}
+
+fn loader(compiler: Compiler) -> Loader {
+    Loader::new(
+        &Server { parked_calls: 0, ..Server::default() },
+        Store::new("unused".into()),
+        Audit::none(),
+        compiler,
+    )
+    .unwrap()
+}
+
+async fn load(loader: &Loader, file: &Path) {
+    let settings = Config::new("unused".into()).plugin("polite");
+    let artifact = Artifact::read(file, settings.limits.wasm_mib).unwrap();
+    loader.load("polite", artifact, settings).await.unwrap();
+}
+
+/// Processor seconds of this process, which compiles nothing.
+fn process_cpu() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}

@@ -1,0 +1,504 @@
+//! Compiling happens outside the server and inside limits, and what was compiled is kept in a way that nobody else's code
+//! gets in.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use plugport::config::{Config, Limits};
+use plugport::host::NoClient;
+use plugport::observe::Audit;
+use plugport::plugin::{Artifact, LoadError, Loaded, Loader};
+use plugport::sandbox::{CompileError, Compiler, Store};
+use plugport_tests::guests::{folder, guest};
+use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
+use plugport_tests::http::Client;
+use plugport_tests::server::{Server, binary};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+/// Limits under which every bomb is one, so that the tests take seconds.
+const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 8\n\
+                     [plugins.polite]\nlimits = { compile_ms = 100_000 }\n";
+
+/// What must hold for calls while something is compiled.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A server that may be killed while it starts.
+struct Raw {
+    child: Child,
+    said: Arc<Mutex<String>>,
+}
+
+impl Raw {
+    fn start(plugins: &Path, config: &str) -> Self {
+        let file = plugins.join("plugport.toml");
+        std::fs::write(&file, config).unwrap();
+        let mut command = Command::new(binary());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins);
+        command.arg("--config").arg(file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let hears = Arc::clone(&said);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                *hears.lock().unwrap() += &(line + "\n");
+            }
+        });
+        Self { child, said }
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    async fn says(&self, text: &str) {
+        until(&format!("the server says {text:?}"), || self.said().contains(text)).await;
+    }
+
+    /// Waits until it compiles; the processes that do.
+    async fn compiles(&self) -> Vec<u32> {
+        let pid = self.pid();
+        until("a compiler runs", || !children(pid).is_empty()).await;
+        children(pid)
+    }
+
+    async fn signal(&self, signal: &str) {
+        let pid = self.pid().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
+    }
+}
+
+async fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(100), "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The processes that a process has, zombies included.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a process runs; a zombie does not.
+fn runs(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+/// Resident memory of a process, bytes.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// Where a server keeps compiled code.
+fn cache(plugins: &Path) -> PathBuf {
+    plugins.join("plugport-state/compiled")
+}
+
+/// The names of the files in the cache that end like this.
+fn kept(plugins: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(cache(plugins)).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.to_str().unwrap().ends_with(suffix));
+    paths.sort();
+    paths
+}
+
+fn write(plugins: &Path, name: &str, bytes: &[u8]) {
+    std::fs::write(plugins.join(format!("{name}.wasm")), bytes).unwrap();
+}
+
+fn loader() -> Loader {
+    let compiler = Compiler::with_program(binary());
+    Loader::new(16, 0, Store::new("unused".into()), Audit::none(), compiler).unwrap()
+}
+
+async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<Loaded, LoadError> {
+    let config = Config { limits, ..Config::new("unused".into()) }.plugin("p");
+    let digest = "of nothing else".to_owned();
+    loader.load("p", Artifact { path: "p.wasm".into(), digest, bytes }, config).await
+}
+
+fn tight() -> Limits {
+    Limits { compile_ms: 3_000, compile_mib: 256, code_mib: 8, ..Limits::default() }
+}
+
+/// H35, through the real binary: each file costs one line, the polite one is served, and the server has neither grown nor
+/// kept a process.
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_compile_bomb() {
+    let plugins = folder(&["polite"]);
+    for (name, bytes) in compile_bombs() {
+        write(plugins.path(), &format!("bomb-{name}"), &bytes);
+    }
+    let neighbour = Server::builder().guest("polite").start().await;
+    let client = Client::new(neighbour.url());
+    let mut server = Raw::start(plugins.path(), TIGHT);
+    let pid = server.pid();
+    server.compiles().await;
+    let (mut largest, mut waits) = (0, Vec::new());
+    while !server.said().contains("serving MCP at") {
+        largest = largest.max(resident(pid));
+        let begun = Instant::now();
+        assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+        waits.push(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(neighbour);
+    waits.sort();
+    let (typical, slow) = (waits[waits.len() / 2], waits[waits.len() * 95 / 100]);
+    println!("{} calls of a neighbour: p50 {typical:?}, p95 {slow:?}; {largest} bytes", waits.len());
+    assert!(typical < PATIENCE && slow < 5 * PATIENCE, "p50 {typical:?}, p95 {slow:?}");
+    let said = server.said();
+    for (name, _) in compile_bombs() {
+        let line = said
+            .lines()
+            .find(|line| line.contains(&format!("bomb-{name}.wasm: ")))
+            .unwrap_or_else(|| panic!("{name}: {said}"));
+        let known = [
+            "(limit `compile_ms`)",
+            "(limit `compile_mib`)",
+            "(limit `code_mib`)",
+            "is damaged",
+            "another world",
+        ];
+        assert!(known.iter().any(|known| line.contains(known)), "{line}");
+        assert!(line.len() < 400, "{line}");
+    }
+    assert!(!said.contains("the compiler failed"), "{said}");
+    // Two files of up to 23 MB are in memory at the same time, and the code of 8.
+    assert!(largest < 250 << 20, "{largest} bytes");
+    assert!(children(pid).is_empty(), "a compiler is left");
+    let url = said.lines().find_map(|line| line.strip_prefix("serving MCP at ")).unwrap().to_owned();
+    let reply = Client::new(url).call("polite-echo", json!({ "message": "still here" })).await;
+    assert_eq!(reply.tool_text(), "still here");
+    server.signal("-TERM").await;
+    assert!(server.child.wait().await.unwrap().success());
+}
+
+/// The same bombs while a neighbour is called in the process that loads them.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_do_not_wait_while_a_bomb_compiles() {
+    let loader = Arc::new(loader());
+    let polite = std::fs::read(guest("polite")).unwrap();
+    let polite = load(&loader, polite, Limits::default()).await.unwrap().plugin;
+    let bombs = tokio::spawn({
+        let loader = Arc::clone(&loader);
+        async move {
+            for (name, bytes) in compile_bombs() {
+                let loaded = load(&loader, bytes, tight()).await;
+                let Err(LoadError::Compile(_) | LoadError::OtherWorld { .. }) = loaded else {
+                    panic!("{name}: {loaded:?}")
+                };
+            }
+        }
+    });
+    let mut waits = Vec::new();
+    while !bombs.is_finished() {
+        let begun = Instant::now();
+        polite.call_tool("echo", r#"{"message":"x"}"#, Arc::new(NoClient)).await.outcome.unwrap();
+        waits.push(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    bombs.await.unwrap();
+    waits.sort();
+    let (typical, slow) = (waits[waits.len() / 2], waits[waits.len() * 95 / 100]);
+    println!("{} calls beside bombs: p50 {typical:?}, p95 {slow:?}", waits.len());
+    assert!(typical < PATIENCE / 2 && slow < 2 * PATIENCE, "p50 {typical:?}, p95 {slow:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_limit_of_compiling_has_its_sentence() {
+    let loader = loader();
+    let polite = || std::fs::read(guest("polite")).unwrap();
+    for (limits, expected) in [
+        (
+            Limits { compile_ms: 1, ..Limits::default() },
+            "took longer than 1 ms to compile (limit `compile_ms`)",
+        ),
+        (
+            Limits { code_mib: 1, ..Limits::default() },
+            "compiles to more than 1 MiB of machine code (limit `code_mib`)",
+        ),
+    ] {
+        let bytes = if limits.code_mib == 1 { hostile_files::many_functions(5_000) } else { polite() };
+        let error = load(&loader, bytes, limits).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let limits = Limits { compile_mib: 1, ..Limits::default() };
+    let error = load(&loader, hostile_files::many_types(900_000), limits).await.unwrap_err().to_string();
+    assert!(error.contains("took more than 1 MiB of memory to compile (limit `compile_mib`)"), "{error}");
+}
+
+/// The compiler of a server that has secrets and an open file which it does not know of.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compiler_has_its_pipes_and_nothing_else() {
+    let plugins = folder(&[]);
+    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec 9</etc/passwd; exec \"$@\"", "sh"]).arg(binary());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins.path());
+    command.env("CANARY", "secret").current_dir(plugins.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let server = command.spawn().unwrap();
+    let mut compilers = Vec::new();
+    until("a compiler runs", || {
+        compilers = children(server.id().unwrap());
+        !compilers.is_empty()
+    })
+    .await;
+    let proc = PathBuf::from(format!("/proc/{}", compilers[0]));
+    let read = |file: &str| std::fs::read_to_string(proc.join(file)).unwrap();
+    until("it has lowered its limits", || read("limits").contains("Max file size             0")).await;
+    until("it has read its input", || read("stat").contains(") R") || read("stat").contains(") S")).await;
+    let files = std::fs::read_dir(proc.join("fd"))
+        .unwrap()
+        .map(|file| std::fs::read_link(file.unwrap().path()).unwrap());
+    let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
+    assert!(files.len() == 3 && files.iter().all(|file| file.starts_with("pipe:")), "{files:?}");
+    let environment = read("environ");
+    assert!(
+        environment.starts_with("RAYON_NUM_THREADS=") && !environment.contains("CANARY"),
+        "{environment:?}"
+    );
+    assert_eq!(std::fs::read_link(proc.join("cwd")).unwrap(), Path::new("/"));
+    assert_eq!(read("oom_score_adj").trim(), "1000");
+    assert!(read("status").contains("NoNewPrivs:\t1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_takes_its_compiler_along_and_the_next_one_starts() {
+    let plugins = folder(&["polite"]);
+    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let mut server = Raw::start(plugins.path(), "");
+    let compilers = server.compiles().await;
+    server.signal("-KILL").await;
+    assert_eq!(server.child.wait().await.unwrap().signal(), Some(9));
+    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+    std::fs::remove_file(plugins.path().join("bomb.wasm")).unwrap();
+    Raw::start(plugins.path(), "").says("published polite").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
+    let plugins = folder(&["polite", "version_a"]);
+    let mut random = seeded(7);
+    for _ in 0..12 {
+        let mut server = Raw::start(plugins.path(), "");
+        let mut wait = Duration::from_millis(random(400) as u64);
+        if random(2) == 0 {
+            // Around the time when the cache is written.
+            until("something is compiled or there", || {
+                server.said().contains("serving") || !children(server.pid()).is_empty()
+            })
+            .await;
+            wait *= 2;
+        }
+        tokio::time::sleep(wait).await;
+        server.child.kill().await.unwrap();
+        for code in std::fs::read_dir(cache(plugins.path())).into_iter().flatten() {
+            let path = code.unwrap().path();
+            if random(3) == 0 && path.extension().is_some() {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+    let server = Raw::start(plugins.path(), "");
+    server.says("serving MCP at").await;
+    let said = server.said();
+    assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
+    assert!(!said.contains("not as it was kept"), "a torn file had a name: {said}");
+    assert_eq!((kept(plugins.path(), ".code").len(), kept(plugins.path(), "").len()), (2, 3), "leftovers");
+}
+
+/// With 1 ms for compiling, only what was kept can be published.
+const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
+
+async fn publishes(plugins: &Path, config: &str) -> String {
+    let server = Raw::start(plugins, config);
+    server.says("serving MCP at").await;
+    server.said()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
+    let plugins = folder(&["polite", "version_a"]);
+    let path = plugins.path();
+    assert!(publishes(path, KEPT_ONLY).await.contains("no tools are published"));
+    publishes(path, "").await;
+    let said = publishes(path, KEPT_ONLY).await;
+    assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
+
+    let codes = kept(path, ".code");
+    let mut bytes = std::fs::read(&codes[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&codes[0], bytes).unwrap();
+    let said = publishes(path, KEPT_ONLY).await;
+    assert_eq!(said.matches("not as it was kept").count(), 1, "{said}");
+    assert_eq!(said.matches("published ").count(), 1, "{said}");
+    publishes(path, "").await;
+
+    let [one, two] = [0, 1].map(|at| std::fs::read(&codes[at]).unwrap());
+    std::fs::write(&codes[0], two).unwrap();
+    std::fs::write(&codes[1], one).unwrap();
+    let said = publishes(path, KEPT_ONLY).await;
+    assert!(said.contains("no tools are published"), "swapped files: {said}");
+    publishes(path, "").await;
+
+    std::fs::write(cache(path).join("secret"), [7; 32]).unwrap();
+    let said = publishes(path, KEPT_ONLY).await;
+    assert!(said.contains("no tools are published"), "another's secret: {said}");
+    let said = publishes(path, "").await;
+    assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_start_together_share_what_they_compile() {
+    let state = TempDir::new().unwrap();
+    let config = format!("[server]\nstate = {:?}\n", state.path());
+    let folders = [folder(&["polite", "version_a"]), folder(&["polite", "version_a"])];
+    let servers = folders.each_ref().map(|plugins| Raw::start(plugins.path(), &config));
+    for server in &servers {
+        server.says("serving MCP at").await;
+        assert_eq!(server.said().matches("published ").count(), 2, "{}", server.said());
+    }
+    let third = folder(&["polite", "version_a"]);
+    let said = publishes(third.path(), &(config + KEPT_ONLY)).await;
+    assert_eq!(said.matches("published ").count(), 2, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_is_given_up_ends_its_compiler() {
+    let plugins = folder(&[]);
+    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let mut server = Raw::start(plugins.path(), "");
+    let compilers = server.compiles().await;
+    server.signal("-TERM").await;
+    let begun = Instant::now();
+    assert!(server.child.wait().await.unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_place_for_compiled_code_the_server_says_so_and_serves() {
+    let plugins = folder(&["polite"]);
+    let state = plugins.path().join("plugport-state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::write(state.join("compiled"), b"not a folder").unwrap();
+    let said = publishes(plugins.path(), "").await;
+    assert!(said.contains("compiled code cannot be kept in") && said.contains("published polite"), "{said}");
+    let other = folder(&["polite"]);
+    publishes(other.path(), "[server]\ncompiled_cache_mib = 0\n").await;
+    assert!(!cache(other.path()).exists());
+}
+
+/// H30: nothing that is done to a good file does more than make it invalid.
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_files_are_invalid_and_never_make_the_compiler_fail() {
+    let good = std::fs::read(guest("version_a")).unwrap();
+    let mut damaged: Vec<Vec<u8>> =
+        (0..48).map(|part| good[..8 + (good.len() - 8) * part / 48].to_vec()).collect();
+    let mut random = seeded(30);
+    damaged.extend((0..32).map(|_| flipped(&good, &mut random)));
+    damaged.extend((1..16).map(|length| {
+        let noise = (0..length * 64).map(|_| u8::try_from(random(256)).unwrap());
+        EMPTY.iter().copied().chain(noise).collect()
+    }));
+    survive(damaged).await;
+}
+
+/// H30 at length: run with `--ignored`, for about an hour.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes an hour"]
+async fn soak_damaged_files() {
+    let good = std::fs::read(guest("version_a")).unwrap();
+    let mut random = seeded(31);
+    for _ in 0..100 {
+        survive((0..100).map(|_| flipped(&good, &mut random)).collect()).await;
+    }
+}
+
+fn flipped(good: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    let at = 8 + random(bytes.len() - 8);
+    bytes[at] ^= 1 << random(8);
+    bytes
+}
+
+async fn survive(files: Vec<Vec<u8>>) {
+    let loader = Arc::new(loader());
+    let loads = files.into_iter().map(|bytes| {
+        let loader = Arc::clone(&loader);
+        tokio::spawn(async move { load(&loader, bytes, Limits::default()).await })
+    });
+    for (at, load) in loads.collect::<Vec<_>>().into_iter().enumerate() {
+        if let Err(LoadError::Compile(error)) = load.await.unwrap() {
+            assert!(matches!(error, CompileError::Invalid(_)), "file {at}: {error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_call_uses_what_a_server_kept_and_keeps_nothing_itself() {
+    let plugins = folder(&["polite"]);
+    let call = async |config: &str| {
+        let file = plugins.path().join("plugport.toml");
+        std::fs::write(&file, config).unwrap();
+        let mut command = Command::new(binary());
+        command
+            .args(["call", "polite", "echo", "--args", r#"{"message":"x"}"#, "--plugins"])
+            .arg(plugins.path());
+        command.arg("--config").arg(file).output().await.unwrap().status.success()
+    };
+    assert!(call("").await);
+    assert!(!plugins.path().join("plugport-state").exists());
+    assert!(!call(KEPT_ONLY).await);
+    publishes(plugins.path(), "").await;
+    assert!(call(KEPT_ONLY).await);
+}
+
+/// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.
+#[tokio::test]
+async fn what_was_kept_loads_at_once() {
+    let plugins = folder(&["polite"]);
+    let state = plugins.path().join("state");
+    let load = async || {
+        let cache = plugport::sandbox::Cache::open(&state, 64).unwrap();
+        let compiler = Compiler::with_program(binary()).keeping(cache);
+        let loader = Loader::new(16, 0, Store::new("unused".into()), Audit::none(), compiler).unwrap();
+        let bytes = std::fs::read(guest("polite")).unwrap();
+        let begun = Instant::now();
+        load(&loader, bytes, Limits::default()).await.unwrap();
+        begun.elapsed()
+    };
+    let anew = load().await;
+    let mut again = Vec::new();
+    for _ in 0..9 {
+        again.push(load().await);
+    }
+    again.sort();
+    println!("compiled {anew:?}; kept {:?}", again[4]);
+    assert!(again[4] < anew / 2, "compiled {anew:?}; kept {again:?}");
+}

@@ -1,0 +1,122 @@
+//! Files that no toolchain makes: small to write and dear to compile, or damaged.
+//!
+//! They are put together byte by byte, since encoders and assemblers have limits of their own.
+
+/// The smallest component.
+pub const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+const CORE: &[u8] = b"\0asm\x01\0\0\0";
+
+/// Component files whose compiling costs far more than their size, by name.
+pub fn compile_bombs() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("functions", many_functions(100_000)),
+        ("function", one_function(&long_body(5 << 20))),
+        ("nesting", one_function(&nested(1_000_000))),
+        ("jumps", one_function(&jumps(2_000))),
+        ("types", many_types(999_999)),
+        ("components", nested_components(5_000)),
+    ]
+}
+
+/// Many functions, each with a little to optimise.
+pub fn many_functions(count: u32) -> Vec<u8> {
+    let body = function(&long_body(200));
+    let functions = [number(count), vec![0; count as usize]].concat();
+    let mut code = number(count);
+    (0..count).for_each(|_| code.extend_from_slice(&body));
+    component(&[CORE, &section(1, &TYPE), &section(3, &functions), &section(10, &code)].concat())
+}
+
+/// One function with this body.
+pub fn one_function(body: &[u8]) -> Vec<u8> {
+    let code = [number(1), function(body)].concat();
+    component(&[CORE, &section(1, &TYPE), &section(3, &[1, 0]), &section(10, &code)].concat())
+}
+
+/// Types that nobody uses.
+pub fn many_types(count: u32) -> Vec<u8> {
+    let mut types = number(count);
+    // Each differs from the one before, so that no two are one.
+    for at in 0..count {
+        let parameters: Vec<u8> = (0..20).map(|bit| if at >> bit & 1 == 0 { 0x7f } else { 0x7e }).collect();
+        types.extend_from_slice(&[0x60, 20]);
+        types.extend_from_slice(&parameters);
+        types.push(0);
+    }
+    component(&[CORE, &section(1, &types)].concat())
+}
+
+/// A component in a component in a component.
+pub fn nested_components(depth: usize) -> Vec<u8> {
+    let mut inner = EMPTY.to_vec();
+    for _ in 0..depth {
+        inner = [EMPTY, &section(4, &inner)].concat();
+    }
+    inner
+}
+
+/// Numbers that look random and are the same in every run.
+pub fn seeded(mut seed: u64) -> impl FnMut(usize) -> usize {
+    move |below| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % below as u64).unwrap()
+    }
+}
+
+/// One type: a function of one number.
+const TYPE: [u8; 5] = [1, 0x60, 1, 0x7f, 0];
+
+/// Arithmetic on the parameter, this many bytes of it.
+fn long_body(bytes: usize) -> Vec<u8> {
+    // local.get 0, i32.const 7, i32.mul, local.get 0, i32.add, local.set 0
+    [0x20, 0, 0x41, 7, 0x6c, 0x20, 0, 0x6a, 0x21, 0].repeat(bytes / 10)
+}
+
+/// Blocks inside blocks.
+fn nested(depth: usize) -> Vec<u8> {
+    [[0x02, 0x40].repeat(depth), vec![0x0b; depth]].concat()
+}
+
+/// Loops that jump to every loop around them.
+fn jumps(depth: u32) -> Vec<u8> {
+    let mut body = [0x03, 0x40].repeat(depth as usize);
+    for at in 0..depth {
+        // local.get 0, br_table to all that are open
+        let open = depth - at;
+        body.extend_from_slice(&[0x02, 0x40, 0x20, 0, 0x0e]);
+        body.extend(number(open - 1));
+        (0..open).for_each(|label| body.extend(number(label)));
+        body.extend_from_slice(&[0x0b, 0x0b]);
+    }
+    body
+}
+
+fn function(body: &[u8]) -> Vec<u8> {
+    let whole = [&[0], body, &[0x0b]].concat();
+    [number(u32::try_from(whole.len()).unwrap()), whole].concat()
+}
+
+fn component(module: &[u8]) -> Vec<u8> {
+    [EMPTY, &section(1, module)].concat()
+}
+
+fn section(id: u8, body: &[u8]) -> Vec<u8> {
+    [vec![id], number(u32::try_from(body.len()).unwrap()), body.to_vec()].concat()
+}
+
+/// LEB128.
+fn number(mut value: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = (value & 0x7f) as u8;
+        value >>= 7;
+        if value == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
