@@ -113,6 +113,8 @@ fn declared(body: &[u8]) -> Option<&[u8]> {
 }
 
 fn markdown(html: &str, url: Url) -> Result<String, FetchError> {
+    // The parser has a line for every token, which would cost more than the parsing.
+    log::set_max_level(log::LevelFilter::Warn);
     let converter = HtmlToMarkdown::builder().skip_tags(UNSEEN.to_vec()).build();
     // It reads from memory, which does not fail.
     let tree = converter.html_to_tree(html).map_err(|_| FetchError::Deep(url.clone()))?;
