@@ -100,10 +100,9 @@ fn every_hostile_guest_belongs_to_an_entry() {
         .collect();
     for guest in names("tests/guests/examples").iter().filter(|name| name.starts_with("hostile_")) {
         let guest = guest.as_str();
-        assert!(
-            known.contains(guest) || tests.contains(guest),
-            "no entry of the corpus names the guest {guest}"
-        );
+        // One guest may have several tests: `hostile_disk_filler_with_files`.
+        let tested = known.contains(guest) || tests.iter().any(|test| test.starts_with(guest));
+        assert!(tested, "no entry of the corpus names the guest {guest}");
     }
 }
 
