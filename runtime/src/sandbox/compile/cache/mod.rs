@@ -81,8 +81,8 @@ impl Cache {
         let name = key.file();
         let file = match self.folder.read(&name) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(_) => return self.discard(&name),
+            Err(error) if is_foreign(&error) => return self.discard(&name),
+            Err(_) => return None,
         };
         if file.metadata().is_ok_and(|metadata| metadata.len() > most.saturating_add(HEAD as u64)) {
             return None;
@@ -132,6 +132,12 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Whether what has the name is no file that a server made.
+fn is_foreign(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 /// The sealer of a folder. The first server to come makes the secret.
