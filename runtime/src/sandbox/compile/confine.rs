@@ -5,6 +5,8 @@
 //! system counts them for the whole user. The niceness is 10 and not 19: calls go first by ten to one, and yet a machine
 //! that is busy for ever still gets its plugins compiled within `compile_ms`.
 
+use std::os::fd::BorrowedFd;
+
 use rustix::process::{Resource, Rlimit, getpriority_process, getrlimit, setpriority_process, setrlimit};
 
 /// What the program itself takes before it compiles anything, most of it mapped and not used.
@@ -60,9 +62,13 @@ fn close_inherited() -> std::io::Result<()> {
         .filter(|number| *number > 2)
         .collect();
     for number in open {
-        // SAFETY: nothing in this process has opened a file yet that it would use later; the list's own is closed already,
-        // and to close it again is an error without consequence, since there is no other thread.
-        unsafe { rustix::io::close(number) };
+        // SAFETY: it is only asked about; no other thread could close it meanwhile.
+        let file = unsafe { BorrowedFd::borrow_raw(number) };
+        // The list's own file was in the list and is closed already. rustix panics in debug builds when that is tried twice.
+        if rustix::io::fcntl_getfd(file).is_ok() {
+            // SAFETY: nothing in this process has opened a file yet that it would use later.
+            unsafe { rustix::io::close(number) };
+        }
     }
     Ok(())
 }
