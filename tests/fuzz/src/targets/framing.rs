@@ -99,7 +99,7 @@ fn check(input: &[u8]) {
     let client = usize::from(*client) % GREETINGS.len();
     RUNTIME.with_borrow_mut(|runtime| {
         runtime.block_on(async {
-            let mut connection = Connection::new(Arc::clone(&SERVER), Duration::ZERO);
+            let mut connection = Connection::new(Arc::clone(&SERVER), Duration::ZERO, true);
             if !GREETINGS[client].is_empty() {
                 let reply = say(&mut connection, GREETINGS[client].as_bytes()).messages;
                 assert!(reply.len() == 1 && reply[0].get("result").is_some(), "{reply:?}");

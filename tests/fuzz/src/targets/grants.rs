@@ -1,10 +1,10 @@
 //! `--grant dir=...` gives exactly what a naive reading of the rules allows: a directory that exists, never one of the
-//! machine's own, never with leave to write where plugins, configuration or state are, under a plain absolute guest path.
+//! machine's own, the state folder or a whole home, never with leave to write where plugins and configuration are, under a plain absolute guest path.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use plugport::config::{Grants, Place};
+use plugport::config::{Grants, Place, Protected};
 
 use crate::Target;
 use crate::fields::Fields;
@@ -24,7 +24,10 @@ pub(crate) const TARGET: Target = Target {
         "data/inner",
         "plugins",
         "plugins/sub",
-        "state",
+        "keep/state",
+        "keep",
+        "users/home/work",
+        "users",
         "file",
         "to-etc",
         "to-root",
@@ -43,16 +46,17 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-struct Tree {
-    base: PathBuf,
-    protected: Vec<PathBuf>,
+/// A tree with all that a grant could reach by mistake.
+pub(super) struct Tree {
+    pub(super) base: PathBuf,
+    protected: Protected,
     _folder: tempfile::TempDir,
 }
 
-static TREE: LazyLock<Tree> = LazyLock::new(|| {
+pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
-    for name in ["data/inner", "plugins/sub", "state"] {
+    for name in ["data/inner", "plugins/sub", "keep/state", "users/home/work"] {
         std::fs::create_dir_all(base.join(name)).unwrap();
     }
     std::fs::write(base.join("file"), "").unwrap();
@@ -65,7 +69,11 @@ static TREE: LazyLock<Tree> = LazyLock::new(|| {
     ] {
         std::os::unix::fs::symlink(target, base.join(name)).unwrap();
     }
-    let protected = vec![base.join("plugins"), base.join("plugport.toml"), base.join("state")];
+    let protected = Protected {
+        folders: vec![base.join("plugins"), base.join("plugport.toml")],
+        state: Some(base.join("keep/state")),
+        home: Some(base.join("users/home")),
+    };
     Tree { base, protected, _folder: folder }
 });
 
@@ -84,8 +92,9 @@ fn check(input: &[u8]) {
         expected.extend(allowed);
     }
     let given = grants.dirs.iter();
-    let given: Vec<Dir> =
-        given.map(|dir| Dir { host: dir.host.clone(), guest: dir.guest.clone(), write: dir.write }).collect();
+    let given: Vec<Dir> = given
+        .map(|dir| Dir { host: dir.host.clone(), guest: dir.guest.clone(), write: dir.write.is_some() })
+        .collect();
     assert_eq!(given, expected);
     assert!(grants.kv_mib.is_none_or(|mib| mib > 0));
 }
@@ -114,7 +123,10 @@ fn allowed(text: &str) -> Option<Dir> {
         return None;
     }
     let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
-    if write && TREE.protected.iter().any(|place| inside(place, &host) || inside(&host, place)) {
+    let Protected { folders, state, home } = &TREE.protected;
+    let touched = folders.iter().chain(state).any(|place| inside(place, &host) || inside(&host, place));
+    let kept = inside(&host, state.as_ref()?) || inside(home.as_ref()?, &host);
+    if kept || (write && touched) {
         return None;
     }
     let own = || format!("/{}", host.file_name().unwrap_or_default().to_string_lossy());

@@ -7,4 +7,5 @@ mod expansion;
 pub(crate) mod framing;
 pub(crate) mod grants;
 pub(crate) mod request_state;
+pub(crate) mod roots;
 pub(crate) mod urls;
