@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use plugport::config::{Config, Limits};
+use plugport::config::{Config, Limits, Server as Settings};
 use plugport::host::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, LoadError, Loaded, Loader};
@@ -130,7 +130,13 @@ fn write(plugins: &Path, name: &str, bytes: &[u8]) {
 
 fn loader() -> Loader {
     let compiler = Compiler::with_program(binary());
-    Loader::new(16, 0, Store::new("unused".into()), Audit::none(), compiler).unwrap()
+    Loader::new(
+        &Settings { parked_calls: 0, ..Settings::default() },
+        Store::new("unused".into()),
+        Audit::none(),
+        compiler,
+    )
+    .unwrap()
 }
 
 async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<Loaded, LoadError> {
@@ -487,7 +493,13 @@ async fn what_was_kept_loads_at_once() {
     let load = async || {
         let cache = plugport::sandbox::Cache::open(&state, 64).unwrap();
         let compiler = Compiler::with_program(binary()).keeping(cache);
-        let loader = Loader::new(16, 0, Store::new("unused".into()), Audit::none(), compiler).unwrap();
+        let loader = Loader::new(
+            &Settings { parked_calls: 0, ..Settings::default() },
+            Store::new("unused".into()),
+            Audit::none(),
+            compiler,
+        )
+        .unwrap();
         let bytes = std::fs::read(guest("polite")).unwrap();
         let begun = Instant::now();
         load(&loader, bytes, Limits::default()).await.unwrap();

@@ -136,8 +136,8 @@ impl Grants {
         }
         grants.kv_mib = from.take("kv").and_then(|entry| kv::read(entry, reader));
         grants.sampling = from.take("sampling").and_then(|entry| sampling::read(entry, reader));
-        let mut flag = |key: &str| from.take(key).and_then(|entry| entry.boolean(reader)).unwrap_or_default();
-        grants.elicitation = flag("elicitation");
+        let elicitation = from.take("elicitation").and_then(|entry| entry.boolean(reader));
+        grants.elicitation = elicitation.unwrap_or_default();
         if let Some(entry) = from.take("roots") {
             (grants.roots, grants.read_roots) = roots::read(entry, place, reader);
         }

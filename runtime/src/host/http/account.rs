@@ -3,10 +3,9 @@
 //! The guest, the task that sends a request and the task that reads its answer all spend from here. A limit ends the
 //! request and not the call: the guest gets a typed error, and the operator one line for each limit.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime_wasi_http::Error;
@@ -29,7 +28,6 @@ pub(super) struct Account {
     places: Arc<Semaphore>,
     sent: AtomicU64,
     received: AtomicU64,
-    noted: Mutex<BTreeSet<&'static str>>,
 }
 
 /// A request that is under way.
@@ -46,7 +44,6 @@ impl Account {
             places: Arc::new(Semaphore::new(parallel)),
             sent: AtomicU64::default(),
             received: AtomicU64::default(),
-            noted: Mutex::default(),
         }
     }
 
@@ -89,12 +86,9 @@ impl Account {
 
     /// Notes that a limit was met, which the guest hears as `error`.
     pub(super) fn breach(&self, limit: &'static str, error: Error) -> Error {
-        let first = self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(limit);
-        if first {
-            let plugin = &*self.plugin.name;
-            let value = self.limits().get(limit);
-            tracing::warn!(target: "plugin", plugin, "an HTTP request was stopped at {value} (limit `{limit}`)");
-        }
+        let value = self.limits().get(limit);
+        self.denials
+            .reached(&self.plugin, &format!("an HTTP request was stopped at {value} (limit `{limit}`)"));
         error
     }
 
@@ -159,7 +153,6 @@ mod tests {
         assert!(matches!(account.send(25), Err(Error::HttpRequestBodySize(Some(1_024)))));
         account.receive(2_048).unwrap();
         assert!(matches!(account.receive(1), Err(Error::HttpResponseBodySize(Some(2_048)))));
-        assert_eq!(account.noted.lock().unwrap().len(), 2);
     }
 
     #[test]

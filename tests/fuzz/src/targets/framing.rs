@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config;
-use plugport::protocol::{Connection, Exchange, Frame, Received, Server};
+use plugport::protocol::{Caller, Connection, Exchange, Frame, Received, Server};
 use plugport::transport::fuzzing;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -99,7 +99,7 @@ fn check(input: &[u8]) {
     let client = usize::from(*client) % GREETINGS.len();
     RUNTIME.with_borrow_mut(|runtime| {
         runtime.block_on(async {
-            let mut connection = Connection::new(Arc::clone(&SERVER), Duration::ZERO, true);
+            let mut connection = Connection::new(Arc::clone(&SERVER), Duration::ZERO, Caller::Stdio, true);
             if !GREETINGS[client].is_empty() {
                 let reply = say(&mut connection, GREETINGS[client].as_bytes()).messages;
                 assert!(reply.len() == 1 && reply[0].get("result").is_some(), "{reply:?}");
