@@ -165,3 +165,42 @@ async fn a_plugin_outlives_its_file() {
     assert_polite(&server).await;
     assert_polite(&server).await;
 }
+
+#[tokio::test]
+async fn hostile_wrong_kind() {
+    let kinds: [(&str, &[u8]); 5] = [
+        ("text", b"#!/bin/sh\nrm -rf /\n"),
+        ("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"),
+        ("archive", b"PK\x03\x04\x14\0\0\0\x08\0"),
+        ("compressed", b"\x1f\x8b\x08\0\0\0\0\0"),
+        ("page", b"<!doctype html><title>404</title>"),
+    ];
+    let mut builder = Server::builder().guest("polite");
+    for (name, bytes) in kinds {
+        builder = builder.file(&format!("{name}.wasm"), bytes);
+    }
+    let server = builder.start().await;
+    for (name, _) in kinds {
+        let said = server.said();
+        assert_eq!(lines(&said, &format!("{name}.wasm")).len(), 1, "{name}\n{said}");
+    }
+    assert_polite(&server).await;
+}
+
+#[tokio::test]
+async fn hostile_huge_file() {
+    let builder = Server::builder().guest("polite");
+    for (name, size) in [("large.wasm", 500_u64 << 20), ("vast.wasm", 100 << 30)] {
+        // Holes all over: only what reads it would notice.
+        std::fs::File::create(builder.folder().join(name)).unwrap().set_len(size).unwrap();
+    }
+    let (server, took) = started(builder).await;
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    let said = server.said();
+    for name in ["large.wasm", "vast.wasm"] {
+        let found = lines(&said, name);
+        assert!(found.len() == 1 && found[0].contains("wasm_mib"), "{found:?}\n{said}");
+    }
+    assert!(Process::of(&server).peak < 512 << 20, "a huge file was read");
+    assert_polite(&server).await;
+}
