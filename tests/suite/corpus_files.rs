@@ -167,27 +167,6 @@ async fn a_plugin_outlives_its_file() {
 }
 
 #[tokio::test]
-async fn hostile_wrong_kind() {
-    let kinds: [(&str, &[u8]); 5] = [
-        ("text", b"#!/bin/sh\nrm -rf /\n"),
-        ("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"),
-        ("archive", b"PK\x03\x04\x14\0\0\0\x08\0"),
-        ("compressed", b"\x1f\x8b\x08\0\0\0\0\0"),
-        ("page", b"<!doctype html><title>404</title>"),
-    ];
-    let mut builder = Server::builder().guest("polite");
-    for (name, bytes) in kinds {
-        builder = builder.file(&format!("{name}.wasm"), bytes);
-    }
-    let server = builder.start().await;
-    for (name, _) in kinds {
-        let said = server.said();
-        assert_eq!(lines(&said, &format!("{name}.wasm")).len(), 1, "{name}\n{said}");
-    }
-    assert_polite(&server).await;
-}
-
-#[tokio::test]
 async fn hostile_huge_file() {
     let builder = Server::builder().guest("polite");
     for (name, size) in [("large.wasm", 500_u64 << 20), ("vast.wasm", 100 << 30)] {

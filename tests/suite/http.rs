@@ -110,7 +110,7 @@ async fn a_host_that_does_not_prove_who_it_is_gets_no_request() {
 async fn the_plugin_fetch_reads_a_page_as_markdown() {
     let web = Web::start().await;
     let server = Server::builder().plugin("fetch").config(&web.grant("fetch")).start().await;
-    server.says(&format!("may send requests: http://{}", web.authority())).await;
+    server.says(&format!("may send HTTP requests: http://{}", web.authority())).await;
     let client = Client::new(server.url());
     let read = async |url: String| client.call("fetch-fetch", json!({ "url": url })).await;
     let page = read(web.url("/redirect?/html")).await;
@@ -225,7 +225,7 @@ async fn hostile_http_bomb() {
     for limit in ["limit `http_response_kib`", "limit `http_ms`", "limit `http_header_kib`"] {
         server.says(limit).await;
     }
-    let arguments = json!({ "authority": web.authority(), "path": "/" });
+    let arguments = json!({ "authority": web.authority(), "path": "/silent" });
     let impatient = client.call("hostile_http_bomb-impatient", arguments).await;
     assert!(impatient.tool_text().contains("Timeout"), "{impatient:?}");
     contained(&server, &client, "hostile_http_bomb", &web).await;

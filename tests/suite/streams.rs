@@ -173,7 +173,7 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
 /// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait for.
 #[tokio::test]
 async fn a_client_that_never_reads_is_given_up() {
-    let config = "[server]\nunread_s = 1\n[plugins.polite]\nlimits = { log_kib = 65536, log_kib_per_second = 65536 }\n";
+    let config = "[server]\nunread_s = 1\n[plugins.polite]\nlimits = { cpu_ms = 20000, log_kib = 65536, log_kib_per_second = 65536 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let files = server.open_files();
     let address = server.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
@@ -197,6 +197,7 @@ async fn a_client_that_never_reads_is_given_up() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("the connection is given up");
-    assert_eq!(server.audited("call", 2).await[1]["outcome"], "cancelled");
+    let line = server.audited("call", 2).await.remove(1);
+    assert_eq!(line["outcome"], "cancelled", "{line}");
     drop(stream);
 }

@@ -2,8 +2,60 @@
 //!
 //! They are put together byte by byte, since encoders and assemblers have limits of their own.
 
+use crate::build::guest;
+
 /// The smallest component.
 pub const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// A file that is no plugin, by what is wrong with it.
+pub fn made(wrong: &str) -> Vec<u8> {
+    let good = || std::fs::read(guest("version_a")).unwrap();
+    match wrong {
+        "empty" => Vec::new(),
+        "one_byte" => b"\0".to_vec(),
+        "half" => good()[..good().len() / 2].to_vec(),
+        "short" => good()[..good().len() - 1].to_vec(),
+        "noise" => EMPTY.iter().copied().chain(seeded_bytes(40, 4_096)).collect(),
+        "flipped" => flipped(&good()),
+        "core_module" => wat::parse_str("(module (func (export \"f\")))").unwrap(),
+        "other_world" => exporting("wasi:http/incoming-handler@0.2.0"),
+        "later_version" => exporting("plugport:plugin/tools@0.9.0"),
+        "hollow" => exporting("plugport:plugin/tools@0.1.0"),
+        "text" => b"#!/bin/sh\nrm -rf /\n".to_vec(),
+        "page" => b"<!doctype html><title>404</title>".to_vec(),
+        "program" => std::fs::read("/proc/self/exe").unwrap()[..1 << 20].to_vec(),
+        "archive" => b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(),
+        "compressed" => b"\x1f\x8b\x08\0\0\0\0\0".to_vec(),
+        "compiled" => compiled(),
+        _ => panic!("no file is made with {wrong:?}"),
+    }
+}
+
+/// A component that exports an instance without functions under this name.
+fn exporting(name: &str) -> Vec<u8> {
+    wat::parse_str(format!("(component (instance $i) (export {name:?} (instance $i)))")).unwrap()
+}
+
+/// A component of the engine's own, compiled: machine code under the name of a plugin.
+fn compiled() -> Vec<u8> {
+    let mut config = wasmtime::Config::new();
+    config.consume_fuel(true);
+    wasmtime::Engine::new(&config).unwrap().precompile_component(EMPTY).unwrap()
+}
+
+/// A good file in whose code section a bit is wrong: the component's own head stays.
+fn flipped(good: &[u8]) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    for at in (64..bytes.len()).step_by(997) {
+        bytes[at] ^= 0x10;
+    }
+    bytes
+}
+
+fn seeded_bytes(seed: u64, count: usize) -> Vec<u8> {
+    let mut random = seeded(seed);
+    (0..count).map(|_| u8::try_from(random(256)).unwrap()).collect()
+}
 
 const CORE: &[u8] = b"\0asm\x01\0\0\0";
 

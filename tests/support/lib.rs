@@ -20,6 +20,7 @@ pub mod corpus;
 pub mod guests;
 pub mod hostile_files;
 pub mod http;
+pub mod place;
 pub mod schema;
 pub mod server;
 pub mod stdio;

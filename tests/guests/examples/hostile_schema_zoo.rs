@@ -35,6 +35,7 @@ fn specimens() -> Vec<Tool> {
             raw::tool("large", &object(&format!(r#""title":"{}""#, "x".repeat(4 << 20)))),
             raw::tool("deep", &object(&format!(r#""properties":{{"a":{}}}"#, nested(10_000)))),
             raw::tool("steep", &object(&format!(r#""properties":{{"a":{}}}"#, nested(1_000)))),
+            raw::tool("sloped", &object(&format!(r#""properties":{{"a":{}}}"#, nested(50)))),
             raw::tool("wide", &object(&format!(r#""enum":[{}0]"#, "0,".repeat(1_000_000)))),
         ],
         // c: references that go round, or out.

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
+use super::Ground;
 use crate::build::{guest, root};
+use crate::hostile_files;
 
 /// Where a hostile component comes from.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +17,8 @@ pub enum Source {
     Variant(&'static str, u8),
     /// One that no compiler would write: `tests/guests/wat`.
     Wat(&'static str),
+    /// No component that anyone would build: [`hostile_files::made`].
+    Made(&'static str),
 }
 
 /// What it does.
@@ -43,6 +47,8 @@ pub struct Attack {
     pub deed: Deed,
     /// Settings of the plugin.
     pub config: &'static str,
+    /// What it was granted besides.
+    pub ground: Ground,
     pub repeats: u32,
     /// What one repeat may take.
     pub within: Duration,
@@ -50,7 +56,7 @@ pub struct Attack {
 
 impl Attack {
     const fn of(source: Source, deed: Deed) -> Self {
-        Self { source, deed, config: "", repeats: 100, within: Duration::from_secs(5) }
+        Self { source, deed, config: "", ground: Ground::Bare, repeats: 100, within: Duration::from_secs(5) }
     }
 
     /// Calls a tool of a guest.
@@ -79,7 +85,8 @@ impl Attack {
         tools: &'static [&'static str],
         says: &'static [&'static str],
     ) -> Self {
-        Self { repeats: 3, ..Self::of(source, Deed::Published { tools, says }) }
+        let published = Self::of(source, Deed::Published { tools, says });
+        Self { repeats: 3, within: Duration::from_secs(15), ..published }
     }
 
     /// With these arguments.
@@ -94,6 +101,11 @@ impl Attack {
     /// With these settings of the plugin.
     pub const fn under(self, config: &'static str) -> Self {
         Self { config, ..self }
+    }
+
+    /// With this to attack.
+    pub const fn on(self, ground: Ground) -> Self {
+        Self { ground, ..self }
     }
 
     /// Repeated so many times, because one takes long.
@@ -115,7 +127,7 @@ impl Source {
     /// The name of the file, and so of the plugin.
     pub fn plugin(&self) -> &'static str {
         match self {
-            Self::Guest(name) | Self::Variant(name, _) | Self::Wat(name) => name,
+            Self::Guest(name) | Self::Variant(name, _) | Self::Wat(name) | Self::Made(name) => name,
         }
     }
 
@@ -125,6 +137,7 @@ impl Source {
             Self::Guest(name) => std::fs::read(guest(name)).unwrap(),
             Self::Variant(name, variant) => marked(std::fs::read(guest(name)).unwrap(), *variant),
             Self::Wat(name) => assembled(name),
+            Self::Made(name) => hostile_files::made(name),
         }
     }
 }

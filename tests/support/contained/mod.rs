@@ -7,6 +7,7 @@
 
 mod attack;
 mod canaries;
+mod ground;
 mod measure;
 mod neighbour;
 mod row;
@@ -18,6 +19,8 @@ use serde_json::Value;
 
 pub use attack::{Attack, Deed, Source};
 use canaries::Canaries;
+pub use ground::Ground;
+use ground::Laid;
 pub use measure::Process;
 pub use neighbour::{Latencies, Neighbour};
 pub use row::Row;
@@ -50,23 +53,27 @@ pub async fn assert_contained(entry: &str, attack: &Attack) -> Row {
 }
 
 /// A server with what every attack needs around it.
-fn builder(attack: &Attack, canaries: &Canaries) -> Builder {
+fn builder(attack: &Attack, canaries: &Canaries, laid: &Laid) -> Builder {
     let plugin = attack.source.plugin();
-    let config = format!("{COMMON_LIMITS}[plugins.{plugin}]\n{}\n", attack.config);
+    let (settings, grants) = (attack.config, laid.grants(plugin));
+    let config = format!("{COMMON_LIMITS}[plugins.{plugin}]\n{settings}\n{grants}");
     let (name, value) = canaries.variable();
     Server::builder().guest("polite").config(&config).env(name, value).alone()
 }
 
 async fn assert_calls_contained(entry: &str, attack: &Attack) -> Row {
-    let canaries = Canaries::lay().await;
+    let (canaries, laid) = (Canaries::lay().await, Laid::lay(attack.ground).await);
     let plugin = attack.source.plugin();
-    let server =
-        builder(attack, &canaries).file(&format!("{plugin}.wasm"), &attack.source.bytes()).start().await;
+    let server = builder(attack, &canaries, &laid)
+        .file(&format!("{plugin}.wasm"), &attack.source.bytes())
+        .start()
+        .await;
     let client = Client::new(server.url());
     let neighbour = Neighbour::new(server.url());
+    let (tool, arguments) = told(attack, &canaries, &laid);
     let warm_up = WARM_UP.min(attack.repeats);
     for _ in 0..warm_up {
-        canaries.search(&attempt(&client, attack, &canaries).await.text);
+        canaries.search(&client.call(&tool, arguments.clone()).await.text);
         neighbour.ask().await;
     }
     let before = neighbour.ask_times(50).await;
@@ -76,7 +83,7 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> Row {
     let mut observed = String::new();
     for _ in 0..attack.repeats {
         let begun = Instant::now();
-        let reply = attempt(&client, attack, &canaries).await;
+        let reply = client.call(&tool, arguments.clone()).await;
         assert!(begun.elapsed() < attack.within, "{entry}: one attack took {:?}", begun.elapsed());
         canaries.search(&reply.text);
         observed = assert_expected(entry, attack, &reply); // (a)
@@ -88,13 +95,15 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> Row {
     assert_quiet(entry, &server); // (c), (f)
     assert_audited(entry, &server, attack, warm_up + attack.repeats).await; // (g)
     canaries.assert_untouched(entry, &server).await; // (h)
+    laid.assert_left().await;
     Row::new(entry, attack, observed, (before, during), grown)
 }
 
-async fn attempt(client: &Client, attack: &Attack, canaries: &Canaries) -> Reply {
+/// The published name of the tool, and what it is called with.
+fn told(attack: &Attack, canaries: &Canaries, laid: &Laid) -> (String, Value) {
     let Deed::Calls { tool, arguments, .. } = attack.deed else { panic!("{attack:?} calls nothing") };
-    let arguments: Value = serde_json::from_str(&canaries.insert(arguments)).unwrap();
-    client.call(&format!("{}-{tool}", attack.source.plugin()), arguments).await
+    let arguments = laid.insert(&canaries.insert(arguments));
+    (format!("{}-{tool}", attack.source.plugin()), serde_json::from_str(&arguments).unwrap())
 }
 
 /// (a): the failure has the type and the words that it should have. What a client heard.
@@ -160,10 +169,10 @@ async fn assert_audited(entry: &str, server: &Server, attack: &Attack, calls: u3
 }
 
 async fn assert_file_contained(entry: &str, attack: &Attack) -> Row {
-    let canaries = Canaries::lay().await;
+    let (canaries, laid) = (Canaries::lay().await, Laid::lay(attack.ground).await);
     let plugin = attack.source.plugin();
     let bytes = attack.source.bytes();
-    let mut builder = builder(attack, &canaries).file(&format!("{plugin}.wasm"), &bytes);
+    let mut builder = builder(attack, &canaries, &laid).file(&format!("{plugin}.wasm"), &bytes);
     // The same file again and again: what one leaks does not show.
     for copy in 0..attack.repeats {
         builder = builder.file(&format!("copy{copy}.wasm"), &bytes);

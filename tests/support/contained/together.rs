@@ -1,11 +1,11 @@
 //! Attacks side by side and one after the other, against one server.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Attack, Canaries, Deed, Neighbour, Process, assert_quiet, shortened};
+use super::{Attack, Canaries, Deed, Laid, Neighbour, Process, assert_quiet, shortened, told};
 use crate::corpus;
 use crate::http::Client;
 use crate::server::Server;
@@ -25,27 +25,34 @@ pub async fn sequence() -> String {
     let canaries = Canaries::lay().await;
     let attacks: Vec<&Attack> = corpus::entries().flat_map(|entry| entry.attacks()).collect();
     let (name, value) = canaries.variable();
-    let mut builder = Server::builder().guest("polite").config(LIMITS).env(name, value).alone();
-    let mut plugins = BTreeSet::new();
+    let mut builder = Server::builder().guest("polite").env(name, value).alone();
+    let (mut config, mut plugins) = (LIMITS.to_owned(), BTreeMap::new());
     for attack in &attacks {
-        if plugins.insert(attack.source.plugin()) {
-            builder = builder.file(&format!("{}.wasm", attack.source.plugin()), &attack.source.bytes());
+        let plugin = attack.source.plugin();
+        if !plugins.contains_key(plugin) {
+            let laid = Laid::lay(attack.ground).await;
+            config.push_str(&laid.grants(plugin));
+            plugins.insert(plugin, laid);
+            builder = builder.file(&format!("{plugin}.wasm"), &attack.source.bytes());
         }
     }
-    let server = builder.start().await;
+    let server = builder.config(&config).start().await;
     let client = Client::new(server.url());
     let neighbour = Neighbour::new(server.url());
     let mut made = 0;
     for attack in std::iter::repeat_n(&attacks, ROUNDS as usize).flatten() {
-        let Deed::Calls { tool, arguments, .. } = attack.deed else { continue };
-        let arguments: Value = serde_json::from_str(&canaries.insert(arguments)).unwrap();
-        let reply = client.call(&format!("{}-{tool}", attack.source.plugin()), arguments).await;
+        let Deed::Calls { .. } = attack.deed else { continue };
+        let (tool, arguments) = told(attack, &canaries, &plugins[attack.source.plugin()]);
+        let reply = client.call(&tool, arguments).await;
         assert!(reply.answer().get("result").is_some(), "{attack:?}: {}", shortened(&reply.text));
         canaries.search(&reply.text);
         neighbour.ask().await;
         made += 1;
         let process = Process::of(&server);
         assert!(process.memory < MEMORY, "after {attack:?}: {} bytes", process.memory);
+    }
+    for laid in plugins.values() {
+        laid.assert_left().await;
     }
     assert_quiet("the corpus in sequence", &server);
     canaries.assert_untouched("the corpus in sequence", &server).await;

@@ -1,7 +1,10 @@
 //! What advisories on Wasmtime told of: each stays fixed, whichever version is used.
 
 use super::Shown::{Contained, Test};
-use super::{Attack, Entry, Source};
+use super::{Attack, Entry, Ground, Source};
+
+const READ: Ground = Ground::Directory { write: false };
+const WRITE: Ground = Ground::Directory { write: true };
 
 const MISHANDLED: &str = "it used a handle that it does not have, or not as it may";
 
@@ -10,25 +13,64 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "A1",
         name: "trailing_slash",
         what: "GHSA-vqjp-4c8c-hfgg: leaves a directory by paths and links that end in a slash",
-        shown: &[Test("hostile_trailing_slash")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_trailing_slash", "open", "ok", "not-permitted")
+                    .with(r#"{"directory": "/d", "links": {links}}"#)
+                    .on(READ),
+            ),
+            Contained(
+                Attack::call("hostile_trailing_slash", "open", "ok", "not-permitted")
+                    .with(r#"{"directory": "/d", "links": {links}}"#)
+                    .on(WRITE),
+            ),
+            Test("hostile_trailing_slash"),
+        ],
     },
     Entry {
         id: "A2",
         name: "symlink_rename",
         what: "GHSA-m9f7-9w4p-gv38: leaves a directory by renaming links with trailing slashes",
-        shown: &[Test("hostile_symlink_rename")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_symlink_rename", "rename", "ok", "not-permitted")
+                    .with(r#"{"directory": "/d", "links": {links}}"#)
+                    .on(READ),
+            ),
+            Contained(
+                Attack::call("hostile_symlink_rename", "rename", "ok", "not-permitted")
+                    .with(r#"{"directory": "/d", "links": {links}}"#)
+                    .on(WRITE),
+            ),
+            Test("hostile_symlink_rename"),
+        ],
     },
     Entry {
         id: "A3",
         name: "hard_link",
         what: "GHSA-4ch3-9j33-3pmj: writes what it may only read through hard links and renames",
-        shown: &[Test("hostile_hard_link")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_hard_link", "cross", "ok", "not-permitted")
+                    .with(r#"{"from": "/r", "to": "/d", "name": "canary.txt"}"#)
+                    .on(Ground::Directories),
+            ),
+            Test("hostile_hard_link"),
+        ],
     },
     Entry {
         id: "A4",
         name: "absolute_form",
         what: "GHSA-5qpp-g3j2-8frx: asks another host by a request in absolute form",
-        shown: &[Test("hostile_absolute_form")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_absolute_form", "tricks", "ok", "path refused")
+                    .with(r#"{"authority": "{authority}", "other": "127.0.0.1:{port}"}"#)
+                    .on(Ground::Web)
+                    .under("limits = { http_requests = 100 }"),
+            ),
+            Test("hostile_absolute_form"),
+        ],
     },
     Entry {
         id: "A5",
@@ -44,13 +86,55 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "A6",
         name: "many_fields",
         what: "CVE-2026-27204: sends and receives header fields without end",
-        shown: &[Test("hostile_many_fields")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_many_fields", "append", "limit", "http_header_kib")
+                    .with(r#"{}"#)
+                    .on(Ground::Web)
+                    .times(20),
+            ),
+            Contained(
+                Attack::call("hostile_many_fields", "list", "limit", "http_header_kib")
+                    .with(r#"{}"#)
+                    .on(Ground::Web)
+                    .times(20),
+            ),
+            Contained(
+                Attack::call("hostile_many_fields", "many", "limit", "(limit `")
+                    .with(r#"{}"#)
+                    .on(Ground::Web)
+                    .times(20),
+            ),
+            Contained(
+                Attack::call("hostile_many_fields", "wrong", "ok", "20000 refused")
+                    .with(r#"{}"#)
+                    .on(Ground::Web)
+                    .times(20),
+            ),
+            Test("hostile_many_fields"),
+        ],
     },
     Entry {
         id: "A7",
         name: "empty_writes",
         what: "GHSA-5m8g-xhq4-4h93, GHSA-f8mm-ggr3-89wh: writes nothing to a body, for ever",
-        shown: &[Test("hostile_empty_writes")],
+        shown: &[
+            Contained(
+                Attack::call("hostile_empty_writes", "flood", "ok", "HttpRequestBodySize")
+                    .with(r#"{"authority": "{authority}", "bytes": 3145728}"#)
+                    .on(Ground::Web)
+                    .under("limits = { http_ms = 200 }")
+                    .times(20),
+            ),
+            Contained(
+                Attack::call("hostile_empty_writes", "nothing", "limit", "(limit `")
+                    .with(r#"{"authority": "{authority}", "waits": false}"#)
+                    .on(Ground::Web)
+                    .under("limits = { http_ms = 5_000, fuel = 5_000_000 }")
+                    .times(20),
+            ),
+            Test("hostile_empty_writes"),
+        ],
     },
     Entry {
         id: "A8",

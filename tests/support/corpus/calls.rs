@@ -18,6 +18,7 @@ const TOO_MUCH_MEMORY: &str = "it asked for more than 64 MiB of memory (limit `m
 const TOO_MUCH_AT_ONCE: &str = "it handed over more than 8 MiB at once (limit `transfer_mib`)";
 const TOO_MANY_HANDLES: &str = "it holds more than 1024 handles (limit `handles`)";
 const OUTSIDE: &str = "its result is not valid text or points outside its memory";
+const BEYOND: &str = "declares more memories, tables or instances than any plugin may have here";
 
 const MISSHAPEN: &str = "its result has a form that its interface does not have";
 
@@ -80,7 +81,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "declares a memory with 64-bit addresses, or one that begins with 4 GiB",
         shown: &[
             Contained(Attack::refused(Source::Wat("memory_64"), "is damaged or truncated")),
-            Contained(Attack::refused(Source::Wat("memory_4_gib"), "made the compiler fail")),
+            Contained(Attack::refused(Source::Wat("memory_4_gib"), BEYOND)),
         ],
     },
     Entry {
@@ -94,7 +95,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 "a table of more than 20000 entries (limit `table_elements`)",
             )),
             Contained(Attack::wat("table_bomb", "limit", "(limit `fuel`)").with(r#"{"v":1}"#)),
-            Contained(Attack::refused(Source::Wat("table_huge"), "made the compiler fail")),
+            Contained(Attack::refused(Source::Wat("table_huge"), BEYOND)),
         ],
     },
     Entry {
@@ -124,7 +125,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H11",
         name: "many_instances",
         what: "consists of 10 000 core instances",
-        shown: &[Contained(Attack::refused(Source::Wat("many_instances"), "made the compiler fail"))],
+        shown: &[Contained(Attack::refused(Source::Wat("many_instances"), BEYOND))],
     },
     Entry {
         id: "H12",

@@ -9,7 +9,7 @@ mod calls;
 mod descriptions;
 mod files;
 
-use crate::contained::{Attack, Source};
+use crate::contained::{Attack, Ground, Source};
 
 /// What the corpus has of one idea.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Entry {
     pub fn guests(&self) -> impl Iterator<Item = &'static str> {
         self.attacks().filter_map(|attack| match attack.source {
             Source::Guest(name) | Source::Variant(name, _) => Some(name),
-            Source::Wat(_) => None,
+            Source::Wat(_) | Source::Made(_) => None,
         })
     }
 }

@@ -54,6 +54,9 @@ pub enum CompileError {
         "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
     )]
     Invalid(#[source] Words),
+    /// It compiles, but no slot of this server's pools is large enough for it.
+    #[error("declares more memories, tables or instances than any plugin may have here")]
+    Beyond(#[source] Words),
     /// Beyond `compile_ms`.
     #[error(
         "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
@@ -146,10 +149,8 @@ impl Compiler {
             loaded
         });
         let loaded = loading.await.map_err(|_| CompileError::Crashed)?;
-        loaded.map_err(|error| {
-            tracing::error!(%error, "what the compiler made cannot be used");
-            CompileError::Crashed
-        })
+        // The same program made it with the same settings, so what is left to refuse is what the component asks for.
+        loaded.map_err(|error| CompileError::Beyond(Words(format!("{error:#}"))))
     }
 }
 
@@ -197,6 +198,15 @@ mod tests {
         let compiled = compiler.compile(&engine, component, "", &Limits::default()).await;
         let Err(CompileError::Invalid(words)) = compiled else { panic!() };
         assert!(!words.to_string().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_no_slot_holds_is_the_files_fault() {
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let component = "(component (core module $m (memory 65536)) (core instance (instantiate $m)))";
+        let compiled = Compiler::here().compile(&engine, component.into(), "", &Limits::default()).await;
+        let Err(CompileError::Beyond(words)) = compiled else { panic!() };
+        assert!(words.to_string().contains("memory"), "{words}");
     }
 
     #[tokio::test]
