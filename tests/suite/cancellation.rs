@@ -54,14 +54,21 @@ async fn hanging_up_does_not_cancel_a_request_of_a_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stdio_cancels_in_both_eras() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    // The input may end right behind the last line.
+    for delay in [300, 0, 0, 0, 0, 0] {
+        cancel_in_both_eras(folder.path(), Duration::from_millis(delay)).await;
+    }
+}
+
+async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
+    let mut pipe = Pipe::start(folder);
     pipe.initialize("2025-11-25").await;
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 20_000 } });
     pipe.request(json!(1), "tools/call", nap.clone()).await;
     let mut modern = nap;
     modern["_meta"] = plugport_tests::http::stateless_meta();
     pipe.request(json!("m"), "tools/call", modern).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(delay).await;
     for id in [json!(1), json!("m")] {
         let cancel =
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
@@ -70,7 +77,9 @@ async fn stdio_cancels_in_both_eras() {
     let begun = Instant::now();
     let (lines, said, code) = pipe.end().await;
     assert!(lines.is_empty(), "a withdrawn request was answered: {lines:?}");
-    assert!(begun.elapsed() < Duration::from_secs(3) && code == Some(0), "{said}");
+    // Less than requests have that are still under way when the input ends.
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(3) && code == Some(0), "{took:?}, {code:?}: {said}");
 }
 
 /// The guest that sleeps has the only place, so a call that comes after it is answered when it has been stopped.

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 const SECRET: &str = "c4nary-of-the-check";
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let place = tempfile::tempdir().unwrap();
     let mut command = Command::new(binary());
-    let Output { status, stdout, stderr } =
-        command.args(args).env("PLUGPORT_TEST_KEY", SECRET).output().unwrap();
+    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).current_dir(place.path());
+    let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(!out.contains("c4nary") && !err.contains("c4nary"), "a secret was shown:\n{out}{err}");
     (status.code(), out, err)

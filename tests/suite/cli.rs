@@ -7,7 +7,9 @@ use plugport_tests::server::binary;
 use serde_json::Value;
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = Command::new(binary()).args(args).output().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let output = Command::new(binary()).args(args).current_dir(place.path()).output();
+    let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 

@@ -53,7 +53,8 @@ impl Pipe {
                 Some(message) = self.output.recv() => return Some(message),
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
                 line = self.input.recv() => line,
-                () = self.stopping.cancelled() => None,
+                // What was read before the end still counts: the end of the input stops a server, too.
+                () = self.stopping.cancelled() => self.input.try_recv().ok(),
                 unasked = self.connection.unasked() => return unasked,
             };
             match line {
