@@ -62,8 +62,10 @@ impl State {
         let mut take = |cost: Option<u64>| {
             let answer = answers.next().unwrap_or(Err(AskError::TimedOut));
             size += answer.as_ref().map_or(0, String::len);
-            if let (Err(_), Some(cost), Some(hourly)) = (&answer, cost, &self.shared.sampling) {
-                OneCall::unanswered(hourly, cost);
+            if let (Err(error), Some(cost), Some(hourly)) = (&answer, cost, &self.shared.sampling)
+                && error.is_free()
+            {
+                OneCall::unasked(hourly, cost);
             }
             answer.map_err(in_words)
         };

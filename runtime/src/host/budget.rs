@@ -1,11 +1,11 @@
 //! What questions to the client's model may cost: someone pays for every token, and it is not the plugin.
 //!
 //! Counted before the question is asked, by what it allows the answer and by its own length, since what a model really
-//! used nobody tells. A question that was not answered costs nothing.
+//! used nobody tells. A question that never reached the model costs nothing.
 
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::bindings::plugport::plugin::types::Error;
 use crate::config::{Limits, SamplingGrant};
@@ -51,15 +51,11 @@ impl Count {
     }
 }
 
-#[derive(Deserialize)]
-struct MaxTokens {
-    #[serde(rename = "maxTokens", default)]
-    max_tokens: f64,
-}
-
-/// What a question may cost, tokens. One that is no question costs what its text does; it is refused later.
+/// What a question may cost, tokens. One that is no question costs what its text does; it is refused later. Read as it is
+/// when it is asked, so that of a number that is there twice the same one counts.
 fn tokens(params: &str) -> u64 {
-    let allowed = serde_json::from_str::<MaxTokens>(params).map_or(0.0, |params| params.max_tokens);
+    let params_read = serde_json::from_str::<Map<String, Value>>(params).unwrap_or_default();
+    let allowed = params_read.get("maxTokens").and_then(Value::as_f64).unwrap_or_default();
     // The cast saturates, and a fraction of a token is none.
     (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
 }
@@ -119,8 +115,8 @@ impl OneCall {
         Ok(tokens)
     }
 
-    /// A question was not answered, so it cost nothing. The call itself has asked all the same.
-    pub(super) fn unanswered(hourly: &Hourly, tokens: u64) {
+    /// A question did not reach the model, so it cost nothing. The call itself has asked all the same.
+    pub(super) fn unasked(hourly: &Hourly, tokens: u64) {
         hourly.calls.give_back(1);
         hourly.tokens.give_back(tokens);
     }
@@ -143,6 +139,7 @@ mod tests {
         assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
         assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
         assert_eq!(tokens("no json at all"), 3);
+        assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is asked for");
     }
 
     #[test]
@@ -157,7 +154,7 @@ mod tests {
         assert!(why(call.sample(&hourly, ask)).contains("3 times (limit `sampling_calls`)"));
         let mut call = OneCall::new(&limits);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
-        OneCall::unanswered(&hourly, 100);
+        OneCall::unasked(&hourly, 100);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
         let mut call = OneCall::new(&limits);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);

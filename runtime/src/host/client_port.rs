@@ -141,6 +141,14 @@ pub enum AskError {
     },
 }
 
+impl AskError {
+    /// Whether the question certainly cost nobody anything.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        matches!(self, Self::Missing(_) | Self::Invalid(_) | Self::Rejected(_))
+    }
+}
+
 /// The answers to several questions, in their order; each is the JSON of a result.
 pub type Answers = Vec<Result<String, AskError>>;
 

@@ -9,13 +9,22 @@ use serde::Serialize;
 use super::shared::Shared;
 use crate::observe::Escaped;
 
-/// Different refusals of one call that are noted; a guest that tries everything is understood by then.
-const MOST: usize = 16;
+/// Different refusals of one call that are noted; a guest that tries everything is understood by then, and that there was
+/// more is noted too.
+const MOST: usize = 64;
+
+/// Those that the log has as well.
+const LOGGED: usize = 16;
 
 /// The refusals of one call. Each is noted once. Clones are of the same call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Denials {
     noted: Arc<Mutex<HashSet<String>>>,
+}
+
+/// A refusal that is to be noted.
+struct Noted {
+    logged: bool,
 }
 
 #[derive(Serialize)]
@@ -39,33 +48,45 @@ struct Reached<'a> {
 }
 
 impl Denials {
-    /// Whether this is to be noted: it was not yet, and not too much was.
-    fn is_new(&self, what: &str) -> bool {
+    /// Whether this is to be noted, and where: it was not yet, and not too much was.
+    fn look(&self, plugin: &Shared, what: &str) -> Option<Noted> {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.len() < MOST && noted.insert(what.to_owned())
+        if noted.len() > MOST || !noted.insert(what.to_owned()) {
+            return None;
+        }
+        if noted.len() > MOST {
+            let Shared { name, digest, audit, .. } = plugin;
+            let (digest, why) =
+                (format!("sha256:{digest}"), "more different refusals in one call than are noted");
+            audit.record(&Reached { event: "limit", plugin: name, digest, why });
+            tracing::warn!(target: "plugin", plugin = &**name, "was refused more in one call than is noted");
+            return None;
+        }
+        Some(Noted { logged: noted.len() <= LOGGED })
     }
 
     /// Notes that the plugin came to a limit that did not end its call.
     pub(super) fn reached(&self, plugin: &Shared, why: &str) {
-        if !self.is_new(why) {
-            return;
-        }
+        let Some(noted) = self.look(plugin, why) else { return };
         let Shared { name, digest, audit, .. } = plugin;
         let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
         audit.record(&Reached { event: "limit", plugin: name, digest, why: &why });
-        tracing::warn!(target: "plugin", plugin = &**name, "was refused: {why}");
+        if noted.logged {
+            tracing::warn!(target: "plugin", plugin = &**name, "was refused: {why}");
+        }
     }
 
     /// Notes that the plugin wanted something, and the line under `[plugins.NAME.grants]` that would allow it. Both may hold
     /// a guest's own words.
     pub(super) fn note(&self, plugin: &Shared, wanted: &str, allow: &str) {
-        if !self.is_new(wanted) {
-            return;
-        }
+        let Some(noted) = self.look(plugin, wanted) else { return };
         let Shared { name, digest, audit, .. } = plugin;
         let (said, line) = (shown(plugin, wanted), shown(plugin, allow));
         let digest = format!("sha256:{digest}");
         audit.record(&Line { event: "denied", plugin: name, digest, wanted: &said, allow: &line });
+        if !noted.logged {
+            return;
+        }
         let plugin = &**name;
         tracing::warn!(
             target: "plugin",
@@ -78,7 +99,7 @@ impl Denials {
 
     /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
     pub(super) fn note_missing(&self, plugin: &Shared, wanted: &str, allow: &str) {
-        if !self.is_new(wanted) {
+        if self.look(plugin, wanted).is_none_or(|noted| !noted.logged) {
             return;
         }
         let (wanted, allow, plugin) = (shown(plugin, wanted), shown(plugin, allow), &*plugin.name);
@@ -110,6 +131,6 @@ mod tests {
             denials.note(&shared, "thing 0", "x = true");
             denials.reached(&shared, "the end");
         }
-        assert_eq!(denials.noted.lock().unwrap().len(), MOST);
+        assert_eq!(denials.noted.lock().unwrap().len(), MOST + 1);
     }
 }

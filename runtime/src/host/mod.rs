@@ -16,6 +16,7 @@ mod http;
 mod inputs;
 mod keyvalue;
 mod logs;
+mod random;
 mod request;
 mod roots;
 mod sampling;
@@ -49,6 +50,7 @@ use crate::bindings::keyvalue::Keyvalue;
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    random::link(linker)?;
     Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     http::link(linker)?;
     filesystem::link(linker)?;

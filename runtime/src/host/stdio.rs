@@ -43,7 +43,7 @@ impl StdoutStream for LogStream {
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(Handle { lines: Arc::clone(&self.lines), meter: self.meter.clone() })
+        Box::new(Handle { lines: Arc::clone(&self.lines), meter: self.meter.clone(), room: 0 })
     }
 }
 
@@ -52,6 +52,8 @@ impl StdoutStream for LogStream {
 struct Handle {
     lines: Arc<Mutex<Lines>>,
     meter: Meter,
+    /// What the guest was last told that it may write.
+    room: usize,
 }
 
 /// Cuts a stream of bytes into lines of bounded length.
@@ -104,6 +106,9 @@ impl Drop for Lines {
 
 impl OutputStream for Handle {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        let left =
+            self.room.checked_sub(bytes.len()).ok_or_else(|| StreamError::trap("write exceeded budget"))?;
+        self.room = left;
         self.meter.charge_now(bytes.len()).map_err(|error| StreamError::Trap(error.into()))?;
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(&bytes);
         Ok(())
@@ -114,7 +119,9 @@ impl OutputStream for Handle {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(CHUNK)
+        // There is always room, but not always time: a guest that prints without end lets others run in between.
+        self.room = if self.meter.wants_pause() { 0 } else { CHUNK };
+        Ok(self.room)
     }
 }
 
@@ -137,15 +144,33 @@ mod tests {
         LogStream::new(logs, Meter::new(u64::MAX), Source::Stdout)
     }
 
+    fn say(stream: &LogStream, bytes: Bytes) -> StreamResult<()> {
+        let mut handle = stream.p2_stream();
+        handle.check_write()?;
+        handle.write(bytes)
+    }
+
+    #[test]
+    fn a_guest_that_prints_without_end_has_to_wait_for_others() {
+        let stream = lines(&Limits::default(), Mask::default());
+        let mut handle = stream.p2_stream();
+        assert!(handle.write(Bytes::from_static(b"x")).is_err(), "it has to ask first");
+        let mut written = 0;
+        while handle.check_write().unwrap() > 0 {
+            handle.write(Bytes::from(vec![b'x'; CHUNK])).unwrap();
+            written += 1;
+        }
+        assert!((2..20).contains(&written), "{written}");
+    }
+
     #[test]
     fn handles_of_one_stream_write_to_one_line() {
         let stream = lines(&Limits::default(), Mask::default());
         for piece in ["sec", "ret"] {
-            let mut handle = stream.p2_stream();
-            handle.write(Bytes::from_static(piece.as_bytes())).unwrap();
+            say(&stream, Bytes::from_static(piece.as_bytes())).unwrap();
         }
         assert_eq!(stream.lines.lock().unwrap().partial, b"secret");
-        stream.p2_stream().write(Bytes::from_static(b"\n")).unwrap();
+        say(&stream, Bytes::from_static(b"\n")).unwrap();
         assert!(stream.lines.lock().unwrap().partial.is_empty());
     }
 
@@ -153,7 +178,7 @@ mod tests {
     fn a_line_is_kept_as_far_as_a_secret_may_reach_beyond_the_cut() {
         let limits = Limits { log_line_bytes: 10, ..Limits::default() };
         let stream = lines(&limits, Mask::new(["hunter2!"]));
-        stream.p2_stream().write(Bytes::from(vec![b'x'; 100])).unwrap();
+        say(&stream, Bytes::from(vec![b'x'; 100])).unwrap();
         let lines = stream.lines.lock().unwrap();
         assert_eq!((lines.partial.len(), lines.length), (18, 100));
     }

@@ -3,11 +3,13 @@
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
+mod brief;
 mod mask;
 
 use std::fmt;
 
 pub use audit::{Audit, Writer as AuditWriter};
+pub(crate) use brief::brief;
 pub use mask::Mask;
 use tracing_subscriber::EnvFilter;
 

@@ -19,11 +19,14 @@ use super::failure::Interrupted;
 use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
-use crate::observe::{Escaped, Mask};
+use crate::observe::{Escaped, Mask, brief};
 use crate::sandbox::{CpuTime, Meter, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
 const ERROR_TEXT: usize = 16 << 10;
+
+/// Longest account of a failure in the log, bytes: names in it are the guest's.
+const DETAIL: usize = 8 << 10;
 
 /// What a call cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,8 +99,8 @@ impl Plugin {
         };
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
         let mut run = Run::start(self, waiting, record).map_err(|error| {
-            let failure = CallFailure::Host(format!("{error:#}"));
-            self.report(&failure, &format!("{error:?}"));
+            let failure = CallFailure::not_begun(&error);
+            self.report(&failure, &brief(DETAIL, format_args!("{error:?}")));
             failure
         })?;
         let (waiting, meter) = (run.waiting.clone(), run.store.data().meter.clone());
@@ -170,7 +173,8 @@ impl<'p> Run<'p> {
             Ok(Ok(Ok(value))) => return Ok(value),
             Ok(Ok(Err(error))) => return Err(CallFailure::Guest(shown(error, self.plugin.mask()))),
             Ok(Err(error)) => {
-                (CallFailure::classify(&error, self.store.data(), limits), format!("{error:?}"))
+                let detail = brief(DETAIL, format_args!("{error:?}"));
+                (CallFailure::classify(&error, self.store.data(), limits), detail)
             }
             Err(why) => (CallFailure::interrupted(why, limits, wall), format!("{why:?}")),
         };

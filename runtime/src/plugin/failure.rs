@@ -4,12 +4,13 @@
 //! first whether one of them was hit. Backtraces and host paths stay in the log: they help nobody at the other end and
 //! tell a stranger about the machine.
 
-use wasmtime::Trap;
+use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
 use crate::config::Limits;
 use crate::host::State;
+use crate::observe::brief;
 use crate::sandbox::{OutOfHostFuel, Refusal};
 
 /// Why a call has no result. Shown as what happened to a tool; [`CallFailure::of`] says it of something else.
@@ -37,6 +38,8 @@ pub enum CallFailure {
         /// For how much longer it is left alone.
         seconds: u64,
     },
+    /// The server has no room for another instance.
+    Full,
     /// Our fault, or the machine's.
     Host(String),
 }
@@ -71,6 +74,7 @@ impl CallFailure {
                 "the plugin is left alone because its calls keep failing (limits `quarantine_traps`, `quarantine_s`); \
                  try again in {seconds} s"
             ),
+            Self::Full => "the server is busy: all its instances are in use; try again later".to_owned(),
             Self::Host(_) => format!("the server could not run the {what}; its log has the details"),
         }
     }
@@ -106,6 +110,9 @@ impl Limit {
             "transfer_mib" => format!("the {what} was stopped: it handed over more than {value} MiB at once"),
             "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
             "content_items" => format!("the {what}'s result has more than {value} content items"),
+            "core_instances" => {
+                format!("the {what} was stopped: it consists of more than {value} core instances")
+            }
             "handles" => format!("the {what} was stopped: it holds more than {value} handles"),
             "random_kib" => {
                 format!("the {what} was stopped: it asked for more than {value} KiB of randomness at once")
@@ -169,9 +176,11 @@ impl CallFailure {
     /// Whether the guest had to be ended, or ended itself, instead of answering: what counts against a plugin.
     pub(super) fn is_forced(&self) -> bool {
         match self {
-            Self::Crashed(_) | Self::Exited(_) | Self::Contract(_) | Self::Host(_) => true,
+            Self::Crashed(_) | Self::Exited(_) | Self::Contract(_) => true,
             Self::Limit(limit) => !GENTLE.contains(&limit.name),
-            Self::Guest(_) | Self::Busy { .. } | Self::Quarantined { .. } => false,
+            Self::Guest(_) | Self::Busy { .. } | Self::Quarantined { .. } | Self::Full | Self::Host(_) => {
+                false
+            }
         }
     }
 
@@ -181,7 +190,7 @@ impl CallFailure {
             Interrupted::Wall => Self::limit(limits, wall),
             Interrupted::Cpu => Self::limit(limits, "cpu_ms"),
             Interrupted::Fuel => Self::limit(limits, "fuel"),
-            Interrupted::Panicked => Self::Host("a host function panicked".to_owned()),
+            Interrupted::Panicked => Self::Crashed("the server failed in what it asked for"),
         }
     }
 
@@ -193,6 +202,9 @@ impl CallFailure {
         if error.downcast_ref::<OutOfHostFuel>().is_some() {
             return Self::limit(limits, "fuel");
         }
+        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+            return Self::Full;
+        }
         let trap = error.downcast_ref::<Trap>().copied();
         // These speak for themselves; anything else may be how a guest dies of having been refused.
         if let Some(trap @ (Trap::OutOfFuel | Trap::StackOverflow)) = trap {
@@ -202,7 +214,7 @@ impl CallFailure {
             (Some(Refusal::Memory), _) => Self::limit(limits, "memory_mib"),
             (Some(Refusal::Table), _) => Self::limit(limits, "table_elements"),
             (None, Some(trap)) => Self::trapped(trap, limits),
-            (None, None) => Self::described(&format!("{error:#}"), limits),
+            (None, None) => Self::described(&causes(error), limits),
         }
     }
 
@@ -227,6 +239,14 @@ impl CallFailure {
         }
     }
 
+    /// A guest that could not even begin.
+    pub(super) fn not_begun(error: &wasmtime::Error) -> Self {
+        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+            return Self::Full;
+        }
+        Self::Host(causes(error))
+    }
+
     /// Errors that wasmtime has only words for.
     fn described(text: &str, limits: &Limits) -> Self {
         let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -238,6 +258,12 @@ impl CallFailure {
         }
         if has(&["resource table has no free keys", "too many component handles", "handle limit exceeded"]) {
             return Self::limit(limits, "handles");
+        }
+        if has(&["instance count too high"]) {
+            return Self::limit(limits, "core_instances");
+        }
+        if has(&["memory count too high", "table count too high"]) {
+            return Self::Contract("it has more memories or tables than a plugin may have".to_owned());
         }
         if has(&["size of fields exceeds limit", "too many fields in"]) {
             return Self::limit(limits, "http_header_kib");
@@ -260,6 +286,19 @@ impl CallFailure {
         Self::Host(text.to_owned())
     }
 }
+
+/// Longest text of an error that is looked at.
+const WORDS: usize = 2 << 10;
+
+/// What wasmtime says of an error, without the backtrace: that has names in it which the guest chose.
+fn causes(error: &wasmtime::Error) -> String {
+    let causes = error.chain().map(|cause| brief(WORDS, format_args!("{cause}")));
+    let causes: Vec<String> = causes.filter(|cause| !cause.starts_with(BACKTRACE)).collect();
+    causes.join(": ")
+}
+
+/// How wasmtime begins a backtrace.
+const BACKTRACE: &str = "error while executing at wasm backtrace";
 
 /// What wasmtime says of texts and lists that are not where a guest says.
 const MISPLACED: &[&str] = &[

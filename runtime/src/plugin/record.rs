@@ -84,7 +84,7 @@ impl Outcome {
             CallFailure::Crashed(how) => Self::Crashed { why: (*how).to_owned() },
             CallFailure::Exited(code) => Self::Exited { code: *code },
             CallFailure::Contract(fault) => Self::Contract { why: Escaped(fault).to_string() },
-            CallFailure::Busy { .. } => Self::Busy,
+            CallFailure::Busy { .. } | CallFailure::Full => Self::Busy,
             CallFailure::Quarantined { .. } => Self::Quarantined,
             CallFailure::Host(_) => Self::Host,
         }

@@ -5,7 +5,12 @@
 //! tasks, which makes every call and host call cheaper. Proposals that no guest of ours needs are off: each has had
 //! its advisory.
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, PoolingAllocationConfig};
+use std::num::NonZeroUsize;
+
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OperatorCost, PoolingAllocationConfig,
+    WasmBacktraceDetails,
+};
 
 use crate::config::{Limits, Server, kib, mib};
 
@@ -18,12 +23,19 @@ const SPARE: usize = 100;
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
 const KEEP_RESIDENT: usize = mib(1);
 
+/// Memories and tables of one component; most have one memory and a few tables.
+pub(super) const MEMORIES: u32 = 2;
+pub(super) const TABLES: u32 = 20;
+
+/// Functions of a guest that a backtrace names.
+const BACKTRACE: usize = 8;
+
 /// Stack for host functions, which run on the guest's.
 const HOST_STACK: usize = kib(512);
 
 /// The engine could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot set up the WebAssembly engine on this machine; it needs about 4 TiB of free address space")]
+#[error("cannot set up the WebAssembly engine on this machine; it needs about 12 TiB of free address space")]
 pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
 
 /// Makes the engine for guests, with room for the calls that run or wait. One per process: stores must never mix engines
@@ -57,6 +69,9 @@ fn flags(settings: &Server) -> Config {
         .concurrency_support(false)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false)
+        // Each frame holds a copy of a name that the guest chose, and nobody's debug information is read.
+        .wasm_backtrace_max_frames(NonZeroUsize::new(BACKTRACE))
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK);
@@ -67,15 +82,17 @@ fn pool(calls: usize) -> PoolingAllocationConfig {
     let instances = u32::try_from(calls + SPARE).unwrap_or(u32::MAX / 4);
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
+    let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
+    // As many of everything as so many of the largest components need: nobody's calls take the room of another's.
     pool.total_component_instances(instances)
-        .total_core_instances(4 * instances)
-        .total_memories(instances)
-        .total_tables(2 * instances)
+        .total_core_instances(cores.saturating_mul(instances))
+        .total_memories(MEMORIES.saturating_mul(instances))
+        .total_tables(TABLES.saturating_mul(instances))
         .total_stacks(instances)
         .max_memory_size(mib(largest("memory_mib")))
-        .max_memories_per_component(2)
-        .max_tables_per_component(20)
-        .max_core_instances_per_component(u32::try_from(largest("core_instances")).unwrap_or(64))
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
+        .max_core_instances_per_component(cores)
         .max_component_instance_size(mib(1))
         .max_core_instance_size(mib(1))
         .table_elements(usize::try_from(largest("table_elements")).unwrap_or(20_000))

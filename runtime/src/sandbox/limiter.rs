@@ -5,6 +5,7 @@
 
 use wasmtime::ResourceLimiter;
 
+use super::engine;
 use crate::config::{Limits, mib};
 
 /// What the guest asked for and did not get.
@@ -66,11 +67,11 @@ impl ResourceLimiter for Limiter {
     }
 
     fn memories(&self) -> usize {
-        2
+        engine::MEMORIES as usize
     }
 
     fn tables(&self) -> usize {
-        20
+        engine::TABLES as usize
     }
 }
 

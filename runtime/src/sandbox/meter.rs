@@ -58,6 +58,7 @@ impl Meter {
     /// when the guest next pauses.
     pub(crate) fn note_call(&self) {
         self.account.spent.fetch_add(WASI, Ordering::Relaxed);
+        self.account.since_yield.fetch_add(WASI, Ordering::Relaxed);
     }
 
     /// Whether the budget is spent.
@@ -73,9 +74,14 @@ impl Meter {
         if spent > self.account.budget { Err(OutOfHostFuel) } else { Ok(()) }
     }
 
+    /// Whether so much was charged since others could last run that they should.
+    pub(crate) fn wants_pause(&self) -> bool {
+        self.account.since_yield.load(Ordering::Relaxed) >= YIELD_INTERVAL
+    }
+
     /// Lets other tasks run if much was charged since it last did.
     pub(crate) async fn pause(&self) {
-        if self.account.since_yield.load(Ordering::Relaxed) >= YIELD_INTERVAL {
+        if self.wants_pause() {
             self.account.since_yield.store(0, Ordering::Relaxed);
             yield_now().await;
         }

@@ -26,7 +26,7 @@ pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine};
-pub(crate) use filesystem::preopen;
+pub(crate) use filesystem::{Pinned, place_of, preopen};
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};
 pub(crate) use permits::Permits;

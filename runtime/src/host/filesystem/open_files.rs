@@ -4,7 +4,7 @@
 //! dropped, whichever of them goes last.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,7 +14,7 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::config::{DirGrant, RootRefusal, RootsGrant};
-use crate::sandbox::Quota;
+use crate::sandbox::{Pinned, Quota, place_of};
 
 /// Streams for each file: guests commonly have one to read and one to write.
 const STREAMS: usize = 4;
@@ -47,19 +47,6 @@ impl Reach {
     }
 }
 
-/// Where an open file lies, links resolved.
-#[cfg(target_os = "linux")]
-fn place_of(file: &std::fs::File) -> Option<PathBuf> {
-    use std::os::fd::AsRawFd as _;
-    let place = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())).ok()?;
-    place.is_absolute().then_some(place)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn place_of(_: &std::fs::File) -> Option<PathBuf> {
-    None
-}
-
 /// A folder of the client that the guest may read.
 #[derive(Clone)]
 pub(crate) struct NearRoot {
@@ -74,7 +61,8 @@ impl NearRoot {
     /// When the guest may not have it.
     pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootRefusal> {
         let grant = grant.admit(uri)?;
-        let file = std::fs::File::open(&grant.host).map_err(|_| RootRefusal::NotAFolder)?;
+        let pinned = Pinned::open(&grant.host).map_err(|_| RootRefusal::NotAFolder)?;
+        let file = std::fs::File::open(pinned.path()).map_err(|_| RootRefusal::NotAFolder)?;
         let dir = Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
         Ok(Self { dir, reach: Reach::of(&grant) })
     }

@@ -19,7 +19,7 @@ pub(super) struct Writing {
     target: Target,
     at: At,
     work: Work,
-    _stream: Place,
+    stream: Place,
 }
 
 enum Work {
@@ -31,7 +31,7 @@ enum Work {
 
 impl Writing {
     pub(super) fn new(target: Target, at: At, stream: Place) -> Self {
-        Self { target, at, work: Work::None, _stream: stream }
+        Self { target, at, work: Work::None, stream }
     }
 
     fn settle(&mut self, written: Result<u64, ChangeError>) {
@@ -67,12 +67,15 @@ impl Writing {
 impl OutputStream for Writing {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.hindrance()?;
-        if matches!(self.work, Work::UnderWay(_)) {
-            return Err(StreamError::trap("a write is under way; the stream was not checked before"));
+        if matches!(self.work, Work::UnderWay(_)) || bytes.len() > CHUNK {
+            return Err(StreamError::trap("write exceeded budget"));
         }
         self.charge(&bytes)?;
-        let (target, at) = (self.target.clone(), self.at);
-        self.work = Work::UnderWay(tokio::spawn(async move { target.write(bytes, at).await }));
+        let (target, at, place) = (self.target.clone(), self.at, self.stream.clone());
+        self.work = Work::UnderWay(tokio::spawn(async move {
+            let _held_until_written = place;
+            target.write(bytes, at).await
+        }));
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod cache;
 mod child;
 mod confine;
 mod frame;
+mod names;
 mod trusted;
 mod work;
 
@@ -24,8 +25,12 @@ pub use cache::{Cache, CacheError};
 pub use work::{Job, Unanswered, compile_for_server};
 
 use crate::config::Limits;
+use crate::observe::brief;
 use cache::Key;
 use trusted::Code;
+
+/// Longest account of what is wrong with a component, bytes.
+const WORDS: usize = 4 << 10;
 
 /// Files that are compiled at the same time; each may take `compile_mib`.
 const AT_ONCE: usize = 2;
@@ -150,7 +155,7 @@ impl Compiler {
         });
         let loaded = loading.await.map_err(|_| CompileError::Crashed)?;
         // The same program made it with the same settings, so what is left to refuse is what the component asks for.
-        loaded.map_err(|error| CompileError::Beyond(Words(format!("{error:#}"))))
+        loaded.map_err(|error| CompileError::Beyond(Words(brief(WORDS, format_args!("{error:#}")))))
     }
 }
 
@@ -168,11 +173,11 @@ async fn recall(engine: &Engine, kept: Option<(Arc<Cache>, Key)>, most: u64) -> 
 }
 
 async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Code, CompileError> {
-    let compiling = spawn_blocking(move || engine.precompile_component(&component));
+    let compiling = spawn_blocking(move || work::compiled(&engine, &component));
     let compiled = tokio::time::timeout(limits.compile(), compiling).await;
     let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
     let code = compiled.map_err(|_| CompileError::Crashed)?;
-    code.map(Code::of_compiler).map_err(|error| CompileError::Invalid(Words(format!("{error:#}"))))
+    code.map(Code::of_compiler).map_err(|why| CompileError::Invalid(Words(why)))
 }
 
 #[cfg(test)]
@@ -204,7 +209,9 @@ mod tests {
     async fn what_no_slot_holds_is_the_files_fault() {
         let engine = engine::engine(&crate::config::Server::default()).unwrap();
         let component = "(component (core module $m (memory 65536)) (core instance (instantiate $m)))";
-        let compiled = Compiler::here().compile(&engine, component.into(), "", &Limits::default()).await;
+        let compiled = Compiler::here()
+            .compile(&engine, wat::parse_str(component).unwrap(), "", &Limits::default())
+            .await;
         let Err(CompileError::Beyond(words)) = compiled else { panic!() };
         assert!(words.to_string().contains("memory"), "{words}");
     }

@@ -5,11 +5,15 @@
 
 use std::io;
 
+use wasmtime::Engine;
+
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::confine::Confines;
 use super::frame::{self, Kind};
+use super::{WORDS, names};
 use crate::config::mib;
+use crate::observe::brief;
 use crate::sandbox::engine::compiler;
 
 /// What a server asks of a compiling process.
@@ -41,11 +45,17 @@ pub fn compile_for_server(job: Job) -> Result<(), Unanswered> {
     std::thread::Builder::new().spawn(end_with_server).map_err(unanswered)?;
     let engine = compiler().map_err(|error| Unanswered(error.into()))?;
     let stdout = io::stdout().lock();
-    match engine.precompile_component(&component) {
+    match compiled(&engine, &component) {
         Ok(code) => frame::write(stdout, Kind::Code, &code),
-        Err(error) => frame::write(stdout, Kind::Invalid, format!("{error:#}").as_bytes()),
+        Err(why) => frame::write(stdout, Kind::Invalid, why.as_bytes()),
     }
     .map_err(unanswered)
+}
+
+/// The machine code of a component, or what is wrong with it.
+pub(super) fn compiled(engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
+    names::check(component)?;
+    engine.precompile_component(component).map_err(|error| brief(WORDS, format_args!("{error:#}")))
 }
 
 /// Reads this many bytes from stdin, without a buffer that would take more.
