@@ -11,7 +11,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Io
 use wasmtime_wasi_http::p2::types::HostOutgoingRequest as Outgoing;
 use wasmtime_wasi_http::{Error, WasiHttpView as _};
 
-use super::errors;
+use super::{errors, fields};
 use crate::config::kib;
 use crate::host::State;
 
@@ -37,6 +37,7 @@ pub(in crate::host) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 
 fn bound(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
+    fields::shadow(&mut types)?;
     types.func_wrap(
         "http-error-code",
         |mut store: StoreContextMut<'_, State>, (error,): (Resource<IoError>,)| {

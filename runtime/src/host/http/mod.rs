@@ -8,6 +8,7 @@ mod account;
 mod body;
 mod errors;
 mod exchange;
+mod fields;
 mod link;
 
 use std::sync::Arc;
