@@ -24,7 +24,13 @@ const STEPS: &[Step] = &[
     Step { name: "guests", check: guests },
     Step { name: "tests", check: |repository| tests(repository, None) },
     Step { name: "docs", check: docs },
-    Step { name: "dependencies", check: dependencies },
+    Step { name: "dependencies", check: |repository| dependencies(repository, false) },
+];
+
+/// What is checked instead when a step is asked for by its very name.
+const GATES: &[Step] = &[
+    // What cannot be checked has not passed.
+    Step { name: "dependencies", check: |repository| dependencies(repository, true) },
 ];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
@@ -50,6 +56,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
 
 /// The steps whose name begins with `filter`; none when it is meant for the tests.
 fn choose(filter: &str) -> Vec<&'static Step> {
+    if let Some(gate) = GATES.iter().find(|step| step.name == filter) {
+        return vec![gate];
+    }
     STEPS.iter().filter(|step| step.name.starts_with(filter)).collect()
 }
 
@@ -102,10 +111,15 @@ fn docs(repository: &Repository) -> Outcome {
     steps::run(command)
 }
 
-/// Licences, advisories and sources of everything that is compiled, where cargo-deny is installed.
-fn dependencies(repository: &Repository) -> Outcome {
+/// Licences, advisories and sources of everything that is compiled. Where cargo-deny is not installed that is a failure of
+/// a gate, and otherwise only said.
+fn dependencies(repository: &Repository, gate: bool) -> Outcome {
     if !steps::succeeds(cargo(repository, "deny --version")) {
-        eprintln!("skipped: cargo-deny is not installed; `cargo install --locked cargo-deny` adds it");
+        let missing = "cargo-deny is not installed; `cargo install --locked cargo-deny` adds it";
+        if gate {
+            return Err(Failure::new(missing));
+        }
+        eprintln!("skipped: {missing}");
         return Ok(());
     }
     for manifest in ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml"] {
