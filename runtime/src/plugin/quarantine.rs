@@ -1,7 +1,7 @@
 //! A plugin that keeps failing is left alone for a while, and longer each time.
 //!
 //! Only failures in a row count, so that one caller with bad arguments does not take a plugin away from others for whom it
-//! works. When the time is over the next calls are the trial: one success and all is forgotten, one failure and the time
+//! works meanwhile. A caller that is alone with it can. When the time is over the next calls are the trial: one success and all is forgotten, one failure and the time
 //! doubles.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
