@@ -48,6 +48,7 @@ struct Count {
 #[derive(Debug)]
 pub(super) struct Refusals {
     plugin: Arc<Shared>,
+    window: Duration,
     table: Mutex<Table>,
 }
 
@@ -74,8 +75,8 @@ impl Table {
     }
 
     /// Takes out the kinds whose windows have ended, and gives those that need a line.
-    fn ended(&mut self, now: Instant) -> Vec<(Refused, Count)> {
-        let is_over = |count: &Count| now.saturating_duration_since(count.since) >= WINDOW;
+    fn ended(&mut self, window: Duration, now: Instant) -> Vec<(Refused, Count)> {
+        let is_over = |count: &Count| now.saturating_duration_since(count.since) >= window;
         let ended = self.kinds.extract_if(|_, count| is_over(count));
         ended.filter(|(_, count)| count.times > 0).collect()
     }
@@ -83,14 +84,18 @@ impl Table {
 
 impl Refusals {
     pub(super) fn new(plugin: Arc<Shared>) -> Arc<Self> {
-        Arc::new(Self { plugin, table: Mutex::default() })
+        Self::within(WINDOW, plugin)
+    }
+
+    fn within(window: Duration, plugin: Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self { plugin, window, table: Mutex::default() })
     }
 
     /// Notes a call that was refused.
     pub(super) fn note(self: &Arc<Self>, refused: Refused, bytes_in: usize) {
         let now = Instant::now();
         let mut table = self.lock();
-        let ended = table.ended(now);
+        let ended = table.ended(self.window, now);
         let first = table.count(refused, bytes_in, now);
         let to_tend = first.is_none() && !std::mem::replace(&mut table.is_tended, true);
         drop(table);
@@ -105,13 +110,13 @@ impl Refusals {
 
     /// Writes what is counted when its time is over, also when nobody calls any more.
     fn tend(self: &Arc<Self>) {
-        let refusals = Arc::downgrade(self);
+        let (refusals, window) = (Arc::downgrade(self), self.window);
         let tending = async move {
             loop {
-                tokio::time::sleep(WINDOW).await;
+                tokio::time::sleep(window).await;
                 let Some(refusals) = refusals.upgrade() else { return };
                 let mut table = refusals.lock();
-                let ended = table.ended(Instant::now());
+                let ended = table.ended(window, Instant::now());
                 table.is_tended = !table.kinds.is_empty();
                 let is_done = !table.is_tended;
                 drop(table);
@@ -167,6 +172,10 @@ impl Drop for Refusals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::host::Common;
+    use crate::observe::Audit;
+    use crate::sandbox::Store;
 
     fn refused(name: &str) -> Refused {
         Refused::new("tools/call", name, Caller::Stdio, Outcome::Quarantined)
@@ -178,11 +187,11 @@ mod tests {
         assert_eq!(table.count(refused("a"), 5, start), Some(refused("a")));
         assert!((0..3).all(|_| table.count(refused("a"), 5, start).is_none()));
         assert!(table.count(refused("b"), 1, start + WINDOW / 2).is_some());
-        assert!(table.ended(start + WINDOW / 2).is_empty());
+        assert!(table.ended(WINDOW, start + WINDOW / 2).is_empty());
         let counted = Count { since: start, times: 3, bytes_in: 15 };
-        assert_eq!(table.ended(start + WINDOW), [(refused("a"), counted)]);
+        assert_eq!(table.ended(WINDOW, start + WINDOW), [(refused("a"), counted)]);
         assert!(table.count(refused("a"), 5, start + WINDOW).is_some(), "a new window");
-        assert!(table.ended(start + 3 * WINDOW).is_empty(), "each had its line");
+        assert!(table.ended(WINDOW, start + 3 * WINDOW).is_empty(), "each had its line");
         assert!(table.kinds.is_empty());
     }
 
@@ -191,9 +200,36 @@ mod tests {
         let (mut table, start) = (Table::default(), Instant::now());
         let told = (0..1_000).filter_map(|n| table.count(refused(&n.to_string()), 1, start)).count();
         assert_eq!((told, table.kinds.len()), (MOST + 1, MOST + 1));
-        let lines = table.ended(start + WINDOW);
+        let lines = table.ended(WINDOW, start + WINDOW);
         assert_eq!(lines.len(), 1);
         assert!(lines.iter().all(|(kind, count)| kind.of.is_none() && told as u64 + count.times == 1_000));
         assert!(refused(&"ä".repeat(NAME)).of.unwrap().0.len() <= NAME);
+    }
+
+    #[tokio::test]
+    async fn what_is_counted_is_written_when_nobody_calls_any_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        let (audit, _writer) = Audit::open(path.clone(), 1 << 20, 1).unwrap();
+        let common = Common { changes: Arc::default(), store: Store::new("unused".into()), audit };
+        let shared = Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common);
+        let refusals = Refusals::within(Duration::from_millis(50), Arc::new(shared));
+        (0..5).for_each(|_| refusals.note(refused("a"), 3));
+        let text = || std::fs::read_to_string(&path).unwrap();
+        while text().lines().count() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let told: Vec<serde_json::Value> =
+            text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&told[0]["times"], &told[0]["bytes_in"]), (&().into(), &3.into()));
+        assert_eq!((&told[1]["times"], &told[1]["bytes_in"]), (&4.into(), &12.into()));
+        while refusals.lock().is_tended {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        (0..3).for_each(|_| refusals.note(refused("a"), 3));
+        drop(refusals);
+        while text().lines().count() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }
