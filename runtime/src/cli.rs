@@ -35,9 +35,9 @@ pub enum Command {
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
 
-Loads every plugin as `serve` does, keeps nothing, and can run beside a server. Exits with 0 when all can be served, with 1 when \
-a plugin or a part of it cannot, or when the configuration names a plugin that is not there, and with 2 when the \
-configuration has mistakes.";
+Loads every plugin under its limits and with nothing granted, so that it changes nothing and can run beside a server; what \
+is granted is only shown. Exits with 0 when no fault was found, with 1 when a plugin or a part of it cannot be served, or \
+when the configuration names a plugin that is not there, and with 2 when the configuration has mistakes.";
 
 /// Where plugins and their configuration are.
 #[derive(Debug, Args)]
@@ -67,7 +67,8 @@ pub struct Serve {
 /// `plugport call`
 #[derive(Debug, Args)]
 pub struct Call {
-    /// A .wasm file, or the name of a plugin in the plugins folder
+    /// A .wasm file, or the name of a plugin in the plugins folder. Only a file of that folder has what the configuration
+    /// says of its plugin; any other has the common limits and no grants but those of `--grant`
     #[arg(value_name = "FILE.wasm|NAME")]
     pub plugin: String,
     /// The tool, by the plugin's own name for it

@@ -133,4 +133,6 @@ async fn a_file_that_is_refused_is_noted_with_the_reason() {
     let loads = server.audited("load", 2).await;
     assert_eq!(outcomes(&loads), ["refused", "published"]);
     assert!(loads[0]["why"].as_str().unwrap().contains("core WebAssembly module"), "{loads:?}");
+    let digest = "sha256:93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476";
+    assert_eq!(loads[0]["digest"], digest, "of what was read");
 }

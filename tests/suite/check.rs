@@ -72,7 +72,7 @@ fn check_tells_programs_the_same() {
     let (code, out, _) = check(plugins.path(), GRANTS, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"]), (Some(0), &json!(true)), "{found:#}");
-    for empty in ["faults", "skipped", "missing", "remarks"] {
+    for empty in ["faults", "skipped", "unlisted", "missing", "remarks"] {
         assert_eq!(found[empty], json!([]), "{empty}");
     }
     assert_eq!(found["folder"], plugins.path().to_str().unwrap());
@@ -152,6 +152,31 @@ async fn a_check_runs_beside_the_server_that_it_is_about() {
     let server = Server::builder().plugin("notes").config(config).start().await;
     let (code, out, err) = check(server.folder(), config, &[]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+}
+
+#[test]
+fn a_check_gives_plugins_nothing_and_calls_none_broken_for_that() {
+    let plugins = folder(&["lister"]);
+    let marks = tempfile::tempdir().unwrap();
+    let config = format!(
+        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        marks.path()
+    );
+    let (code, out, err) = check(plugins.path(), &config, &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(
+        out.contains("lister.wasm: was not checked to the end\n  remark: a check gives it nothing"),
+        "{out}"
+    );
+    assert!(out.ends_with("0 plugins, no faults, 1 not checked to the end\n"), "{out}");
+    let (_, out, _) = check(plugins.path(), &config, &["--json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&found["ok"], &found["skipped"], &found["missing"]), (&json!(true), &json!([]), &json!([])));
+    assert!(found["unlisted"][0]["why"].as_str().unwrap().contains("cannot leave a mark"), "{found:#}");
+    assert_eq!(marks.path().read_dir().unwrap().count(), 0, "it wrote where it may write when it is served");
+    let (code, out, _) = check(plugins.path(), "", &[]);
+    assert_eq!(code, Some(1), "nothing is granted that could help: {out}");
+    assert!(out.contains("lister.wasm: cannot be served\n  fault: refused to list"), "{out}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use plugport_tests::guests::{folder, guest, plugin};
+use plugport_tests::guests::{copy, folder, guest, plugin};
 use plugport_tests::server::binary;
 use serde_json::Value;
 
@@ -79,6 +79,55 @@ fn a_directory_can_be_granted_for_one_call() {
     let (code, _, err) = run(&["call", &files, "list", "--grant", "dir=/proc"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("/proc is never granted"), "{err}");
+}
+
+#[test]
+fn a_strangers_file_with_a_plugins_name_gets_nothing_of_that_plugin() {
+    let (plugins, elsewhere) = (folder(&["settings"]), tempfile::tempdir().unwrap());
+    let own = plugins.path().join("settings.wasm");
+    let stranger = copy(&own, elsewhere.path());
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(plugins.path(), &link).unwrap();
+    let config = plugins.path().join("plugport.toml");
+    std::fs::write(&config, "[plugins.settings.grants]\nconfig = { region = \"eu\" }\n").unwrap();
+    let get = |plugin: &str| {
+        let (folder, config) = (plugins.path().to_str().unwrap(), config.to_str().unwrap());
+        let args =
+            ["call", plugin, "get", "--args", r#"{"key":"region"}"#, "--plugins", folder, "--config", config];
+        run(&args)
+    };
+    for named in ["settings".to_owned(), path(&own), path(&link.join("settings.wasm"))] {
+        let (code, out, err) = get(&named);
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "eu\n", ""), "{named}");
+    }
+    for named in [path(&stranger), path(&stranger.with_extension(""))] {
+        let (code, out, err) = get(&named);
+        assert_eq!((code, out.as_str()), (Some(0), "none\n"), "{named}: {err}");
+        assert!(err.contains("is not the plugin `settings` of the plugins folder"), "{err}");
+    }
+}
+
+#[test]
+fn what_a_strangers_file_keeps_is_not_what_the_plugin_keeps() {
+    let plugins = folder(&[]);
+    let own = copy(&plugin("notes"), plugins.path());
+    let note = |file: &std::path::Path, tool: &str, args: &str| {
+        let file = path(file);
+        let output = Command::new(binary())
+            .args(["call", &file, tool, "--args", args, "--grant", "kv", "--json", "--plugins", "."])
+            .current_dir(plugins.path())
+            .output()
+            .unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["structuredContent"].clone()
+    };
+    let stranger = plugin("notes");
+    let written = note(&own, "write_note", r#"{"title":"mine","text":"x"}"#);
+    assert_eq!(written["created"], true, "{written}");
+    assert_eq!(note(&own, "find_notes", "{}")["total"], 1);
+    assert_eq!(note(&stranger, "find_notes", "{}")["total"], 0);
+    assert_eq!(note(&stranger, "write_note", r#"{"title":"theirs","text":"x"}"#)["created"], true);
+    assert_eq!(note(&own, "find_notes", "{}")["total"], 1);
 }
 
 #[test]

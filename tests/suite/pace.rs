@@ -28,8 +28,12 @@ fn refused<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
 
 #[tokio::test]
 async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
-    let config = "[plugins.polite]\nlimits = { tool_calls_per_second = 5 }\n";
-    let server = Server::builder().guest("polite").guest("version_a").config(config).start().await;
+    let audit = tempfile::NamedTempFile::new().unwrap();
+    let config = format!(
+        "[plugins.polite]\nlimits = {{ tool_calls_per_second = 5 }}\n[audit]\nfile = {:?}\n",
+        audit.path()
+    );
+    let server = Server::builder().guest("polite").guest("version_a").config(&config).start().await;
     let client = Client::new(server.url());
     let results = flood(&client, "polite-echo", 40).await;
     let refused = refused(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
@@ -37,10 +41,22 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
-    let lines = server.audited("call", 43).await;
-    let limits = lines.iter().filter(|line| line["limit"] == "tool_calls_per_second").count();
-    assert_eq!(limits, refused.len(), "one line each");
     assert!(server.said().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
+    drop(client);
+    assert_eq!(server.terminate().await, Some(0));
+    let text = std::fs::read_to_string(audit.path()).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.retain(|line| line["event"] == "call");
+    let (limits, begun): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|line| line["limit"] == "tool_calls_per_second");
+    assert_eq!(begun.len(), 44 - refused.len(), "one line for each that began, and for each listing");
+    let times: u64 = limits.iter().map(|line| line["times"].as_u64().unwrap_or(1)).sum();
+    assert_eq!(
+        (limits.len(), times),
+        (2, refused.len() as u64),
+        "the first, and all others together: {limits:?}"
+    );
+    assert_eq!((&limits[0]["times"], &limits[0]["arguments"]), (&json!(null), &json!(null)));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{self, Config, Place, PluginConfig};
+use crate::config::{self, Config, Grants, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
@@ -26,8 +26,7 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     if !value.is_object() {
         return Err(Failure::Usage(anyhow!("--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'")));
     }
-    let (path, settings) = locate(&args, &config)?;
-    let entry = load(&path, settings, &config.server, &config.state).await?;
+    let entry = load(locate(&args, &config)?, &config.server, &config.state).await?;
     let tool = find(&entry, &args.tool)?;
     tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
@@ -42,44 +41,78 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
         Err(failure) => failure.to_string(),
     };
     if args.json {
-        console::print(&tool_error_json(failed));
+        console::print_json(&tool_error_json(failed));
         return Ok(ExitCode::FAILURE);
     }
     Err(Failure::Failed(anyhow!(failed)))
 }
 
-/// The file that is meant, and what the configuration and `--grant` say of it.
-fn locate(args: &cli::Call, config: &Config) -> Result<(PathBuf, PluginConfig), Failure> {
+/// What is to be loaded: a file, as whom, what that may do, and where it keeps things.
+pub(super) struct Meant {
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    pub(super) settings: PluginConfig,
+    pub(super) store: Arc<Store>,
+}
+
+/// Finds the file, and what the configuration and `--grant` say of it. A stranger's file that has a plugin's name gets
+/// nothing that the plugin has.
+fn locate(args: &cli::Call, config: &Config) -> Result<Meant, Failure> {
     let given = PathBuf::from(&args.plugin);
     let path = if given.extension().is_some_and(|extension| extension == "wasm") {
         given
     } else {
         config.folder.join(format!("{}.wasm", args.plugin))
     };
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut settings = config.plugin(&name);
+    let name = stem(&path);
+    let mut meant = match own_file(&path, &name, config) {
+        Some(path) => {
+            let (settings, store) = (config.plugin(&name), Store::new(config.state.clone()));
+            Meant { path, name, settings, store }
+        }
+        None => stranger(path, name, config)?,
+    };
     let protected = config.protected();
     for grant in &args.grant {
         let place = Place { base: Path::new(""), protected: &protected };
-        settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
+        meant.settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
     }
-    Ok((path, settings))
+    Ok(meant)
 }
 
-pub(super) async fn load(
-    path: &Path,
-    settings: PluginConfig,
-    server: &config::Server,
-    state: &Path,
-) -> Result<Entry, Failure> {
+/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time.
+fn own_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
+    let own = config.folder.join(format!("{name}.wasm")).canonicalize().ok()?;
+    path.canonicalize().is_ok_and(|given| given == own).then_some(own)
+}
+
+/// A file that is not in the plugins folder: nothing is granted to it, and what it keeps is gone when the call is over.
+fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failure> {
+    if config.plugins.contains_key(&name) && path.exists() {
+        console::remark(&format!(
+            "{} is not the plugin `{name}` of the plugins folder, so it gets none of its limits and grants",
+            path.display()
+        ));
+    }
+    let settings =
+        PluginConfig { prefix: name.clone(), limits: config.limits.clone(), grants: Grants::default() };
+    let store = Store::in_memory().context("cannot keep anything in memory")?;
+    Ok(Meant { path, name, settings, store })
+}
+
+/// The name that a file gives its plugin.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+pub(super) async fn load(meant: Meant, server: &config::Server, state: &Path) -> Result<Entry, Failure> {
+    let Meant { path, name, settings, store } = meant;
     let unusable = || path.display().to_string();
-    let artifact = Artifact::read(path, settings.limits.wasm_mib)
+    let artifact = Artifact::read(&path, settings.limits.wasm_mib)
         .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, ..server.clone() };
     let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
-    let store = Store::new(state.to_owned());
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
@@ -103,16 +136,14 @@ fn show(tool: &PublishedTool, result: &ToolResult, json: bool) -> Result<ExitCod
     let structured =
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
     tool.keeps_promise(structured.as_deref(), result.is_error)?;
-    let text = if json {
-        tool_result_json(result)?
-    } else {
+    let in_words = || {
         let parts: Vec<String> = result.content.iter().map(|content| line(&content.data)).collect();
         parts.join("\n")
     };
-    if result.is_error && !json {
-        console::remark(&text);
-    } else {
-        console::print(&text);
+    match (json, result.is_error) {
+        (true, _) => console::print_json(&tool_result_json(result)?),
+        (false, true) => console::remark(&in_words()),
+        (false, false) => console::print(&in_words()),
     }
     Ok(if result.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

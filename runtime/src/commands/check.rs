@@ -1,8 +1,9 @@
 //! `plugport check`: what `serve` would find, without serving.
 //!
-//! It loads every plugin as `serve` does, with its grants and under its limits, but keeps what they store in memory only: so
-//! it can run beside a server, changes nothing, and finds what no look at a file would. A fault is what makes something not
-//! be served; what is imported and not granted is none.
+//! It loads every plugin as `serve` does and under its limits, but with nothing granted: listing runs the plugin, and what
+//! that did with its grants nobody would have noted. So it can run beside a server, changes nothing, and finds what no look
+//! at a file would. A fault is what makes something not be served; what is imported and not granted is none, and neither is
+//! that a plugin cannot list without what it is granted.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::capabilities::Reach;
 use super::published::Published;
-use super::{Failure, console};
+use super::{Failure, call, console};
 use crate::catalog::{Entry, Refused, Snapshot};
 use crate::cli;
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::reload::{Skipped, load_folder};
@@ -32,23 +33,34 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
             "faults": faults(failure),
             "plugins": none,
             "skipped": none,
+            "unlisted": none,
             "missing": none,
             "remarks": none,
         });
-        console::print(&format!("{found:#}"));
+        console::print_json(&format!("{found:#}"));
         return Ok(failure.code());
     }
     let checked = checked?;
-    let text = if args.json { format!("{:#}", checked.as_json()) } else { checked.as_text() };
-    console::print(&text);
+    if args.json {
+        console::print_json(&format!("{:#}", checked.as_json()));
+    } else {
+        console::print(&checked.as_text());
+    }
     Ok(if checked.faults() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// Comes before what a plugin says that does not list here.
+const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without that it does not tell what it \
+                        offers; only `serve` can find out whether it can be served: ";
 
 /// Everything that was found.
 struct Checked {
     config: Config,
     snapshot: Snapshot,
+    /// They cannot be served.
     skipped: Vec<Skipped>,
+    /// They did not tell what they offer, and have grants that they were not given here.
+    unlisted: Vec<Skipped>,
 }
 
 async fn check(args: &cli::Check) -> Result<Checked, Failure> {
@@ -59,8 +71,21 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
     let server = config::Server { parked_calls: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let (snapshot, skipped) =
-        load_folder(&loader, &config).await.map_err(|error| Failure::Usage(error.into()))?;
-    Ok(Checked { config, snapshot, skipped })
+        load_folder(&loader, &ungranted(&config)).await.map_err(|error| Failure::Usage(error.into()))?;
+    let (unlisted, skipped) =
+        skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
+    Ok(Checked { config, snapshot, skipped, unlisted })
+}
+
+/// The same configuration without any grant.
+fn ungranted(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.plugins.values_mut().for_each(|plugin| plugin.grants = Grants::default());
+    config
+}
+
+fn is_granted_something(config: &Config, file: &Path) -> bool {
+    config.plugin(&call::stem(file)).grants != Grants::default()
 }
 
 /// What kept anything from being checked, for programs.
@@ -79,9 +104,8 @@ impl Checked {
     /// Plugins that the configuration names and the folder does not have.
     fn missing(&self) -> Vec<&str> {
         let is_there = |name: &str| {
-            let skipped =
-                self.skipped.iter().any(|file| file.path.file_stem().is_some_and(|stem| stem == name));
-            skipped || self.snapshot.entry(name).is_some()
+            let mut others = self.skipped.iter().chain(&self.unlisted);
+            others.any(|file| call::stem(&file.path) == name) || self.snapshot.entry(name).is_some()
         };
         self.config.plugins.keys().map(String::as_str).filter(|name| !is_there(name)).collect()
     }
@@ -96,15 +120,17 @@ impl Checked {
 
     fn as_json(&self) -> Value {
         let plugins: Vec<_> = self.snapshot.entries().iter().map(|entry| self.plugin_json(entry)).collect();
-        let skipped: Vec<_> =
-            self.skipped.iter().map(|file| json!({ "file": file.path, "why": file.why })).collect();
+        let files = |files: &[Skipped]| -> Value {
+            files.iter().map(|file| json!({ "file": file.path, "why": file.why })).collect()
+        };
         json!({
             "ok": self.faults() == 0,
             "config": self.config.file,
             "folder": self.config.folder,
             "faults": [],
             "plugins": plugins,
-            "skipped": skipped,
+            "skipped": files(&self.skipped),
+            "unlisted": files(&self.unlisted),
             "missing": self.missing(),
             "remarks": self.config.remarks(),
         })
@@ -125,21 +151,21 @@ impl Checked {
             "refused": refused,
             "imports": entry.surface.imports,
         });
-        Reach::of(&entry.surface.imports, &plugin.config().grants).describe(&mut described);
-        plugin.mask().value(&mut described);
+        let grants = self.grants(entry);
+        Reach::of(&entry.surface.imports, &grants).describe(&mut described);
+        grants.secrets.mask().value(&mut described);
         described
     }
 
     fn as_text(&self) -> String {
         let mut lines = Vec::new();
         for entry in self.snapshot.entries() {
-            let own = self.plugin_lines(entry).into_iter();
-            lines.extend(own.map(|line| Escaped(&entry.plugin.mask().text(&line)).to_string()));
+            let grants = self.grants(entry);
+            let own = self.plugin_lines(entry, &grants).into_iter();
+            lines.extend(own.map(|line| Escaped(&grants.secrets.mask().text(&line)).to_string()));
         }
-        for Skipped { path, why } in &self.skipped {
-            lines.push(format!("{}: cannot be served", Escaped(&path.display().to_string())));
-            lines.push(format!("  fault: {}", Escaped(why)));
-        }
+        lines.extend(file_lines(&self.skipped, "cannot be served", "fault: "));
+        lines.extend(file_lines(&self.unlisted, "was not checked to the end", UNLISTED));
         for name in self.missing() {
             let file = file_of(&self.config.folder, name);
             lines.push(format!("{}: is named in the configuration", Escaped(name)));
@@ -147,21 +173,34 @@ impl Checked {
                 .push(format!("  fault: there is no {}; put it there or remove its section", file.display()));
         }
         lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
-        let (plugins, faults) = (self.snapshot.entries().len(), self.faults());
-        let config =
-            self.config.file.as_ref().map(|file| format!("{} and ", file.display())).unwrap_or_default();
-        let folder = self.config.folder.display();
-        lines.push(match faults {
-            0 => format!("checked {config}{folder}: {plugins} plugins, no faults"),
-            1 => format!("checked {config}{folder}: {plugins} plugins, 1 fault"),
-            _ => format!("checked {config}{folder}: {plugins} plugins, {faults} faults"),
-        });
+        lines.push(self.summary());
         lines.join("\n")
     }
 
-    fn plugin_lines(&self, entry: &Entry) -> Vec<String> {
+    fn summary(&self) -> String {
+        let config =
+            self.config.file.as_ref().map(|file| format!("{} and ", file.display())).unwrap_or_default();
+        let (folder, plugins) = (self.config.folder.display(), self.snapshot.entries().len());
+        let faults = match self.faults() {
+            0 => "no faults".to_owned(),
+            1 => "1 fault".to_owned(),
+            faults => format!("{faults} faults"),
+        };
+        let unlisted = match self.unlisted.len() {
+            0 => String::new(),
+            count => format!(", {count} not checked to the end"),
+        };
+        format!("checked {config}{folder}: {plugins} plugins, {faults}{unlisted}")
+    }
+
+    /// What a plugin is granted when it is served.
+    fn grants(&self, entry: &Entry) -> Grants {
+        self.config.plugin(entry.plugin.name()).grants
+    }
+
+    fn plugin_lines(&self, entry: &Entry, grants: &Grants) -> Vec<String> {
         let name = entry.plugin.name();
-        let reach = Reach::of(&entry.surface.imports, &entry.plugin.config().grants);
+        let reach = Reach::of(&entry.surface.imports, grants);
         let published = Published::of(&self.snapshot, name).in_words();
         let mut lines = vec![
             format!("{name}: sha256:{}", entry.plugin.digest()),
@@ -190,6 +229,14 @@ fn packages(imports: &[String]) -> Vec<String> {
         }
     }
     packages
+}
+
+/// Files that are not among the plugins, each with the reason.
+fn file_lines<'f>(files: &'f [Skipped], what: &'f str, why: &'f str) -> impl Iterator<Item = String> + 'f {
+    files.iter().flat_map(move |file| {
+        let path = file.path.display().to_string();
+        [format!("{}: {what}", Escaped(&path)), format!("  {why}{}", Escaped(&file.why))]
+    })
 }
 
 fn file_of(folder: &Path, name: &str) -> std::path::PathBuf {

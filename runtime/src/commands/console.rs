@@ -1,12 +1,40 @@
 //! What the program itself says to a person: results on stdout, everything else on stderr.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::observe::Escaped;
+use crate::observe::{Escaped, is_deceptive};
 
 /// Prints a result. A reader that has gone away has seen enough.
 pub(super) fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints JSON, which may have a stranger's words in it. It may be a terminal that reads it.
+pub(super) fn print_json(text: &str) {
+    print(&harmless(text));
+}
+
+/// The same JSON with every character spelled out that could move a cursor or hide words. Such characters can stand within
+/// strings only, but for the one that JSON has as white space.
+fn harmless(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            '\r' => out.push(' '),
+            _ if is_deceptive(character) => spell(character, &mut out),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+fn spell(character: char, out: &mut String) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        // Writing to a string does not fail.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
 }
 
 /// Prints a remark. Parts of it may be a stranger's words, so nothing in it can move the cursor or forge a line that is
@@ -23,5 +51,23 @@ pub(super) fn report(error: &anyhow::Error) {
     for (number, cause) in error.chain().skip(1).enumerate() {
         let text = cause.to_string();
         remark(&format!("  {}. {}", number + 1, text.replace('\n', "\n     ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_moves_no_cursor_and_means_the_same() {
+        let words =
+            "plain ünïcode ✓ \u{9b}31m \u{7f} \u{202e}x\u{200b} \u{e0041} \u{feff} a\nb\r\u{1b}[2J \\";
+        let value = serde_json::json!({ "words": words, "\u{2066}": [words] });
+        for text in [value.to_string(), format!("{value:#}").replace('\n', "\r\n\t")] {
+            let shown = harmless(&text);
+            assert!(shown.contains("✓ \\u009b31m \\u007f \\u202ex\\u200b \\udb40\\udc41 \\ufeff"), "{shown}");
+            assert!(!shown.chars().any(|c| is_deceptive(c) && !matches!(c, '\n' | '\t')), "{shown}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
     }
 }

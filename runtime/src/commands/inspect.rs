@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
@@ -14,6 +15,7 @@ use crate::cli;
 use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Escaped;
 use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
+use crate::sandbox::Store;
 
 /// A component, its file, and what it is granted.
 struct Inspected {
@@ -24,7 +26,7 @@ struct Inspected {
 }
 
 pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
-    let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = call::stem(&args.file);
     let config = match &args.config {
         Some(file) => Config::read(file, PathBuf::new())?,
         None => Config::new(PathBuf::new()),
@@ -32,11 +34,17 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let settings = config.plugin(&name);
     // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it.
     let ungranted = PluginConfig { grants: Grants::default(), ..settings.clone() };
-    let entry = call::load(&args.file, ungranted, &config.server, &PathBuf::new()).await?;
+    let store = Store::in_memory().context("cannot keep anything in memory")?;
+    let meant = call::Meant { path: args.file.clone(), name, settings: ungranted, store };
+    let entry = call::load(meant, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
     let bytes = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
     let found = Inspected { entry, file: args.file, bytes, reach };
-    console::print(&if args.json { format!("{:#}", as_json(&found)) } else { as_text(&found) });
+    if args.json {
+        console::print_json(&format!("{:#}", as_json(&found)));
+    } else {
+        console::print(&as_text(&found));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,8 +119,10 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
 
 fn as_text(found: &Inspected) -> String {
     let Inspected { entry, file, bytes, reach } = found;
-    let mut lines =
-        vec![format!("{}  {bytes} bytes", file.display()), format!("sha256:{}", entry.plugin.digest())];
+    let mut lines = vec![
+        format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
+        format!("sha256:{}", entry.plugin.digest()),
+    ];
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
     let resources =

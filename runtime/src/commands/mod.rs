@@ -55,7 +55,7 @@ pub fn run(cli: Cli) -> ExitCode {
         // Before there are threads or files: this process is about to be bounded.
         return compile::run(args);
     }
-    let outcome = start_logging(&cli.log).and_then(|()| {
+    let outcome = start_logging(&cli).and_then(|()| {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {
             match cli.command {
@@ -80,9 +80,15 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-fn start_logging(filter: &str) -> Result<(), Failure> {
-    observe::start(filter).map_err(|error| {
-        Failure::Usage(anyhow::anyhow!("--log {filter} cannot be read: {error}; write a level such as info"))
+/// A check gives plugins nothing, so what they are denied there says nothing of how they are served and is not told.
+fn start_logging(cli: &Cli) -> Result<(), Failure> {
+    let log = &cli.log;
+    let filter = match cli.command {
+        Command::Check(_) => format!("plugin=error,{log}"),
+        _ => log.clone(),
+    };
+    observe::start(&filter).map_err(|error| {
+        Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}; write a level such as info"))
     })
 }
 

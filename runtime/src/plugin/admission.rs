@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::errand::{Function, Job};
 use super::failure::{CallFailure, Limit};
@@ -20,8 +20,11 @@ use crate::sandbox::{Callers, Rate};
 pub(super) struct Admission {
     pub(super) quarantine: Quarantine,
     tool_calls_per_second: u64,
-    /// By the plugin's own names; only tools that it has are ever called.
+    /// By the plugin's own names; only tools that it has are ever called, but it may have others each time it is listed.
     tools: Mutex<BTreeMap<String, Rate>>,
+    /// As many as it may have at a time. Beyond it, new ones share what is left.
+    most_tools: usize,
+    other_tools: Rate,
     completions_per_second: u64,
     completions: Rate,
     callers: Arc<Callers<Caller>>,
@@ -35,6 +38,8 @@ impl Admission {
             quarantine: Quarantine::new(limits),
             tool_calls_per_second: limits.tool_calls_per_second,
             tools: Mutex::default(),
+            most_tools: usize::try_from(limits.tools).unwrap_or(usize::MAX),
+            other_tools: Rate::per_second(limits.tool_calls_per_second),
             completions_per_second: limits.completions_per_second,
             completions: Rate::per_second(limits.completions_per_second),
             callers,
@@ -66,15 +71,23 @@ impl Admission {
         }
     }
 
+    /// Tools that were quiet for long enough to start afresh are forgotten when there are too many, which gives none of them more
+    /// than it had.
     fn tool(&self, name: &str, now: Instant) -> bool {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        match tools.get(name) {
-            Some(rate) => rate.take(1, now),
-            None => {
-                let rate = tools.entry(name.to_owned());
-                rate.or_insert_with(|| Rate::per_second(self.tool_calls_per_second)).take(1, now)
-            }
+        if let Some(rate) = tools.get(name) {
+            return rate.take(1, now);
         }
+        if tools.len() >= self.most_tools {
+            tools.retain(|_, rate| !rate.is_full(now));
+        }
+        if tools.len() >= self.most_tools {
+            return self.other_tools.take(1, now);
+        }
+        let rate = Rate::new(self.tool_calls_per_second, Duration::from_secs(1), now);
+        let admitted = rate.take(1, now);
+        tools.insert(name.to_owned(), rate);
+        admitted
     }
 
     /// Whether a refusal is to be logged.
@@ -110,5 +123,19 @@ mod tests {
         assert_eq!(named(admission.check(&job(Function::Complete, "x"))), "completions_per_second");
         assert_eq!(named(admission.check(&job(Function::CallTool, "b"))), "caller_calls_per_second");
         assert!(admission.check(&job(Function::List, "")).is_ok(), "the server itself is no caller");
+    }
+
+    #[test]
+    fn tools_with_ever_new_names_share_a_rate_and_are_forgotten() {
+        let limits = Limits { tool_calls_per_second: 2, tools: 3, ..Limits::default() };
+        let admission = Admission::new(&limits, Arc::new(Callers::new(1_000)));
+        let start = Instant::now() + Duration::from_secs(60);
+        let admitted = (0..100).filter(|n| admission.tool(&format!("t{n}"), start)).count();
+        assert_eq!(admitted, 5, "one call of each of three, and two of all others");
+        assert!(admission.tool("t0", start), "those before have what they had");
+        assert!(!admission.tool("t0", start));
+        let later = start + Duration::from_secs(2);
+        assert!(admission.tool("t200", later));
+        assert_eq!(admission.tools.lock().unwrap().len(), 1);
     }
 }

@@ -80,7 +80,10 @@ impl Plugin {
         let mut record = Record::new(&self.shared, &job);
         let outcome = match self.admission.check(&job) {
             Ok(()) => self.attempt(wall, errand, &mut record).await,
-            Err(refused) => Err(refused),
+            Err(refused) => {
+                record.refused(&self.refusals);
+                Err(refused)
+            }
         };
         record.ended(outcome.as_ref().map(E::weigh));
         self.learn(function, outcome.as_ref().err());
@@ -95,8 +98,10 @@ impl Plugin {
     ) -> Result<E::Answer, CallFailure> {
         let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {
+            record.refused(&self.refusals);
             return Err(CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
         };
+        record.began(|| errand.job());
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
         let mut run = Run::start(self, waiting, record).map_err(|error| {
             let failure = CallFailure::not_begun(&error);

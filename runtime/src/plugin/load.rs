@@ -12,6 +12,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 
 use super::admission::Admission;
 use super::exports::FEATURES;
+use super::refusals::Refusals;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{self, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
@@ -135,9 +136,10 @@ impl Loader {
         let examining = tokio::task::spawn_blocking(move || link(&linker, &component));
         let (surface, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
-        let shared = Shared::new(name, digest, config, self.common.clone());
+        let shared = Arc::new(Shared::new(name, digest, config, self.common.clone()));
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
-        let plugin = Plugin { shared: Arc::new(shared), pre, exports, permits, admission };
+        let refusals = Refusals::new(Arc::clone(&shared));
+        let plugin = Plugin { shared, pre, exports, permits, admission, refusals };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),

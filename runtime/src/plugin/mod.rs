@@ -17,6 +17,7 @@ mod load;
 mod prompts;
 mod quarantine;
 mod record;
+mod refusals;
 mod resources;
 mod size;
 mod surface;
@@ -52,6 +53,7 @@ use crate::observe::Mask;
 use crate::sandbox::Permits;
 use admission::Admission;
 use exports::Exports;
+use refusals::Refusals;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
@@ -60,6 +62,7 @@ pub struct Plugin {
     exports: Exports,
     permits: Arc<Permits>,
     admission: Admission,
+    refusals: Arc<Refusals>,
 }
 
 impl Plugin {

@@ -1,5 +1,5 @@
-//! What the audit says of one call. It is written when the record is dropped, so that every call has one line and only one,
-//! also when its future is dropped in the middle.
+//! What the audit says of one call. It is written when the record is dropped, so that every call that began has one line and
+//! only one, also when its future is dropped in the middle. Those that were refused are [counted](Refusals).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use super::artifact::sha256;
 use super::call::Usage;
 use super::errand::{Job, Weight};
 use super::failure::CallFailure;
+use super::refusals::{Refusals, Refused};
 use crate::host::{Caller, Shared};
 use crate::observe::Escaped;
 
@@ -27,33 +28,39 @@ pub struct Record {
     caller: Caller,
     bytes_in: usize,
     bytes_out: usize,
-    /// Or their digest.
-    arguments: String,
+    /// Or their digest. What did not begin costs nothing, so they are not looked at before.
+    arguments: Option<String>,
     usage: Option<Usage>,
     outcome: Outcome,
+    /// It did not begin: where it is counted.
+    refused: Option<Arc<Refusals>>,
 }
 
+/// One call, or several that were refused, in the audit.
 #[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    plugin: &'a str,
-    digest: String,
-    function: &'static str,
-    name: String,
-    caller: String,
+pub(super) struct Line<'a> {
+    pub(super) event: &'static str,
+    pub(super) plugin: &'a str,
+    pub(super) digest: String,
+    pub(super) function: &'static str,
+    pub(super) name: Option<String>,
+    pub(super) caller: Option<String>,
     #[serde(flatten)]
-    outcome: &'a Outcome,
-    fuel: u64,
-    elapsed_us: u64,
-    bytes_in: usize,
-    bytes_out: usize,
-    arguments: &'a str,
+    pub(super) outcome: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) times: Option<u64>,
+    pub(super) fuel: u64,
+    pub(super) elapsed_us: u64,
+    pub(super) bytes_in: usize,
+    pub(super) bytes_out: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<&'a str>,
 }
 
 /// How a call ended.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-enum Outcome {
+pub(super) enum Outcome {
     Ok,
     /// The plugin said that it failed.
     Error,
@@ -93,14 +100,6 @@ impl Outcome {
 
 impl Record {
     pub(super) fn new(plugin: &Arc<Shared>, job: &Job<'_>) -> Self {
-        let arguments = match plugin.audit.tells_arguments() {
-            None => String::new(),
-            Some(false) => format!("sha256:{}", sha256(job.arguments.as_bytes())),
-            Some(true) => {
-                let kept = job.arguments.floor_char_boundary(ARGUMENTS);
-                job.arguments.get(..kept).unwrap_or_default().to_owned()
-            }
-        };
         Self {
             plugin: Arc::clone(plugin),
             begun: Instant::now(),
@@ -109,10 +108,28 @@ impl Record {
             caller: job.caller.clone(),
             bytes_in: job.arguments.len(),
             bytes_out: 0,
-            arguments,
+            arguments: None,
             usage: None,
             outcome: Outcome::Cancelled,
+            refused: None,
         }
+    }
+
+    /// It has a place and begins; `job` is asked for only when something is to be noted of it.
+    pub(super) fn began<'j>(&mut self, job: impl FnOnce() -> Job<'j>) {
+        let Some(whole) = self.plugin.audit.tells_arguments() else { return };
+        let arguments = job().arguments;
+        self.arguments = Some(if whole {
+            let kept = arguments.floor_char_boundary(ARGUMENTS);
+            arguments.get(..kept).unwrap_or_default().to_owned()
+        } else {
+            format!("sha256:{}", sha256(arguments.as_bytes()))
+        });
+    }
+
+    /// It is refused and does not begin.
+    pub(super) fn refused(&mut self, counted: &Arc<Refusals>) {
+        self.refused = Some(Arc::clone(counted));
     }
 
     /// What it has cost.
@@ -166,20 +183,26 @@ impl Drop for Record {
         if audit.tells_arguments().is_none() {
             return;
         }
+        if let Some(refusals) = self.refused.take() {
+            let (caller, outcome) = (self.caller.clone(), self.outcome.clone());
+            refusals.note(Refused::new(self.function, &self.name, caller, outcome), self.bytes_in);
+            return;
+        }
         let Usage { fuel, elapsed } = self.usage();
         audit.record(&Line {
             event: "call",
             plugin: name,
             digest: format!("sha256:{digest}"),
             function: self.function,
-            name: Escaped(&self.name).to_string(),
-            caller: self.caller.to_string(),
+            name: Some(Escaped(&self.name).to_string()),
+            caller: Some(self.caller.to_string()),
             outcome: &self.outcome,
+            times: None,
             fuel,
             elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            arguments: &self.arguments,
+            arguments: self.arguments.as_deref(),
         });
     }
 }

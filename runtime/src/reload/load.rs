@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::scan::{Candidate, ScanError, scan};
 use crate::catalog::{Entry, Snapshot};
-use crate::config::Config;
+use crate::config::{Config, PluginConfig};
 use crate::observe::Escaped;
-use crate::plugin::{Artifact, Loader};
+use crate::plugin::{Artifact, LoadError, Loader};
 
 /// Files that are loaded at the same time; no more are compiled than that either.
 const SIDE_BY_SIDE: usize = 2;
@@ -23,6 +23,23 @@ pub struct Skipped {
     pub path: PathBuf,
     /// One line: what is wrong and what to do.
     pub why: String,
+    /// It is a plugin, but could not tell what it offers; that may be for want of a grant.
+    pub unlisted: bool,
+}
+
+/// Why a file is not served.
+#[derive(Debug)]
+struct Refusal {
+    why: String,
+    unlisted: bool,
+    /// Of what was read.
+    digest: Option<String>,
+}
+
+impl Refusal {
+    fn new(why: String) -> Self {
+        Self { why, unlisted: false, digest: None }
+    }
 }
 
 /// What the audit says of a file.
@@ -38,17 +55,15 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(path: &Path, loaded: &'a Result<Entry, String>) -> Self {
+    fn of(path: &Path, loaded: &'a Result<Entry, Refusal>) -> Self {
         let file = Escaped(&path.display().to_string()).to_string();
-        let entry = loaded.as_ref().ok();
-        Self {
-            event: "load",
-            plugin: entry.map(|entry| entry.plugin.name()),
-            digest: entry.map(|entry| format!("sha256:{}", entry.plugin.digest())),
-            file,
-            outcome: if entry.is_some() { "published" } else { "refused" },
-            why: loaded.as_ref().err().map(|why| Escaped(why).to_string()),
-        }
+        let (plugin, digest, outcome, why) = match loaded {
+            Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
+            Err(refusal) => (None, refusal.digest.as_deref(), "refused", Some(&refusal.why)),
+        };
+        let digest = digest.map(|digest| format!("sha256:{digest}"));
+        let why = why.map(|why| Escaped(why).to_string());
+        Self { event: "load", plugin, digest, file, outcome, why }
     }
 }
 
@@ -65,9 +80,9 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, 
         async move {
             let loaded = match at < most {
                 true => load(loader, config, candidate).await,
-                false => Err(format!(
+                false => Err(Refusal::new(format!(
                     "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
-                )),
+                ))),
             };
             (path, loaded)
         }
@@ -77,21 +92,36 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, 
         loader.audit().record(&Line::of(&path, &loaded));
         match loaded {
             Ok(entry) => entries.push(entry),
-            Err(why) => skipped.push(Skipped { path, why }),
+            Err(Refusal { why, unlisted, .. }) => skipped.push(Skipped { path, why, unlisted }),
         }
     }
     Ok((Snapshot::new(entries), skipped))
 }
 
-async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<Entry, String> {
-    let name = candidate.name?;
+async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<Entry, Refusal> {
+    let name = candidate.name.map_err(Refusal::new)?;
     let settings = config.plugin(&name);
-    let artifact =
-        Artifact::read(&candidate.path, settings.limits.wasm_mib).map_err(|error| chain(&error))?;
-    let loaded = loader.load(&name, artifact, settings).await.map_err(|error| chain(&error))?;
+    let artifact = Artifact::read_any(&candidate.path, settings.limits.wasm_mib)
+        .map_err(|error| Refusal::new(chain(&error)))?;
+    let digest = artifact.digest.clone();
+    let examined = examine(loader, &name, artifact, settings).await;
+    examined.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
+}
+
+async fn examine(
+    loader: &Loader,
+    name: &str,
+    artifact: Artifact,
+    settings: PluginConfig,
+) -> Result<Entry, Refusal> {
+    artifact.check().map_err(|error| Refusal::new(chain(&error)))?;
+    let loaded = loader.load(name, artifact, settings).await.map_err(|error| {
+        let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
+        Refusal { unlisted, ..Refusal::new(chain(&error)) }
+    })?;
     // A plugin may describe a lot; other tasks should not wait while it is read.
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
-    vetting.await.map_err(|_| "could not be checked; please report it with the file".to_owned())
+    vetting.await.map_err(|_| Refusal::new("could not be checked; please report it with the file".to_owned()))
 }
 
 /// An error and its causes on one line.

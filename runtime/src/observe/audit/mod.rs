@@ -1,52 +1,34 @@
 //! The audit: one line of JSON per load, denial, limit and call, for whoever has to say later what a plugin did.
 //!
 //! A line is put together where it happens and written by a thread of its own a few milliseconds later, so that a call
-//! does not wait for a disk; only when the disk cannot keep up do calls wait, since a line that is lost is worse. Lines are
-//! written whole: a killed server leaves no half of one behind that the next start would not mend.
+//! does not wait for a disk; only when the disk cannot keep up do calls wait a little, since a line that is lost is worse.
+//! Lines are written whole: a killed server leaves no half of one behind that the next write would not mend.
 
 mod file;
+mod queue;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
 use file::LogFile;
-
-/// How long lines are gathered before they are written.
-const GATHER: Duration = Duration::from_millis(5);
-
-/// Bytes that wait to be written before whoever adds to them has to wait too.
-const MOST_WAITING: usize = 4 << 20;
+use queue::Queue;
 
 /// Where events are noted. Clones write to the same place.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    shared: Option<Arc<Shared>>,
+    queue: Option<Arc<Queue>>,
     arguments: bool,
 }
 
-#[derive(Debug, Default)]
-struct Shared {
-    lines: Mutex<Lines>,
-    added: Condvar,
-    taken: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Lines {
-    waiting: Vec<u8>,
-    /// The writer is about to end, or has ended.
-    closed: bool,
-}
-
-/// Writes what is noted, until it is dropped; by then every line is in the file.
+/// Writes what is noted, until it is dropped; by then every line is in the file, if that can be written.
 #[derive(Debug)]
 pub struct Writer {
-    shared: Arc<Shared>,
+    queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -58,11 +40,19 @@ struct Line<'a, E> {
     event: &'a E,
 }
 
+/// An event with its time and the end of its line.
+fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
+    let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+    let mut line = serde_json::to_vec(&Line { time, event })?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 impl Audit {
     /// An audit that notes nothing.
     #[must_use]
     pub fn none() -> Self {
-        Self { shared: None, arguments: false }
+        Self { queue: None, arguments: false }
     }
 
     /// An audit in a file, made with its folder if need be, that begins anew at `most` bytes; `kept` older ones stay beside it. It is written until the
@@ -72,12 +62,12 @@ impl Audit {
     /// When the file cannot be opened or mended.
     pub fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<(Self, Writer)> {
         let file = LogFile::open(path, most, kept)?;
-        let shared = Arc::<Shared>::default();
-        let writing = Arc::clone(&shared);
+        let queue = Arc::<Queue>::default();
+        let writing = Arc::clone(&queue);
         let thread =
             std::thread::Builder::new().name("audit".to_owned()).spawn(move || writing.write(file))?;
-        let audit = Self { shared: Some(Arc::clone(&shared)), arguments: false };
-        Ok((audit, Writer { shared, thread: Some(thread) }))
+        let audit = Self { queue: Some(Arc::clone(&queue)), arguments: false };
+        Ok((audit, Writer { queue, thread: Some(thread) }))
     }
 
     /// The same audit, with the arguments of calls written down instead of their digest.
@@ -89,72 +79,22 @@ impl Audit {
     /// Whether arguments of calls are written down; `None` when nothing is noted at all.
     #[must_use]
     pub fn tells_arguments(&self) -> Option<bool> {
-        self.shared.is_some().then_some(self.arguments)
+        self.queue.is_some().then_some(self.arguments)
     }
 
     /// Notes an event: an object, whose first field says which.
     pub fn record<E: Serialize>(&self, event: &E) {
-        let Some(shared) = &self.shared else { return };
-        let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
-        match serde_json::to_vec(&Line { time, event }) {
-            Ok(line) => shared.add(line),
+        let Some(queue) = &self.queue else { return };
+        match line(event) {
+            Ok(line) => queue.add(line),
             Err(error) => tracing::error!(%error, "an event could not be noted in the audit"),
         }
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, mut line: Vec<u8>) {
-        line.push(b'\n');
-        let mut lines = self.lock();
-        while lines.waiting.len() > MOST_WAITING && !lines.closed {
-            lines = self.taken.wait(lines).unwrap_or_else(PoisonError::into_inner);
-        }
-        if lines.waiting.is_empty() {
-            self.added.notify_one();
-        }
-        lines.waiting.append(&mut line);
-    }
-
-    /// Writes what is added, until it is closed and all is written.
-    fn write(&self, mut file: LogFile) {
-        let mut failing = false;
-        loop {
-            let (batch, closed) = self.take();
-            if !batch.is_empty() {
-                let written = file.append(&batch);
-                if let (Err(error), false) = (&written, failing) {
-                    tracing::error!(%error, "the audit cannot be written; lines are lost until it can");
-                }
-                failing = written.is_err();
-            }
-            if closed {
-                return;
-            }
-            std::thread::sleep(GATHER);
-        }
-    }
-
-    /// Waits for lines, and whether they are the last.
-    fn take(&self) -> (Vec<u8>, bool) {
-        let mut lines = self.lock();
-        while lines.waiting.is_empty() && !lines.closed {
-            lines = self.added.wait(lines).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.taken.notify_all();
-        (std::mem::take(&mut lines.waiting), lines.closed)
-    }
-}
-
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.added.notify_all();
-        self.shared.taken.notify_all();
+        self.queue.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
