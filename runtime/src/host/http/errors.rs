@@ -14,6 +14,7 @@ pub(super) fn of_connection(error: &EgressError) -> Error {
     match error {
         EgressError::NotGranted => Error::HttpRequestDenied,
         EgressError::Prohibited { .. } => Error::DestinationIpProhibited,
+        EgressError::Busy(none) => Error::InternalError(Some(none.to_string())),
         EgressError::Name(_) => Error::DnsError { rcode: None, info_code: None },
         EgressError::Connect(error) => match error.kind() {
             io::ErrorKind::ConnectionRefused => Error::ConnectionRefused,
