@@ -20,6 +20,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 use super::account::{Account, Place};
 use super::body::{Answer, Outgoing};
 use super::errors;
+use super::wire::{Allowance, Counted};
 use crate::config::kib;
 use crate::host::Shared;
 use crate::sandbox::{EgressError, Taken, Target, Wire};
@@ -27,11 +28,14 @@ use crate::sandbox::{EgressError, Taken, Target, Wire};
 /// The smallest buffer that hyper works with, bytes.
 const SMALLEST_BUFFER: usize = 8_192;
 
+/// As many heads may come before the answer's own is there: interim answers, and what is read ahead of its body.
+const HEADS: usize = 4;
+
 /// What goes on after the answer's head is there.
 pub(super) type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// A connection, as far as it is driven from outside.
-type Connection = http1::Connection<TokioIo<Box<dyn Wire>>, Outgoing>;
+type Connection = http1::Connection<TokioIo<Counted>, Outgoing>;
 
 /// A request that was checked and has its place.
 pub(super) struct Exchange {
@@ -134,7 +138,10 @@ async fn exchange(
     head: usize,
 ) -> Result<(Response<Incoming>, Option<Connection>), Error> {
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(head.max(SMALLEST_BUFFER)).max_header_size(head);
+    let buffer = head.max(SMALLEST_BUFFER);
+    builder.max_buf_size(buffer).max_header_size(head);
+    let allowance = Allowance::new(buffer.saturating_mul(HEADS));
+    let wire = Counted { wire, allowance: allowance.clone() };
     let shaken = builder.handshake(TokioIo::new(wire)).await;
     let (mut sender, mut connection) = shaken.map_err(|error| errors::of_exchange(&error))?;
     let mut sending = pin!(sender.send_request(request));
@@ -146,6 +153,7 @@ async fn exchange(
             (sending.await, None)
         }
     };
+    allowance.lift();
     Ok((response.map_err(|error| errors::of_exchange(&error))?, connection))
 }
 

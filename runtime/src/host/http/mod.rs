@@ -9,6 +9,7 @@ mod body;
 mod errors;
 mod exchange;
 mod link;
+mod wire;
 
 use std::sync::Arc;
 
