@@ -44,8 +44,10 @@ async fn links_that_lead_out_are_not_followed() {
 }
 
 #[tokio::test]
-async fn without_a_grant_it_says_what_the_operator_must_write() {
+async fn without_a_grant_the_operator_hears_what_to_write() {
     let server = Server::builder().plugin("files").start().await;
     let reply = Client::new(server.url()).call("files-list", json!({})).await;
-    assert!(reply.tool_error().contains("[plugins.files.grants]"), "{reply:?}");
+    let told = reply.tool_error();
+    assert!(told.contains("only the operator of the server") && !told.contains("plugins.files"), "{told}");
+    server.says("write under [plugins.files.grants]: dirs = [").await;
 }

@@ -141,10 +141,12 @@ async fn notes_of_many_writers_are_all_kept_and_outlive_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_grant_the_tools_say_what_the_operator_must_write() {
+async fn without_a_grant_the_operator_hears_what_to_write() {
     let server = Server::builder().plugin("notes").start().await;
     let client = Client::new(server.url());
     assert_eq!(uris(&client).await, ["notes:///index.md"]);
     let refused = client.call("notes-find_notes", json!({})).await;
-    assert!(refused.tool_error().ends_with("[plugins.notes.grants]\nkv = true"), "{refused:?}");
+    let told = refused.tool_error();
+    assert!(told.contains("only the operator of the server") && !told.contains("kv ="), "{told}");
+    server.says("write under [plugins.notes.grants]: kv = true").await;
 }

@@ -112,6 +112,7 @@ async fn answer(mut stream: TcpStream, seen: &Seen) -> std::io::Result<()> {
         "/endless" => endless(stream).await,
         "/drip" => drip(stream).await,
         "/headers" => headers(stream).await,
+        "/interim" => interim(stream).await,
         "/gzip" => whole(&mut stream, "200 OK\r\nContent-Encoding: gzip", &[0x1f; 100_000]).await,
         "/short" => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nonly this").await,
         "/upgrade" => {
@@ -168,6 +169,12 @@ async fn drip(mut stream: TcpStream) -> std::io::Result<()> {
     loop {
         stream.write_all(b"x").await?;
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn interim(mut stream: TcpStream) -> std::io::Result<()> {
+    loop {
+        stream.write_all(&b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100)).await?;
     }
 }
 

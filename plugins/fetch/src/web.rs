@@ -14,8 +14,8 @@ pub(crate) enum FetchError {
     #[error("`{0}` is no address of a web page; write one such as https://example.com/page")]
     Url(String),
     #[error(
-        "requests to {0} are not granted to this plugin; the operator has to add them to plugport.toml:\n\n\
-         [plugins.fetch.grants]\nhttp = [\"GET {0}\"]"
+        "requests to {0} are not granted to this plugin; only the operator of the server can grant them, and its log \
+         says how"
     )]
     NotGranted(String),
     #[error("{0}: {1}")]

@@ -1,14 +1,13 @@
 //! What the operator granted, and what a path means in it. The sandbox opens nothing outside whatever is done here; this
-//! is for the sentence that a model gets: where it may look, or what the operator must write.
+//! is for the sentence that a model gets: where it may look, or that only the operator can help.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error(
-        "no directory is granted to this plugin; the operator has to add one to plugport.toml:\n\n\
-         [plugins.files.grants]\ndirs = [\"./data\"]"
+        "no directory is granted to this plugin; only the operator of the server can grant one, and its log says how"
     )]
     NothingGranted,
     #[error("`{0}` is outside the granted directories; give a path below {1}")]
@@ -54,7 +53,17 @@ fn plain(path: &Path) -> Option<PathBuf> {
 }
 
 fn granted() -> Result<Vec<PathBuf>, FileError> {
-    Some(preopened()).filter(|dirs| !dirs.is_empty()).ok_or(FileError::NothingGranted)
+    let dirs = preopened();
+    if dirs.is_empty() {
+        // A plugin that has no directory is refused nothing, so the server says nothing of it; but what is written here
+        // goes to the server's log and nowhere else.
+        let _ = writeln!(
+            io::stderr(),
+            "to grant a directory, write under [plugins.files.grants]: dirs = [\"./data\"]"
+        );
+        return Err(FileError::NothingGranted);
+    }
+    Ok(dirs)
 }
 
 #[cfg(not(test))]

@@ -58,14 +58,15 @@ fn names(answer: &Value, root: &str) -> Vec<String> {
 }
 
 #[test]
-fn without_a_grant_every_tool_says_what_the_operator_must_write() {
+fn without_a_grant_every_tool_says_that_only_the_operator_can_help() {
     for outcome in [
         invoke::<list>(json!({})),
         invoke::<read>(json!({"path": "x"})),
         invoke::<search>(json!({"pattern": "x"})),
         invoke::<find>(json!({"glob": "*"})),
     ] {
-        assert!(refusal(outcome).ends_with("[plugins.files.grants]\ndirs = [\"./data\"]"));
+        let told = refusal(outcome);
+        assert!(told.contains("only the operator") && !told.contains("dirs ="), "{told}");
     }
 }
 

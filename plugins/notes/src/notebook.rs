@@ -15,8 +15,7 @@ const ALIKE: f64 = 0.75;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(
-        "no store is granted to this plugin; the operator has to add one to plugport.toml:\n\n\
-         [plugins.notes.grants]\nkv = true"
+        "no store is granted to this plugin; only the operator of the server can grant one, and its log says how"
     )]
     NotGranted,
     #[error("give the note a title with a letter or a digit, of at most {LONGEST_NAME} bytes")]

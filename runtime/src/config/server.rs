@@ -22,6 +22,8 @@ pub struct Server {
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
     pub allowed_origins: Vec<String>,
+    /// Whether a client of HTTP that seems to run on this machine may have its folders read.
+    pub roots_over_http: bool,
     /// Items on one page of a list.
     pub page_size: usize,
     /// Size of one request, bytes.
@@ -63,6 +65,7 @@ impl Default for Server {
             compiled_cache_mib: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            roots_over_http: true,
             page_size: 100,
             body_bytes: 4 << 20,
             connections: 1_024,
@@ -88,6 +91,7 @@ const KEYS: &[&str] = &[
     "compiled_cache_mib",
     "allowed_hosts",
     "allowed_origins",
+    "roots_over_http",
     "page_size",
     "body_kib",
     "connections",
@@ -122,6 +126,9 @@ impl Server {
         }
         if let Some(entry) = from.take("allowed_origins") {
             server.allowed_origins = entry.strings(reader);
+        }
+        if let Some(entry) = from.take("roots_over_http") {
+            server.roots_over_http = entry.boolean(reader).unwrap_or_default();
         }
         let mut count = |key: &str, max: usize, slot: &mut usize| {
             if let Some(value) = take_count(&mut from, reader, key, max) {

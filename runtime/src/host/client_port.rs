@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::future::ready;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+
+use crate::sandbox::Origin;
 
 /// Severity of a log message, as in RFC 5424 and the WIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +46,17 @@ pub enum Caller {
     CommandLine,
     /// The server itself, to learn what a plugin offers.
     Server,
+}
+
+impl Origin for Caller {
+    /// Whoever has one address of IPv6 has a whole network of them, so the network calls.
+    fn origin(&self) -> Self {
+        let Self::Address(address) = self else { return self.clone() };
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+            address => address,
+        })
+    }
 }
 
 impl fmt::Display for Caller {
@@ -203,5 +216,20 @@ impl ClientPort for NoClient {
     fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers> {
         let lacking = |question: &Question| Err(AskError::Missing(question.body.capability()));
         ready(questions.iter().map(lacking).collect()).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_is_one_caller_and_an_address_of_ipv4_another() {
+        let origin = |text: &str| Caller::Address(text.parse().unwrap()).origin();
+        assert_eq!(origin("2001:db8:1:2::1"), origin("2001:db8:1:2:ffff::9"));
+        assert_ne!(origin("2001:db8:1:2::1"), origin("2001:db8:1:3::1"));
+        assert_eq!(origin("::ffff:192.0.2.1"), origin("192.0.2.1"));
+        assert_ne!(origin("::ffff:192.0.2.1"), origin("192.0.2.2"));
+        assert_eq!(Caller::Stdio.origin(), Caller::Stdio);
     }
 }

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use super::budget::Hourly;
+use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Egress, Rate, Store};
+use crate::sandbox::{Egress, Places, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Arc<ChangeBoard>,
     /// What it keeps between calls is in here.
     pub(crate) store: Arc<Store>,
+    /// How much of that it may have done at the same time.
+    pub(super) operations: Places,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -44,10 +47,11 @@ impl Shared {
             log_rate: Arc::new(Logs::rate(&config.limits)),
             sampling: config.grants.sampling.map(Hourly::new),
             dirs: config.grants.dirs.iter().map(Reach::of).collect(),
+            egress: Egress::new(usize::try_from(config.limits.http_parallel).unwrap_or(1)),
             config,
             changes,
             store,
-            egress: Egress::default(),
+            operations: keyvalue::operations(),
             audit,
         }
     }

@@ -1,7 +1,8 @@
 //! Whether a client runs on this machine: its folders are then our folders.
 //!
 //! Certain only for a pipe. Over HTTP it is taken for true when nobody else can reach the port and nothing in the request
-//! speaks of a proxy: one in front also connects from here.
+//! speaks of a proxy: one in front also connects from here. One that says nothing of itself is taken for a client, so the
+//! operator can say that no client of HTTP is near.
 
 use std::net::IpAddr;
 
@@ -28,7 +29,11 @@ pub(super) fn is_near(settings: &Server, headers: &HeaderMap, caller: &Caller) -
     let from_here = matches!(caller, Caller::Address(address) if address.is_loopback());
     let proxied = OF_PROXIES.iter().any(|name| headers.contains_key(*name));
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    from_here && settings.listen.ip().is_loopback() && !proxied && host.is_some_and(names_this_machine)
+    settings.roots_over_http
+        && from_here
+        && settings.listen.ip().is_loopback()
+        && !proxied
+        && host.is_some_and(names_this_machine)
 }
 
 fn names_this_machine(host: &str) -> bool {
@@ -47,6 +52,8 @@ mod tests {
             headers.append(*name, value.parse().unwrap());
         }
         let settings = Server { listen: listen.parse().unwrap(), ..Server::default() };
+        let wary = Server { roots_over_http: false, ..settings.clone() };
+        assert!(!is_near(&wary, &headers, &Caller::Address([127, 0, 0, 1].into())));
         let far = Caller::Address([192, 0, 2, 1].into());
         assert!(!is_near(&settings, &headers, &far) && !is_near(&settings, &headers, &Caller::Unknown));
         is_near(&settings, &headers, &Caller::Address([127, 0, 0, 1].into()))

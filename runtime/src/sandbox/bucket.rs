@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use redb::{ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, TableError};
+use redb::{ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, TableError};
 use sha2::{Digest as _, Sha256};
 
 use super::store::{KEY, Store, StoreError};
@@ -31,6 +31,9 @@ pub(crate) struct Bucket {
     quota: u64,
 }
 
+/// The keys of all plugins, as they were at one moment.
+type Values = ReadOnlyTable<(&'static str, &'static str), &'static [u8]>;
+
 /// Values with their keys, where there are any.
 pub(crate) type Found = Vec<Option<(String, Vec<u8>)>>;
 
@@ -55,23 +58,22 @@ impl Bucket {
     }
 
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = self.store.database()?.begin_read()?;
-        let values = match read.open_table(VALUES) {
-            Ok(values) => values,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(values) = self.values()? else { return Ok(None) };
         Ok(values.get((&*self.plugin, key))?.map(|value| value.value().to_vec()))
+    }
+
+    /// Everything as it is now; `None` before anything was ever kept.
+    fn values(&self) -> Result<Option<Values>, StoreError> {
+        match self.store.database()?.begin_read()?.open_table(VALUES) {
+            Ok(values) => Ok(Some(values)),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The keys after `cursor`, and where the next page begins.
     pub(crate) fn keys(&self, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), StoreError> {
-        let read = self.store.database()?.begin_read()?;
-        let values = match read.open_table(VALUES) {
-            Ok(values) => values,
-            Err(TableError::TableDoesNotExist(_)) => return Ok((Vec::new(), None)),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(values) = self.values()? else { return Ok((Vec::new(), None)) };
         let mut keys = Vec::new();
         for entry in values.range((&*self.plugin, cursor.unwrap_or_default())..)? {
             let (key, _) = entry?;
@@ -100,12 +102,14 @@ impl Bucket {
 
     /// Values of several keys, of at most `most` bytes together.
     pub(crate) fn get_many(&self, keys: Vec<String>, most: usize) -> Result<Found, StoreError> {
+        let Some(values) = self.values()? else { return Ok(vec![None; keys.len()]) };
         let mut left = most;
         keys.into_iter()
             .map(|key| {
-                let Some(value) = self.get(&key)? else { return Ok(None) };
+                let Some(found) = values.get((&*self.plugin, &*key))? else { return Ok(None) };
+                let value = found.value();
                 left = left.checked_sub(value.len()).ok_or(StoreError::TooMuch(most))?;
-                Ok(Some((key, value)))
+                Ok(Some((key, value.to_vec())))
             })
             .collect()
     }
@@ -267,6 +271,8 @@ mod tests {
         let keys = || vec!["half".into(), "none".into(), "half".into()];
         assert_eq!(bucket.get_many(keys(), 2).unwrap().iter().flatten().count(), 2);
         assert!(matches!(bucket.get_many(keys(), 1), Err(StoreError::TooMuch(1))));
+        let nothing = Bucket::new(Store::in_memory().unwrap(), "p".into(), 1);
+        assert_eq!(nothing.get_many(keys(), 0).unwrap(), [None, None, None]);
         set(&bucket, "half", b"small").unwrap();
         set(&bucket, "more", &vec![0; 600 << 10]).unwrap();
         assert!(matches!(set(&bucket, &"k".repeat(KEY + 1), b""), Err(StoreError::Key)));

@@ -27,6 +27,15 @@ const SOON: Duration = Duration::from_secs(1);
 /// What looking at one file costs the guest, as if it moved this many bytes.
 const LOOK: usize = 20_000;
 
+/// The most that measuring a directory costs, as if it moved this many bytes: one call is not to pay for all that others
+/// left there.
+const DEAREST: usize = 200_000_000;
+
+/// What looking at this many files costs.
+fn price(files: u64) -> usize {
+    LOOK.saturating_mul(usize::try_from(files).unwrap_or(usize::MAX)).min(DEAREST)
+}
+
 /// The directory is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OverQuota {
@@ -142,16 +151,21 @@ impl Turn {
         if bytes == 0 && files == 0 {
             return Ok(());
         }
-        let age = self.ledger.at.map(|at| at.elapsed());
-        if age.is_none_or(|age| age >= OLD) {
+        if self.is_older_than(OLD) {
+            // The clock wants it and not this call, which happens to come first.
             self.measure();
         }
-        let refusal = self.over(bytes, files);
-        let again = self.quota.released.load(Ordering::Relaxed) || age.is_some_and(|age| age >= SOON);
-        if refusal.is_some() && again {
-            self.measure();
+        let again = || self.quota.released.load(Ordering::Relaxed) || self.is_older_than(SOON);
+        if self.over(bytes, files).is_some() && again() {
+            let seen = self.measure();
+            // The next charge fails if this was too much.
+            let _ = self.meter.charge_now(price(seen));
         }
         self.over(bytes, files).map_or(Ok(()), Err)
+    }
+
+    fn is_older_than(&self, age: Duration) -> bool {
+        self.ledger.at.is_none_or(|at| at.elapsed() >= age)
     }
 
     fn over(&self, bytes: u64, files: u64) -> Option<OverQuota> {
@@ -162,7 +176,8 @@ impl Turn {
         (used.files.saturating_add(files) > room.files).then_some(OverQuota::Files(room.files))
     }
 
-    fn measure(&mut self) {
+    /// Measures the directory, and says at how many files it looked.
+    fn measure(&mut self) -> u64 {
         self.quota.released.store(false, Ordering::Relaxed);
         let mut found = measure(&self.quota.root, self.quota.room.files);
         for file in self.ledger.open.iter().filter_map(Weak::upgrade) {
@@ -172,9 +187,7 @@ impl Turn {
         let known = if self.ledger.at.is_some() { self.ledger.used } else { Measured::FULL };
         self.ledger.used = if found.complete { found } else { found.at_least(known) };
         self.ledger.at = Some(Instant::now());
-        // The next charge fails if this was too much.
-        let _ =
-            self.meter.charge_now(LOOK.saturating_mul(usize::try_from(found.files).unwrap_or(usize::MAX)));
+        found.files
     }
 }
 
@@ -226,6 +239,26 @@ mod tests {
         assert_eq!(turn.create(true), Err(OverQuota::Files(2)), "nobody said that something went");
         quota.release();
         assert_eq!(turn.create(true), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_call_pays_for_what_it_wants_measured_and_not_for_the_clock() {
+        let dir = tempfile::tempdir().unwrap();
+        for n in 0..20 {
+            std::fs::write(dir.path().join(n.to_string()), "x").unwrap();
+        }
+        let (quota, meter) = (quota(dir.path(), 1, 20), Meter::new(u64::MAX));
+        let mut turn = quota.turn(&meter).await;
+        for _ in 0..3 {
+            assert_eq!(turn.create(false), Err(OverQuota::Files(20)));
+            turn.ledger.at = Instant::now().checked_sub(OLD);
+        }
+        assert_eq!(meter.spent(), 0);
+        turn.ledger.at = Some(Instant::now());
+        quota.release();
+        assert_eq!(turn.create(false), Err(OverQuota::Files(20)));
+        assert!(meter.spent() > price(19) as u64 / 2, "{}", meter.spent());
+        assert_eq!(price(1_000_000), DEAREST);
     }
 
     #[tokio::test]

@@ -23,6 +23,8 @@ pub enum Failure {
     TimedOut,
     /// A limit of the operator; its name in the configuration.
     Limit(&'static str),
+    /// The server could not send it, for a reason of its own.
+    Unsent(String),
     /// The answer broke off, or is none of HTTP.
     Broken(String),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Failure {
             Self::Tls => f.write_str("the host did not prove who it is, or does not speak TLS"),
             Self::TimedOut => f.write_str("the host took too long to answer"),
             Self::Limit(name) => write!(f, "the request is beyond what this server allows (limit `{name}`)"),
+            Self::Unsent(why) => write!(f, "the request could not be sent: {why}"),
             Self::Broken(why) => write!(f, "the answer is broken: {why}"),
         }
     }

@@ -150,6 +150,7 @@ fn failed(code: &ErrorCode, place: &Place<'_>) -> Failure {
         ErrorCode::HttpResponseIncomplete | ErrorCode::ConnectionTerminated => {
             Failure::Broken("it broke off".to_owned())
         }
+        ErrorCode::InternalError(Some(why)) => Failure::Unsent(why.clone()),
         other => Failure::Broken(other.to_string()),
     }
 }

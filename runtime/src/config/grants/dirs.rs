@@ -138,11 +138,14 @@ pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option
     if protected.state.as_ref().is_some_and(|state| host.starts_with(state)) {
         return Some("the state folder holds what other plugins keep, and keys".to_owned());
     }
+    if protected.folders.iter().any(|folder| host.starts_with(folder)) {
+        return Some("the folder of the plugins is the server's own".to_owned());
+    }
     if protected.home.as_ref().is_some_and(|home| home.starts_with(host)) {
         return Some("it holds a whole home directory, with keys and passwords".to_owned());
     }
-    let touches = |path: &PathBuf| path.starts_with(host) || host.starts_with(path);
-    let touched = write && protected.folders.iter().chain(&protected.state).any(touches);
+    let holds = |path: &PathBuf| path.starts_with(host);
+    let touched = write && protected.folders.iter().chain(&protected.state).any(holds);
     touched.then(|| "writing there could publish plugins or change the configuration".to_owned())
 }
 
@@ -204,14 +207,17 @@ mod tests {
     }
 
     #[test]
-    fn the_plugin_folder_can_be_read_but_not_written() {
+    fn the_plugin_folder_is_never_granted_and_what_holds_it_for_reading_only() {
         let dir = tempfile::tempdir().unwrap();
         let plugins = dir.path().canonicalize().unwrap().join("plugins");
-        std::fs::create_dir(&plugins).unwrap();
+        std::fs::create_dir_all(plugins.join("inner")).unwrap();
         let protected = Protected { folders: vec![plugins.clone()], ..Protected::default() };
         assert!(grant(dir.path(), ".", false, &protected).is_ok());
         assert!(grant(dir.path(), ".", true, &protected).is_err());
-        assert!(grant(&plugins, ".", true, &protected).is_err());
+        for inside in [".", "inner", "../plugins"] {
+            assert!(grant(&plugins, inside, false, &protected).is_err(), "{inside}");
+            assert!(grant(&plugins, inside, true, &protected).is_err(), "{inside}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub struct Grants {
     pub read_roots: Option<RootsGrant>,
 }
 
-/// Where grants are written: what their paths are relative to, and what no guest may write.
+/// Where grants are written: what their paths are relative to, and what no guest may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// Relative paths begin here.
@@ -62,7 +62,7 @@ pub struct Place<'a> {
 /// Places with rules of their own, links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Protected {
-    /// The plugin folder and the configuration: whoever writes there decides what is served.
+    /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is known.
     pub folders: Vec<PathBuf>,
     /// The state folder: whoever reads there learns what other plugins keep.
     pub state: Option<PathBuf>,

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime_wasi_http::Error;
 
+use super::errors;
 use crate::config::{Host, Limits, kib};
 use crate::host::denials::Denials;
 use crate::host::shared::Shared;
-use crate::sandbox::{Meter, Target};
+use crate::sandbox::{EgressError, Meter, NoPlace, Target};
 
 /// What a request costs beside its bytes, as if it moved this many: a connection, and perhaps TLS.
 const CONNECTION: usize = 500_000;
@@ -92,6 +93,12 @@ impl Account {
         error
     }
 
+    /// Notes that a request could not be sent since no place was free for it, which is no limit of this request.
+    pub(super) fn busy(&self, none: NoPlace) -> Error {
+        self.denials.reached(&self.plugin, &format!("an HTTP request was not sent: {none}"));
+        errors::of_connection(&EgressError::Busy(none))
+    }
+
     /// Notes that a request is not granted.
     pub(super) fn deny(&self, target: &Target) {
         let wanted = target.pattern();
@@ -153,6 +160,14 @@ mod tests {
         assert!(matches!(account.send(25), Err(Error::HttpRequestBodySize(Some(1_024)))));
         account.receive(2_048).unwrap();
         assert!(matches!(account.receive(1), Err(Error::HttpResponseBodySize(Some(2_048)))));
+    }
+
+    #[test]
+    fn a_server_without_a_free_connection_says_so() {
+        let account = account(|_| ());
+        let error = account.busy(NoPlace::Server { what: "connection" });
+        let Error::InternalError(Some(why)) = error else { panic!("{error:?}") };
+        assert_eq!(why, "the server has no connection free");
     }
 
     #[test]

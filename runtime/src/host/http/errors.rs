@@ -7,6 +7,7 @@ use tokio_rustls::rustls;
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
+use super::wire::TooMuch;
 use crate::sandbox::EgressError;
 
 /// A connection that could not be had.
@@ -14,6 +15,7 @@ pub(super) fn of_connection(error: &EgressError) -> Error {
     match error {
         EgressError::NotGranted => Error::HttpRequestDenied,
         EgressError::Prohibited { .. } => Error::DestinationIpProhibited,
+        EgressError::Busy(none) => Error::InternalError(Some(none.to_string())),
         EgressError::Name(_) => Error::DnsError { rcode: None, info_code: None },
         EgressError::Connect(error) => match error.kind() {
             io::ErrorKind::ConnectionRefused => Error::ConnectionRefused,
@@ -32,7 +34,7 @@ pub(super) fn of_connection(error: &EgressError) -> Error {
 
 /// An exchange that broke before the answer's body.
 pub(super) fn of_exchange(error: &hyper::Error) -> Error {
-    if error.is_parse_too_large() {
+    if error.is_parse_too_large() || is_too_much(error) {
         Error::HttpResponseHeaderSectionSize(None)
     } else if error.is_incomplete_message() || error.is_canceled() {
         Error::HttpResponseIncomplete
@@ -41,6 +43,11 @@ pub(super) fn of_exchange(error: &hyper::Error) -> Error {
     } else {
         Error::HttpProtocolError
     }
+}
+
+fn is_too_much(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<TooMuch>())
 }
 
 /// An answer's body that broke.

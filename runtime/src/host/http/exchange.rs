@@ -14,27 +14,28 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 use super::account::{Account, Place};
 use super::body::{Answer, Outgoing};
 use super::errors;
+use super::wire::{Allowance, Counted};
 use crate::config::kib;
-use crate::sandbox::{EgressError, Target, Wire};
-
-/// Connections of all plugins at the same time; files of this process are few.
-static OF_ALL: Semaphore = Semaphore::const_new(256);
+use crate::host::Shared;
+use crate::sandbox::{EgressError, Taken, Target, Wire};
 
 /// The smallest buffer that hyper works with, bytes.
 const SMALLEST_BUFFER: usize = 8_192;
+
+/// As many heads may come before the answer's own is there: interim answers, and what is read ahead of its body.
+const HEADS: usize = 4;
 
 /// What goes on after the answer's head is there.
 pub(super) type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// A connection, as far as it is driven from outside.
-type Connection = http1::Connection<TokioIo<Box<dyn Wire>>, Outgoing>;
+type Connection = http1::Connection<TokioIo<Counted>, Outgoing>;
 
 /// A request that was checked and has its place.
 pub(super) struct Exchange {
@@ -48,19 +49,27 @@ pub(super) struct Exchange {
 impl Exchange {
     pub(super) async fn run(self) -> Result<(Response<WasiBody>, Rest), Error> {
         let account = Arc::clone(&self.account);
-        let deadline = Instant::now() + account.limits().http();
-        let ended = timeout_at(deadline, self.until(deadline)).await;
+        let time = account.limits().http();
+        let deadline = Instant::now() + time;
+        // What waits for a place longer than this could do little with it, and is no slow request.
+        let patience = time / 2;
+        let connection = account.plugin.egress.place(patience).await.map_err(|none| account.busy(none))?;
+        let ended = timeout_at(deadline, self.until(deadline, patience, connection)).await;
         ended.unwrap_or_else(|_| Err(account.breach("http_ms", Error::HttpResponseTimeout)))
     }
 
-    async fn until(self, deadline: Instant) -> Result<(Response<WasiBody>, Rest), Error> {
+    async fn until(
+        self,
+        deadline: Instant,
+        patience: Duration,
+        place_of_connection: Taken,
+    ) -> Result<(Response<WasiBody>, Rest), Error> {
         let Self { target, request, options, account, place } = self;
-        let common = OF_ALL.acquire().await.map_err(|_| Error::ConnectionLimitReached)?;
         let too_long = Arc::new(AtomicBool::new(false));
         let outgoing =
             |body| Outgoing { body, account: Arc::clone(&account), too_long: Arc::clone(&too_long) };
         let request = origin_form(&target, request)?.map(outgoing);
-        let connecting = connect(&target, &account);
+        let connecting = connect(&target, &account, patience);
         let wire = within(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
         let exchanged = within(
             options.first_byte_timeout,
@@ -80,7 +89,7 @@ impl Exchange {
         let answer =
             |body| Answer::new(body, account, place, deadline, options.between_bytes_timeout).boxed_unsync();
         let rest = async move {
-            let _common = common;
+            let _open = place_of_connection;
             if let Some(connection) = connection {
                 // How it ends is seen by whoever reads the body.
                 let _ = timeout_at(deadline, connection).await;
@@ -105,12 +114,14 @@ fn origin_form(target: &Target, request: Request<WasiBody>) -> Result<Request<Wa
     Ok(Request::from_parts(parts, body))
 }
 
-async fn connect(target: &Target, account: &Account) -> Result<Box<dyn Wire>, Error> {
-    let connected = account.plugin.egress.connect(&account.plugin.config.grants.http, target).await;
+async fn connect(target: &Target, account: &Account, patience: Duration) -> Result<Box<dyn Wire>, Error> {
+    let Shared { egress, config, .. } = &*account.plugin;
+    let connected = egress.connect(&config.grants.http, target, patience).await;
     connected.map_err(|error| {
         match &error {
             EgressError::NotGranted => account.deny(target),
             EgressError::Prohibited { address, what } => account.deny_address(target, *address, what),
+            EgressError::Busy(none) => return account.busy(*none),
             EgressError::Name(cause) | EgressError::Connect(cause) | EgressError::Tls(cause) => {
                 let (plugin, target) = (&*account.plugin.name, target.pattern());
                 tracing::debug!(target: "plugin", plugin, %cause, "{target}: {error}");
@@ -127,7 +138,10 @@ async fn exchange(
     head: usize,
 ) -> Result<(Response<Incoming>, Option<Connection>), Error> {
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(head.max(SMALLEST_BUFFER)).max_header_size(head);
+    let buffer = head.max(SMALLEST_BUFFER);
+    builder.max_buf_size(buffer).max_header_size(head);
+    let allowance = Allowance::new(buffer.saturating_mul(HEADS));
+    let wire = Counted { wire, allowance: allowance.clone() };
     let shaken = builder.handshake(TokioIo::new(wire)).await;
     let (mut sender, mut connection) = shaken.map_err(|error| errors::of_exchange(&error))?;
     let mut sending = pin!(sender.send_request(request));
@@ -139,6 +153,7 @@ async fn exchange(
             (sending.await, None)
         }
     };
+    allowance.lift();
     Ok((response.map_err(|error| errors::of_exchange(&error))?, connection))
 }
 

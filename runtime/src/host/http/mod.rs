@@ -10,6 +10,7 @@ mod errors;
 mod exchange;
 mod fields;
 mod link;
+mod wire;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State};
+use super::{Bucket, COMMIT, KEY, State};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Version;
@@ -49,7 +49,7 @@ impl HostCas for State {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Resource<Cas>, Error>> {
-        self.meter.charge(key.len()).await?;
+        self.meter.charge(KEY + key.len()).await?;
         let bucket = self.table.get(&bucket)?.clone();
         let name = key.clone();
         match self.on(bucket.clone(), move |bucket| bucket.version(&name)).await? {
@@ -61,7 +61,7 @@ impl HostCas for State {
     async fn current(&mut self, cas: Resource<Cas>) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         let Cas { bucket, key, .. } = self.table.get(&cas)?;
         let (bucket, key) = (bucket.clone(), key.clone());
-        self.meter.charge(key.len()).await?;
+        self.meter.charge(KEY + key.len()).await?;
         let current = match self.on(bucket.clone(), move |bucket| bucket.get(&key)).await? {
             Ok(current) => current,
             Err(error) => return Ok(Err(error)),

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State};
+use super::{Bucket, COMMIT, KEY, State};
 use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Found;
@@ -13,7 +13,7 @@ impl Host for State {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<Found, Error>> {
-        self.meter.charge(keys.iter().map(|key| key.len() + 1_000).sum()).await?;
+        self.meter.charge(keys.iter().map(|key| key.len() + KEY).sum()).await?;
         let most = self.transfer;
         let found =
             self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(keys, most)).await?;
@@ -27,7 +27,7 @@ impl Host for State {
         bucket: Resource<Bucket>,
         entries: Vec<(String, Vec<u8>)>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + 1_000).sum();
+        let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + KEY).sum();
         self.meter.charge(COMMIT + size).await?;
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&entries)).await
     }
@@ -37,7 +37,7 @@ impl Host for State {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        let size: usize = keys.iter().map(|key| key.len() + 1_000).sum();
+        let size: usize = keys.iter().map(|key| key.len() + KEY).sum();
         self.meter.charge(COMMIT + size).await?;
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&keys)).await
     }

@@ -7,7 +7,7 @@ mod atomics;
 mod batch;
 mod store;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tokio::sync::Semaphore;
 
@@ -15,7 +15,7 @@ pub use atomics::Cas;
 
 use super::State;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
-use crate::sandbox::{self, StoreError};
+use crate::sandbox::{self, Places, StoreError};
 
 /// An opened bucket.
 #[derive(Debug, Clone)]
@@ -24,9 +24,20 @@ pub struct Bucket(Arc<sandbox::Bucket>);
 /// What a transaction costs beside its bytes, as if it moved this many: a commit waits for the disk.
 const COMMIT: usize = 200_000;
 
+/// What finding or changing one key costs beside its bytes: about a microsecond.
+const KEY: usize = 10_000;
+
+/// Operations of one plugin that block at the same time. One of them at most writes.
+const OF_ONE: usize = 2;
+
 /// Operations of all plugins that block at the same time. Threads that block are shared with the compiler, and cancelled
 /// calls leave theirs at work.
-static AT_ONCE: Semaphore = Semaphore::const_new(16);
+static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(16)));
+
+/// The operations of one plugin.
+pub(super) fn operations() -> Places {
+    Places::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
+}
 
 impl State {
     /// Runs an operation where it may block.
@@ -35,7 +46,7 @@ impl State {
         bucket: Bucket,
         work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, Error>> {
-        let place = AT_ONCE.acquire().await?;
+        let place = self.shared.operations.take().await?;
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
             work(&bucket.0)

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, State};
+use super::{Bucket, COMMIT, KEY, State};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 
 /// The names under which a plugin finds its bucket.
@@ -28,7 +28,7 @@ impl HostBucket for State {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
-        self.meter.charge(key.len()).await?;
+        self.meter.charge(KEY + key.len()).await?;
         let found = self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
         let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
         self.meter.charge(size).await?;
@@ -55,7 +55,7 @@ impl HostBucket for State {
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<bool, Error>> {
-        self.meter.charge(key.len()).await?;
+        self.meter.charge(KEY + key.len()).await?;
         self.on(self.table.get(&bucket)?.clone(), move |bucket| Ok(bucket.get(&key)?.is_some())).await
     }
 

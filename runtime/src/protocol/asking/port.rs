@@ -13,6 +13,7 @@ use super::super::context::{RequestContext, level_name};
 use super::super::era::is_reserved;
 use super::super::message::notification;
 use super::super::outbox::Outgoing;
+use super::super::sessions::roots::used;
 use super::ask;
 use super::parked::Asking;
 use super::question::{Prepared, prepare};
@@ -84,7 +85,7 @@ impl Port {
             return Some(roots);
         }
         let question = Question { key: Some(ROOTS.to_owned()), body: QuestionBody::ListRoots };
-        let roots = self.ask(vec![question]).await.pop()?.ok()?;
+        let roots = used(&self.ask(vec![question]).await.pop()?.ok()?);
         if let (Some(session), Some((times, _))) = (&context.session, known) {
             session.roots.keep(times, &roots);
         }

@@ -1,6 +1,32 @@
 //! The roots of a session's client, remembered from one call to the next until the client says that they have changed.
+//!
+//! A client may name a great many, and there may be many clients; so only what is used of an answer is remembered.
 
 use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::RootsGrant;
+
+/// Longest URI that is used, bytes: the most that `uri_bytes` can be.
+const LONGEST: usize = 4_096;
+
+#[derive(Default, Serialize, Deserialize)]
+struct Listed {
+    roots: Vec<Root>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Root {
+    uri: String,
+}
+
+/// What is used of a client's answer.
+pub(crate) fn used(answer: &str) -> String {
+    let listed: Listed = serde_json::from_str(answer).unwrap_or_default();
+    let roots = RootsGrant::first(listed.roots).filter(|root| root.uri.len() <= LONGEST).collect();
+    serde_json::to_string(&Listed { roots }).unwrap_or_default()
+}
 
 /// What is known of them.
 #[derive(Debug, Default)]
@@ -41,6 +67,20 @@ impl KnownRoots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn of_a_long_answer_only_what_is_used_is_kept() {
+        let long = format!("file:///{}", "x".repeat(LONGEST));
+        let roots: Vec<_> =
+            (0..1_000).map(|n| json!({ "uri": format!("file:///{n}"), "name": long })).collect();
+        let kept: Value = serde_json::from_str(&used(&json!({ "roots": roots }).to_string())).unwrap();
+        assert_eq!(kept["roots"].as_array().unwrap().len(), 16);
+        assert_eq!(kept["roots"][15], json!({ "uri": "file:///15" }));
+        let two = json!({ "roots": [{ "uri": long }, { "uri": "file:///a" }], "_meta": {} });
+        assert_eq!(used(&two.to_string()), r#"{"roots":[{"uri":"file:///a"}]}"#);
+        assert_eq!(used("{}"), r#"{"roots":[]}"#);
+    }
 
     #[test]
     fn an_answer_from_before_a_change_is_not_kept() {

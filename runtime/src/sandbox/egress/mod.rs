@@ -12,11 +12,14 @@ mod tls;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
+use super::places::{NoPlace, Places, Taken};
 use crate::config::{Host, HttpGrant, Scheme};
 use resolve::{Resolve, System};
 
@@ -25,6 +28,18 @@ const TRIED: usize = 4;
 
 /// What one address may take to answer, while there is another to try.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Connections of one plugin at the same time, unless one call of it may have more.
+const CONNECTIONS_OF_ONE: usize = 32;
+
+/// Connections of all plugins at the same time; files of this process are few.
+static CONNECTIONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
+
+/// Look-ups of one plugin at the same time.
+const LOOK_UPS_OF_ONE: usize = 4;
+
+/// Look-ups of all plugins at the same time.
+static LOOK_UPS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(32)));
 
 /// Where a request goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +59,9 @@ pub(crate) enum EgressError {
     /// The name leads to an address that is not public and not granted.
     #[error("it leads to {address}, which is {what}")]
     Prohibited { address: IpAddr, what: &'static str },
+    /// Too many names are being looked up.
+    #[error(transparent)]
+    Busy(#[from] NoPlace),
     /// The name could not be looked up.
     #[error("the name could not be looked up")]
     Name(#[source] io::Error),
@@ -63,12 +81,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 /// The way out, for one plugin.
 pub(crate) struct Egress {
     resolver: Box<dyn Resolve>,
-}
-
-impl Default for Egress {
-    fn default() -> Self {
-        Self { resolver: Box::new(System::default()) }
-    }
+    connections: Places,
+    look_ups: Places,
 }
 
 impl fmt::Debug for Egress {
@@ -106,13 +120,34 @@ impl Target {
 }
 
 impl Egress {
-    /// Opens a connection to where a request goes, if that is granted.
+    /// For a plugin of which one call may send `parallel` requests at the same time.
+    pub(crate) fn new(parallel: usize) -> Self {
+        Self::through(Box::new(System), parallel)
+    }
+
+    fn through(resolver: Box<dyn Resolve>, parallel: usize) -> Self {
+        let share = CONNECTIONS_OF_ONE.max(parallel);
+        Self {
+            resolver,
+            connections: Places::new("connection", share, Arc::clone(&CONNECTIONS)),
+            look_ups: Places::new("look-up of a name", LOOK_UPS_OF_ONE, Arc::clone(&LOOK_UPS)),
+        }
+    }
+
+    /// Takes the place of a connection, which is to be kept as long as that is open.
+    pub(crate) async fn place(&self, patience: Duration) -> Result<Taken, NoPlace> {
+        self.connections.take_within(patience).await
+    }
+
+    /// Opens a connection to where a request goes, if that is granted. If its name cannot be looked up before `patience`
+    /// ends because too many are, that is said.
     pub(crate) async fn connect(
         &self,
         grants: &[HttpGrant],
         target: &Target,
+        patience: Duration,
     ) -> Result<Box<dyn Wire>, EgressError> {
-        let addresses = self.addresses(grants, target).await?;
+        let addresses = self.addresses(grants, target, patience).await?;
         let stream = dial(&addresses).await.map_err(EgressError::Connect)?;
         match target.scheme {
             Scheme::Http => Ok(Box::new(stream)),
@@ -124,13 +159,21 @@ impl Egress {
     }
 
     /// The addresses that may be dialled: all of them, or none.
-    async fn addresses(&self, grants: &[HttpGrant], target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
+    async fn addresses(
+        &self,
+        grants: &[HttpGrant],
+        target: &Target,
+        patience: Duration,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
         if !target.is_granted(grants) {
             return Err(EgressError::NotGranted);
         }
         let found = match &target.host {
             Host::Address(address) => vec![*address],
-            Host::Name(name) => self.resolver.resolve(name).await.map_err(EgressError::Name)?,
+            Host::Name(name) => {
+                let place = self.look_ups.take_within(patience).await?;
+                self.resolver.resolve(name, place).await.map_err(EgressError::Name)?
+            }
         };
         if found.is_empty() {
             return Err(EgressError::Name(io::Error::other("it has no address")));

@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
@@ -14,7 +14,7 @@ struct Flipping {
 }
 
 impl Resolve for Flipping {
-    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, name: &str, _: Taken) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         self.asked.lock().unwrap().push(name.to_owned());
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(answer) })
@@ -26,8 +26,10 @@ fn egress(answers: &[&[&str]]) -> (Egress, Arc<Mutex<Vec<String>>>) {
     let answers = Mutex::new(answers.iter().map(parse).collect());
     let resolver = Flipping { answers, ..Flipping::default() };
     let asked = Arc::clone(&resolver.asked);
-    (Egress { resolver: Box::new(resolver) }, asked)
+    (Egress::through(Box::new(resolver), 4), asked)
 }
+
+const LONG: Duration = Duration::from_secs(60);
 
 fn grants(patterns: &[&str]) -> Vec<HttpGrant> {
     patterns.iter().map(|pattern| HttpGrant::parse(pattern).unwrap()).collect()
@@ -42,13 +44,13 @@ async fn an_answer_that_turns_private_is_refused() {
     let (egress, _) = egress(&[&["93.184.216.34"], &["127.0.0.1"], &["::ffff:10.0.0.1"], &[]]);
     let grants = grants(&["http://rebind.test"]);
     let target = target(Scheme::Http, "rebind.test", 80);
-    let first = egress.addresses(&grants, &target).await.unwrap();
+    let first = egress.addresses(&grants, &target, LONG).await.unwrap();
     assert_eq!(first, ["93.184.216.34:80".parse().unwrap()]);
-    let second = egress.addresses(&grants, &target).await.unwrap_err();
+    let second = egress.addresses(&grants, &target, LONG).await.unwrap_err();
     assert_eq!(second.to_string(), "it leads to 127.0.0.1, which is loopback");
-    let third = egress.addresses(&grants, &target).await.unwrap_err();
+    let third = egress.addresses(&grants, &target, LONG).await.unwrap_err();
     assert_eq!(third.to_string(), "it leads to 10.0.0.1, which is private");
-    assert!(matches!(egress.addresses(&grants, &target).await, Err(EgressError::Name(_))));
+    assert!(matches!(egress.addresses(&grants, &target, LONG).await, Err(EgressError::Name(_))));
 }
 
 #[tokio::test]
@@ -56,7 +58,7 @@ async fn one_address_that_is_not_public_refuses_all() {
     let grants = grants(&["https://mixed.test"]);
     for answer in [["8.8.8.8", "192.168.0.1"], ["fd00::1", "8.8.8.8"]] {
         let (egress, _) = egress(&[&answer]);
-        let refused = egress.addresses(&grants, &target(Scheme::Https, "mixed.test", 443)).await;
+        let refused = egress.addresses(&grants, &target(Scheme::Https, "mixed.test", 443), LONG).await;
         assert!(matches!(refused, Err(EgressError::Prohibited { .. })), "{refused:?}");
     }
 }
@@ -68,10 +70,29 @@ async fn a_name_is_looked_up_once_and_that_very_address_is_dialled() {
     let (egress, asked) = egress(&[&["127.0.0.1"], &["127.0.0.2"]]);
     let grants = grants(&[&format!("http://db.test:{port}"), &format!("http://127.0.0.1:{port}")]);
     let target = target(Scheme::Http, "DB.test.", port);
-    let (connected, accepted) = tokio::join!(egress.connect(&grants, &target), listener.accept());
+    let (connected, accepted) = tokio::join!(egress.connect(&grants, &target, LONG), listener.accept());
     assert!(connected.is_ok() && accepted.is_ok());
     assert_eq!(*asked.lock().unwrap(), ["db.test"]);
-    assert!(matches!(egress.connect(&grants, &target).await, Err(EgressError::Prohibited { .. })));
+    assert!(matches!(egress.connect(&grants, &target, LONG).await, Err(EgressError::Prohibited { .. })));
+}
+
+#[tokio::test]
+async fn one_plugin_takes_a_share_of_connections_and_look_ups() {
+    let (egress, asked) = egress(&[]);
+    let mut held = Vec::new();
+    for _ in 0..CONNECTIONS_OF_ONE {
+        held.push(egress.place(LONG).await.unwrap());
+    }
+    let refused = egress.place(Duration::ZERO).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the plugin has no connection free of its 32");
+    for _ in 0..LOOK_UPS_OF_ONE {
+        held.push(egress.look_ups.take().await.unwrap());
+    }
+    let target = target(Scheme::Http, "a.test", 80);
+    let refused = egress.addresses(&grants(&["http://a.test"]), &target, Duration::ZERO).await;
+    assert!(matches!(refused, Err(EgressError::Busy(NoPlace::Plugin { .. }))), "{refused:?}");
+    assert!(asked.lock().unwrap().is_empty());
+    assert!(Egress::new(4).place(Duration::ZERO).await.is_ok(), "another plugin has places of its own");
 }
 
 #[tokio::test]
@@ -85,7 +106,7 @@ async fn an_address_is_granted_with_its_scheme_port_and_method_only() {
         (of("http://10.0.0.2"), Scheme::Http, 80, false),
     ] {
         let (egress, _) = egress(&[&["10.0.0.1"]]);
-        let found = egress.addresses(&grants, &target(scheme, "db.test", port)).await;
+        let found = egress.addresses(&grants, &target(scheme, "db.test", port), LONG).await;
         assert_eq!(found.is_ok(), allowed, "{grants:?} {scheme} {port}: {found:?}");
     }
 }
@@ -95,7 +116,7 @@ async fn what_is_not_granted_reaches_no_resolver() {
     let (egress, asked) = egress(&[]);
     let grants = grants(&["https://a.test"]);
     for host in ["b.test", "a.test.evil.test", "localhost", "169.254.169.254", "[::1]"] {
-        let refused = egress.connect(&grants, &target(Scheme::Https, host, 443)).await;
+        let refused = egress.connect(&grants, &target(Scheme::Https, host, 443), LONG).await;
         assert!(matches!(refused, Err(EgressError::NotGranted)), "{host}");
     }
     assert!(asked.lock().unwrap().is_empty());

@@ -124,8 +124,8 @@ fn allowed(text: &str) -> Option<Dir> {
     }
     let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
     let Protected { folders, state, home } = &TREE.protected;
-    let touched = folders.iter().chain(state).any(|place| inside(place, &host) || inside(&host, place));
-    let kept = inside(&host, state.as_ref()?) || inside(home.as_ref()?, &host);
+    let touched = folders.iter().chain(state).any(|place| inside(place, &host));
+    let kept = folders.iter().chain(state).any(|place| inside(&host, place)) || inside(home.as_ref()?, &host);
     if kept || (write && touched) {
         return None;
     }
