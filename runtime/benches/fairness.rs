@@ -1,7 +1,8 @@
 //! What busy plugins cost their neighbours: the time from a byte on a socket to the answer of a polite plugin's tool, alone
 //! and beside eight guests that compute without end, on two threads as on a machine with two cores.
 //!
-//! `cargo measure fairness` builds the guests and runs this.
+//! `cargo measure fairness` builds the guests and runs this. It fails when the aim is not met three times in a row: one run
+//! may share the machine with somebody else's work, and that only ever makes waits longer.
 
 #![allow(
     missing_docs,
@@ -19,6 +20,7 @@ mod support;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream as Sender;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,7 +39,13 @@ const WAKES: usize = 2_000;
 /// Between two wakes. A prime number of microseconds, to stay out of step with everything.
 const PAUSE: Duration = Duration::from_micros(4_999);
 
-fn main() {
+/// What 99 of 100 echoes beside guests that spin may wait.
+const AIM: Duration = Duration::from_millis(5);
+
+/// Runs until one meets the aim.
+const RUNS: usize = 3;
+
+fn main() -> ExitCode {
     // As in the server itself.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -45,15 +53,25 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(measure());
+    let mut best = Duration::MAX;
+    for _ in 0..RUNS {
+        best = best.min(runtime.block_on(measure()));
+        if best <= AIM {
+            return ExitCode::SUCCESS;
+        }
+    }
+    println!("the aim is not met: p99 was {best:?} at best, and may be {AIM:?}");
+    ExitCode::FAILURE
 }
 
-async fn measure() {
+/// Measures everything once. The longest p99 beside guests that spin.
+async fn measure() -> Duration {
     let loader = loader();
     let polite = plugin(&loader, GUEST, &[]).await;
     let endless = [("fuel", 1_000_000_000_000), ("cpu_ms", 600_000), ("wall_ms", 600_000)];
     let spinner = plugin(&loader, SPINNER, &endless).await;
     println!("wake by a socket and echo, {WAKES} times                p50 µs    p99 µs    max µs");
+    let mut worst = Duration::ZERO;
     for spinners in [0, 2, SPINNERS] {
         let mut spinning = JoinSet::new();
         for _ in 0..spinners {
@@ -61,14 +79,24 @@ async fn measure() {
             spinning.spawn(async move { spinner.call_tool("spin", "{}", Arc::new(NoClient)).await });
         }
         let mut waits = wakes(Arc::clone(&polite)).await;
-        assert_eq!(spinning.len(), spinners);
+        assert!(spinning.try_join_next().is_none(), "a guest stopped spinning");
         spinning.shutdown().await;
         waits.sort();
-        let at = |part: f64| {
-            waits[((waits.len() as f64 * part) as usize).min(waits.len() - 1)].as_secs_f64() * 1e6
-        };
-        println!("beside {spinners} guests that spin {:>32.0}{:>10.0}{:>10.0}", at(0.5), at(0.99), at(1.0));
+        let p99 = row(spinners, &waits);
+        if spinners > 0 {
+            worst = worst.max(p99);
+        }
     }
+    worst
+}
+
+/// Prints a row of the table; its p99.
+fn row(spinners: usize, waits: &[Duration]) -> Duration {
+    let at = |part: f64| waits[((waits.len() as f64 * part) as usize).min(waits.len() - 1)];
+    let us = |part| at(part).as_secs_f64() * 1e6;
+    let aim = if spinners == 0 { String::new() } else { format!("  (aim: p99 at most {})", AIM.as_micros()) };
+    println!("beside {spinners} guests that spin {:>32.0}{:>10.0}{:>10.0}{aim}", us(0.5), us(0.99), us(1.0));
+    at(0.99)
 }
 
 async fn plugin(loader: &Loader, file: &str, limits: &[(&str, u64)]) -> Arc<Plugin> {

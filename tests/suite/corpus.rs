@@ -82,30 +82,84 @@ fn names(folder: &str) -> Vec<String> {
     entries.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
+/// The sources of the suite, all in one.
+fn suite() -> String {
+    let read = |name: String| std::fs::read_to_string(root().join(format!("tests/suite/{name}.rs"))).unwrap();
+    names("tests/suite").into_iter().map(read).collect()
+}
+
+/// What stands above a function, in the order from below; `None` when there is no such function.
+fn attributes<'a>(source: &'a str, function: &str) -> Option<Vec<&'a str>> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let begin = format!("fn {function}(");
+    let at = lines.iter().position(|line| line.strip_prefix("async ").unwrap_or(line).starts_with(&begin))?;
+    let above = lines[..at].iter().rev().copied();
+    Some(above.take_while(|line| line.starts_with("#[") || line.starts_with("///")).collect())
+}
+
+/// Why what shows an entry does not: it is no test, or it does not run when it should.
+fn missing(source: &str, test: &str, ignored: bool) -> Option<String> {
+    let Some(above) = attributes(source, test) else { return Some(format!("{test} does not exist")) };
+    let is_test = |line: &&str| *line == "#[test]" || line.starts_with("#[tokio::test");
+    if !above.iter().any(is_test) {
+        return Some(format!("{test} is no test"));
+    }
+    let found = above.iter().any(|line| line.starts_with("#[ignore"));
+    (found != ignored).then(|| format!("{test} is ignored: {found}"))
+}
+
 #[test]
 fn every_entry_is_tested() {
-    let suite = names("tests/suite");
-    let read =
-        |name: &String| std::fs::read_to_string(root().join(format!("tests/suite/{name}.rs"))).unwrap();
-    let suite: String = suite.iter().map(read).collect();
-    let (mut ids, mut missing) = (BTreeSet::new(), Vec::new());
+    let suite = suite();
+    let (mut ids, mut wrong) = (BTreeSet::new(), Vec::new());
     for entry in corpus::entries() {
         assert!(ids.insert(entry.id), "{} is there twice", entry.id);
         assert!(!entry.shown.is_empty(), "nothing shows {}", entry.title());
         let listed = CONTAINED.iter().any(|(id, test)| *id == entry.id && test.ends_with(entry.name));
         assert_eq!(listed, entry.attacks().next().is_some(), "the attacks of {} have no test", entry.title());
-        for shown in entry.shown {
-            if let Shown::Test(test) = shown {
-                let there = suite.contains(&format!("fn {test}("));
-                missing.extend((!there).then(|| format!("{}: {test}", entry.title())));
-            }
-        }
+        let found = entry.shown.iter().filter_map(|shown| match shown {
+            Shown::Test(test) => missing(&suite, test, false),
+            Shown::Soak(test) => missing(&suite, test, true),
+            Shown::Contained(_) | Shown::Cannot(_) => None,
+        });
+        wrong.extend(found.map(|why| format!("{}: {why}", entry.title())));
     }
-    assert_eq!(missing, [""; 0], "entries whose tests do not exist");
+    assert_eq!(wrong, [""; 0], "entries that nothing shows");
     let numbered = (1..=42).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
     let more = ["H14b", "H24b", "H26b", "H26c"].map(str::to_owned);
     for id in numbered.chain(more) {
         assert!(ids.contains(id.as_str()), "{id} is not in the table");
+    }
+}
+
+/// What a reason refers to instead is there, and is tested.
+#[test]
+fn the_unit_tests_that_a_reason_names_exist() {
+    let mut named = 0;
+    for entry in corpus::entries() {
+        for shown in entry.shown {
+            let Shown::Cannot(why) = shown else { continue };
+            let (files, tests): (Vec<&str>, Vec<&str>) =
+                why.split('`').skip(1).step_by(2).partition(|word| word.contains('/'));
+            let read = |file: &&str| std::fs::read_to_string(root().join(file)).unwrap();
+            let sources: String = files.iter().map(read).collect();
+            for test in tests {
+                named += 1;
+                assert_eq!(missing(&sources, test, false), None, "{}", entry.title());
+            }
+        }
+    }
+    assert_eq!(named, 3, "the tests of rebinding");
+}
+
+#[test]
+fn only_what_runs_by_itself_counts_as_a_test() {
+    let source = "#[tokio::test(flavor = \"multi_thread\")]\nasync fn a() {}\n\
+                  /// At length.\n#[test]\n#[ignore = \"long\"]\nfn b() {}\n\nfn c() {}\n// fn d() {}\n";
+    assert_eq!(missing(source, "a", false), None);
+    assert_eq!(missing(source, "b", true), None);
+    for (name, ignored) in [("a", true), ("b", false), ("c", false), ("d", false)] {
+        assert!(missing(source, name, ignored).is_some(), "{name}");
     }
 }
 
@@ -157,21 +211,37 @@ async fn a_flood_is_cut_and_counted() {
     assert!(!server.said().contains('\u{1b}'), "a terminal sequence got through");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn progress_only_grows_and_only_so_often() {
+/// What a client hears of a call to the guest that floods it with progress: the `progress` and the `total` of each message.
+async fn progress_of(tool: &str) -> Vec<(f64, Value)> {
     let server = Server::builder().guest("hostile_progress_flood").start().await;
     let client = Client::new(server.url());
-    let params = json!({ "name": "hostile_progress_flood-flood", "arguments": { "steps": 20_000 } });
-    let begun = Instant::now();
+    let params =
+        json!({ "name": format!("hostile_progress_flood-{tool}"), "arguments": { "steps": 20_000 } });
     let reply = client.request_with_meta("tools/call", params, json!({ "progressToken": "t" })).await;
     assert_eq!(reply.tool_text(), "told");
-    let heard = reply.notifications("notifications/progress");
+    let heard = reply.notifications("notifications/progress").into_iter().map(|message| &message["params"]);
+    heard
+        .map(|params| {
+            assert_eq!(params["progressToken"], "t", "{params}");
+            (params["progress"].as_f64().unwrap(), params["total"].clone())
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_only_grows_and_only_so_often() {
+    let begun = Instant::now();
+    let heard = progress_of("flood").await;
     let most = 11 + begun.elapsed().as_secs() * 10;
-    assert!(heard.len() as u64 <= most, "{} in {:?}", heard.len(), begun.elapsed());
-    let steps: Vec<f64> =
-        heard.iter().map(|message| message["params"]["progress"].as_f64().unwrap()).collect();
-    assert!(steps.is_sorted_by(|a, b| a < b), "{steps:?}");
-    assert!(heard.iter().all(|message| message["params"]["progressToken"] == "t"), "{heard:?}");
+    assert!(heard.len() > 1 && heard.len() as u64 <= most, "{} in {:?}", heard.len(), begun.elapsed());
+    assert!(heard.is_sorted_by(|(a, _), (b, _)| a < b), "{heard:?}");
+    assert!(heard.iter().all(|(_, total)| *total == 20_000.0), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_that_goes_back_or_is_no_number_is_not_told() {
+    assert_eq!(progress_of("back").await, [(19_999.0, json!(20_000.0))]);
+    assert_eq!(progress_of("nothing").await, [(1.0, Value::Null)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -204,6 +274,23 @@ async fn a_client_is_asked_a_few_times_however_often_a_guest_asks() {
         let text = last["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{last}"));
         assert!(text.contains("over budget 99"), "{text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
+    let grants = "[plugins.hostile_sampling_flood.grants]\nelicitation = true\n";
+    let server = Server::builder().guest("hostile_sampling_flood").config(grants).start().await;
+    let session = Client::new(server.url()).session_with("2025-11-25", json!({ "elicitation": {} })).await;
+    let params = json!({ "name": "hostile_sampling_flood-password", "arguments": {} });
+    let mut stream = session.stream(json!(1), "tools/call", params).await;
+    let question = stream.message().await;
+    assert_eq!(question["method"], "elicitation/create");
+    // Nothing of what it wants is hidden from whoever decides.
+    let asked = &question["params"]["requestedSchema"]["properties"];
+    assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{question}");
+    session.answer(&question, json!({ "action": "decline" })).await;
+    let last = stream.message().await;
+    assert_eq!(last["result"]["content"][0]["text"], "answered 1", "it is asked once: {last}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use crate::asking::{able, form, prompt};
 
-/// The `allow` fields of the denials that the audit has by now.
-async fn allowed_by(server: &Server, count: usize) -> Vec<String> {
+/// What would allow the denials of this plugin that the audit has, once it has as many.
+pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
     let lines = server.audited("denied", count).await;
+    assert!(lines.iter().all(|line| line["plugin"] == plugin && line["wanted"].is_string()), "{lines:?}");
     lines.iter().map(|line| line["allow"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -21,7 +22,7 @@ async fn question_is_denied(method: &str, params: Value, line: &str) {
     assert_eq!(reply.messages.len(), 1, "the client is asked nothing: {reply:?}");
     let told = reply.tool_text();
     assert!(told.contains("Denied") && !told.contains("plugport.toml") && !told.contains(line), "{told}");
-    assert_eq!(allowed_by(&server, 1).await, [line]);
+    assert_eq!(allowed_by(&server, "asker", 1).await, [line]);
     server.says(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
 }
 
@@ -45,16 +46,24 @@ async fn the_store_is_denied() {
     let server = Server::builder().plugin("notes").start().await;
     let reply = Client::new(server.url()).call("notes-find_notes", json!({})).await;
     reply.tool_error();
-    assert_eq!(allowed_by(&server, 2).await[0], "kv = true");
+    assert_eq!(allowed_by(&server, "notes", 2).await, ["kv = true"; 2]);
     assert!(!server.folder().join("plugport-state/plugins.redb").exists(), "nothing was made for it");
 }
 
+/// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin that was
+/// granted none has none. So it is the guest's own library that fails, and the audit has nothing.
 #[tokio::test]
 async fn directories_are_not_there() {
     let server = Server::builder().guest("scribe").start().await;
     let client = Client::new(server.url());
     for path in ["/etc/passwd", "plugport.toml", "/", "../x"] {
-        client.call("scribe-read", json!({ "path": path })).await.tool_error();
-        client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+        for (tool, arguments) in
+            [("read", json!({ "path": path })), ("write", json!({ "path": path, "text": "x" }))]
+        {
+            let reply = client.call(&format!("scribe-{tool}"), arguments).await;
+            assert_eq!(reply.tool_error(), "No such file or directory (os error 44)", "{tool} {path}");
+        }
     }
+    server.audited("call", 9).await;
+    assert!(server.audit().iter().all(|line| line["event"] != "denied"), "{:?}", server.audit());
 }

@@ -1,5 +1,6 @@
 //! Promises about the repository itself.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plugport_tests::build::root;
@@ -12,6 +13,40 @@ fn git(args: &[&str]) -> String {
 #[test]
 fn nothing_compiled_is_committed() {
     assert_eq!(git(&["ls-files", "*.wasm", "*.cwasm", "*.so", "*.o"]), "");
+}
+
+/// What servers keep, secrets among it, is neither committed nor left where the next commit would find it.
+#[test]
+fn no_state_of_a_server_is_in_the_repository() {
+    let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output() else {
+        eprintln!("skipped: there is no git");
+        return;
+    };
+    let tracked = String::from_utf8(listed.stdout).unwrap();
+    let mut found: Vec<PathBuf> =
+        tracked.split('\0').map(PathBuf::from).filter(|path| is_state(path)).collect();
+    let mut pending = vec![root().to_owned()];
+    while let Some(folder) = pending.pop() {
+        // What another test removes meanwhile is not in the repository.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.file_name().unwrap_or_default();
+            if ["target", "node_modules", ".git"].iter().any(|skipped| name == *skipped) {
+                continue;
+            }
+            if path.is_dir() && !path.is_symlink() {
+                pending.push(path.clone());
+            }
+            found.extend(is_state(path.strip_prefix(root()).unwrap()).then_some(path));
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Whether this is the state of a server, or code that one compiled.
+fn is_state(path: &Path) -> bool {
+    let compiled = path.extension().is_some_and(|extension| extension == "code" || extension == "cwasm");
+    compiled || path.components().any(|part| part.as_os_str() == "plugport-state")
 }
 
 /// A guest that no test names is a behaviour that nobody checks.

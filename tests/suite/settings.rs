@@ -4,6 +4,8 @@ use plugport_tests::http::{Client, Reply};
 use plugport_tests::server::Server;
 use serde_json::json;
 
+use crate::denied::allowed_by;
+
 /// What must not be found where people read.
 const SECRET: &str = "c4nary\"sekret\\0815";
 
@@ -44,6 +46,8 @@ async fn hostile_env_probe() {
             assert_eq!(found[empty], json!([]), "{empty}: {reply:?}");
         }
         assert!(found["cwd"].is_null() || found["cwd"] == "/", "{reply:?}");
+        // A guest asks for all variables at once and gets those that are granted, so none is seen to be denied.
+        assert!(!written(&server).contains("\"denied\""), "{}", written(&server));
         assert_eq!(server.said().contains("PLUGPORT_TEST_UNSET is granted but not set"), vars != json!([]));
     }
 }
@@ -72,6 +76,7 @@ async fn without_a_grant_there_is_nothing_to_read() {
     assert_eq!(client.call("settings-all", json!({})).await.tool_text(), "");
     server.says("was denied the configuration value `token`; to allow it, write under").await;
     server.says("[plugins.settings.grants]: config = { token = \"...\" }").await;
+    assert_eq!(allowed_by(&server, "settings", 1).await, ["config = { token = \"...\" }"]);
 }
 
 #[tokio::test]

@@ -1,18 +1,29 @@
-//! Tells of progress without end, and of progress that goes back.
+//! Tells of progress without end: ever more of it, ever less, and of what is no number.
 
 use plugport_sdk::prelude::*;
 
-/// Tell of so many steps, backwards, with numbers that are none in between.
+/// Tell of so many steps, one after the other.
 #[tool]
 fn flood(call: &Call, steps: u32) -> &'static str {
-    for step in (0..steps).rev() {
-        let at = match step % 1_000 {
-            0 => f64::NAN,
-            1 => f64::INFINITY,
-            _ => f64::from(step),
-        };
-        call.progress(at, f64::from(steps), "step");
+    (0..steps).for_each(|step| call.progress(f64::from(step), f64::from(steps), "step"));
+    "told"
+}
+
+/// Tell of the same steps, the last one first.
+#[tool]
+fn back(call: &Call, steps: u32) -> &'static str {
+    (0..steps).rev().for_each(|step| call.progress(f64::from(step), f64::from(steps), "step"));
+    "told"
+}
+
+/// Tell so many times of what is no number, and at the end of one step out of as little.
+#[tool]
+fn nothing(call: &Call, steps: u32) -> &'static str {
+    let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for at in strange.into_iter().cycle().take(steps as usize) {
+        call.progress(at, f64::NAN, "step");
     }
+    call.progress(1.0, f64::NAN, "step");
     "told"
 }
 
@@ -22,4 +33,4 @@ fn ok() -> &'static str {
     "ok"
 }
 
-plugport_sdk::export! { tools: [flood, ok] }
+plugport_sdk::export! { tools: [flood, back, nothing, ok] }

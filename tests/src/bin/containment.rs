@@ -45,6 +45,9 @@ fn elsewhere(filter: &str) {
             match shown {
                 Shown::Contained(_) => {}
                 Shown::Test(name) => println!("| {} | {} | the test `{name}` |", entry.title(), entry.what),
+                Shown::Soak(name) => {
+                    println!("| {} | {} | the long test `{name}` |", entry.title(), entry.what);
+                }
                 Shown::Cannot(why) => println!("| {} | {} | not shown: {why} |", entry.title(), entry.what),
             }
         }

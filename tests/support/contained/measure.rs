@@ -1,4 +1,4 @@
-//! How large the server's process is.
+//! How large the server's process is, and which processes it has started.
 
 use std::time::Duration;
 
@@ -31,13 +31,10 @@ impl Process {
 
     fn read(pid: u32) -> Self {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
-        let number = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-            line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or_default()
-        };
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server is alive").count();
-        let threads = usize::try_from(number("Threads:")).unwrap();
-        Self { pid, memory: number("VmRSS:") << 10, peak: number("VmHWM:") << 10, files, threads }
+        let threads = usize::try_from(number(&status, "Threads:")).unwrap();
+        let (memory, peak) = (number(&status, "VmRSS:") << 10, number(&status, "VmHWM:") << 10);
+        Self { pid, memory, peak, files, threads }
     }
 
     /// The same when its files have stayed the same for a moment.
@@ -66,4 +63,25 @@ impl Process {
         }
         now
     }
+}
+
+/// A number of a process's status.
+fn number(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Resident bytes of a process; of one that has ended, none.
+pub fn resident(pid: u32) -> u64 {
+    number(&std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default(), "VmRSS:") << 10
+}
+
+/// The processes that a process has started, zombies included.
+pub fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+        .collect()
 }

@@ -7,11 +7,13 @@
 
 mod attack;
 mod canaries;
+mod file;
 mod ground;
 mod measure;
 mod neighbour;
 mod row;
 mod together;
+mod watch;
 
 use std::time::{Duration, Instant};
 
@@ -19,9 +21,10 @@ use serde_json::Value;
 
 pub use attack::{Attack, Deed, Source};
 use canaries::Canaries;
+use file::assert_file_contained;
 pub use ground::Ground;
 use ground::Laid;
-pub use measure::Process;
+pub use measure::{Process, children, resident};
 pub use neighbour::{Latencies, Neighbour};
 pub use row::Row;
 pub use together::{fairness, sequence};
@@ -70,7 +73,7 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> Row {
         .await;
     let client = Client::new(server.url());
     let neighbour = Neighbour::new(server.url());
-    let (tool, arguments) = told(attack, &canaries, &laid);
+    let (tool, arguments) = told(attack, plugin, &canaries, &laid);
     let warm_up = WARM_UP.min(attack.repeats);
     for _ in 0..warm_up {
         canaries.search(&client.call(&tool, arguments.clone()).await.text);
@@ -90,20 +93,21 @@ async fn assert_calls_contained(entry: &str, attack: &Attack) -> Row {
     }
     let during = visiting.end().await;
     let after = neighbour.ask_times(20).await;
-    assert_patience(entry, &during, &after); // (b)
+    assert_patience(entry, "during", &during); // (b)
+    assert_patience(entry, "after", &after);
     let grown = assert_back(entry, &server, start).await; // (c), (d), (e)
     assert_quiet(entry, &server); // (c), (f)
-    assert_audited(entry, &server, attack, warm_up + attack.repeats).await; // (g)
+    assert_audited(entry, &server, attack, plugin, warm_up + attack.repeats).await; // (g)
     canaries.assert_untouched(entry, &server).await; // (h)
     laid.assert_left().await;
     Row::new(entry, attack, observed, (before, during), grown)
 }
 
-/// The published name of the tool, and what it is called with.
-fn told(attack: &Attack, canaries: &Canaries, laid: &Laid) -> (String, Value) {
+/// The tool as the plugin's clients see it, and what it is called with.
+fn told(attack: &Attack, plugin: &str, canaries: &Canaries, laid: &Laid) -> (String, Value) {
     let Deed::Calls { tool, arguments, .. } = attack.deed else { panic!("{attack:?} calls nothing") };
     let arguments = laid.insert(&canaries.insert(arguments));
-    (format!("{}-{tool}", attack.source.plugin()), serde_json::from_str(&arguments).unwrap())
+    (format!("{plugin}-{tool}"), serde_json::from_str(&arguments).unwrap())
 }
 
 /// (a): the failure has the type and the words that it should have. What a client heard.
@@ -121,12 +125,10 @@ fn assert_expected(entry: &str, attack: &Attack, reply: &Reply) -> String {
     shortened(told)
 }
 
-/// (b): a neighbour waits no longer than it should, during the attack and after it.
-fn assert_patience(entry: &str, during: &Latencies, after: &Latencies) {
-    for (when, latencies) in [("during", during), ("after", after)] {
-        let wait = latencies.percentile(99);
-        assert!(wait < PATIENCE, "{entry}: {when} the attack a neighbour waited {wait:?}: {latencies:?}");
-    }
+/// (b): a neighbour waits no longer than it should.
+fn assert_patience(entry: &str, when: &str, latencies: &Latencies) {
+    let wait = latencies.percentile(99);
+    assert!(wait < PATIENCE, "{entry}: {when} the attack a neighbour waited {wait:?}: {latencies:?}");
 }
 
 /// (c), (d), (e): the process is there, and as large as it was. By how much it has grown.
@@ -150,10 +152,9 @@ fn assert_quiet(entry: &str, server: &Server) {
     assert!(!said.contains('\u{1b}'), "{entry}: a terminal sequence got through");
 }
 
-/// (g): each call is in the audit once, with how it ended.
-async fn assert_audited(entry: &str, server: &Server, attack: &Attack, calls: u32) {
-    let Deed::Calls { outcome, tool, .. } = attack.deed else { return };
-    let plugin = attack.source.plugin();
+/// (g): each call is in the audit once, with how it ended and at which limit.
+async fn assert_audited(entry: &str, server: &Server, attack: &Attack, plugin: &str, calls: u32) {
+    let Deed::Calls { outcome, tool, says, .. } = attack.deed else { return };
     let own = |line: &Value| line["event"] == "call" && line["plugin"] == plugin && line["name"] == tool;
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut lines = Vec::new();
@@ -165,83 +166,17 @@ async fn assert_audited(entry: &str, server: &Server, attack: &Attack, calls: u3
     assert_eq!(lines.len(), calls as usize, "{entry}: one line of the audit for each call");
     for line in lines {
         assert_eq!(line["outcome"], outcome, "{entry}: {line}");
-    }
-}
-
-async fn assert_file_contained(entry: &str, attack: &Attack) -> Row {
-    let (canaries, laid) = (Canaries::lay().await, Laid::lay(attack.ground).await);
-    let plugin = attack.source.plugin();
-    let bytes = attack.source.bytes();
-    let mut builder = builder(attack, &canaries, &laid).file(&format!("{plugin}.wasm"), &bytes);
-    // The same file again and again: what one leaks does not show.
-    for copy in 0..attack.repeats {
-        builder = builder.file(&format!("copy{copy}.wasm"), &bytes);
-    }
-    let begun = Instant::now();
-    let server = builder.start().await;
-    let took = begun.elapsed();
-    let most = attack.within * (attack.repeats + 1);
-    assert!(took < most, "{entry}: the server took {took:?} to start");
-    let neighbour = Neighbour::new(server.url());
-    neighbour.ask_times(10).await;
-    let start = Process::of(&server).settled().await;
-    let client = Client::new(server.url());
-    let observed = assert_vetted(entry, attack, &server, &client, &canaries).await; // (a)
-    let after = neighbour.ask_times(50).await;
-    assert_patience(entry, &after, &after); // (b)
-    let grown = assert_back(entry, &server, start).await; // (c), (d), (e)
-    assert_quiet(entry, &server); // (c), (f)
-    assert_load_audited(entry, &server, attack); // (g)
-    canaries.assert_untouched(entry, &server).await; // (h)
-    Row::of_file(entry, attack, observed, after, grown)
-}
-
-/// (a): the log has one line on the file, or on each item that is not published, and clients see what is left.
-async fn assert_vetted(
-    entry: &str,
-    attack: &Attack,
-    server: &Server,
-    client: &Client,
-    canaries: &Canaries,
-) -> String {
-    let plugin = attack.source.plugin();
-    let (prefix, said) = (format!("{plugin}-"), server.said());
-    let listed = client.request("tools/list", serde_json::json!({})).await;
-    canaries.search(&listed.text);
-    let names = listed.result()["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str());
-    let own: Vec<&str> = names.filter_map(|name| name.strip_prefix(&prefix)).collect();
-    match attack.deed {
-        Deed::Refused { says } => {
-            let line =
-                said.lines().filter(|line| line.contains(&format!("/{plugin}.wasm:"))).collect::<Vec<_>>();
-            assert!(
-                line.len() == 1 && line[0].contains(says),
-                "{entry}: expected {says:?} in {line:?}\n{}",
-                shortened(&said)
-            );
-            assert!(own.is_empty(), "{entry}: {own:?} are published");
-            shortened(line[0].split_once(".wasm: ").map_or(line[0], |(_, why)| why))
+        assert_eq!(line["limit"].is_string(), outcome == "limit", "{entry}: {line}");
+        if let Some(limit) = limit_in(says).filter(|_| outcome == "limit") {
+            assert_eq!(line["limit"], limit, "{entry}: {line}");
         }
-        Deed::Published { tools, says } => {
-            assert_eq!(own, tools, "{entry}: {}", shortened(&said));
-            for says in says {
-                assert!(said.contains(says), "{entry}: expected {says:?} in\n{said}");
-            }
-            format!("published: {}; refused: {}", own.join(", "), says.len())
-        }
-        Deed::Calls { .. } => String::new(),
     }
 }
 
-/// (g) for a file: one line that says what became of it.
-fn assert_load_audited(entry: &str, server: &Server, attack: &Attack) {
-    let file = format!("{}.wasm", attack.source.plugin());
-    let mut lines = server.audit();
-    lines.retain(|line| {
-        line["event"] == "load" && line["file"].as_str().is_some_and(|path| path.ends_with(&file))
-    });
-    let outcome = if matches!(attack.deed, Deed::Refused { .. }) { "refused" } else { "published" };
-    assert!(lines.len() == 1 && lines[0]["outcome"] == outcome, "{entry}: {lines:?}");
+/// The limit that a sentence names, or begins to name: of "(limit `" it is left open which.
+fn limit_in(says: &str) -> Option<&str> {
+    let (_, rest) = says.split_once("(limit `")?;
+    rest.split_once("`)").map(|(limit, _)| limit)
 }
 
 /// The beginning of a text, for people.

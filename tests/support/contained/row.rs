@@ -12,10 +12,10 @@ pub struct Row {
     pub attack: String,
     pub expected: String,
     pub observed: String,
-    /// Of a neighbour, before the attack and during it. Nothing was there before a server that loads a file.
-    pub before: Option<Latencies>,
+    /// Of a neighbour, before the attack and during it. Of a file: without it, and as soon as the server serves.
+    pub before: Latencies,
     pub during: Latencies,
-    /// Bytes and file descriptors that the server had more afterwards.
+    /// Bytes and file descriptors that the server had more afterwards, or more than one without the file.
     pub grown: (i64, i64),
 }
 
@@ -27,35 +27,8 @@ impl Row {
         (before, during): (Latencies, Latencies),
         grown: (i64, i64),
     ) -> Self {
-        let expected = attack.expected();
-        Self {
-            entry: entry.to_owned(),
-            attack: name(attack),
-            expected,
-            observed,
-            before: Some(before),
-            during,
-            grown,
-        }
-    }
-
-    pub(super) fn of_file(
-        entry: &str,
-        attack: &Attack,
-        observed: String,
-        after: Latencies,
-        grown: (i64, i64),
-    ) -> Self {
-        let expected = attack.expected();
-        Self {
-            entry: entry.to_owned(),
-            attack: name(attack),
-            expected,
-            observed,
-            before: None,
-            during: after,
-            grown,
-        }
+        let (entry, attack, expected) = (entry.to_owned(), name(attack), attack.expected());
+        Self { entry, attack, expected, observed, before, during, grown }
     }
 
     /// The heading of a Markdown table of rows.
@@ -64,14 +37,14 @@ impl Row {
 
     /// The row in Markdown.
     pub fn markdown(&self) -> String {
-        let before = self.before.as_ref().map_or("–".to_owned(), waits);
         let memory = self.grown.0 as f64 / f64::from(1 << 20);
         format!(
-            "| {} | {} | {} | {} | {before} | {} | {memory:+.1} | {:+} |",
+            "| {} | {} | {} | {} | {} | {} | {memory:+.1} | {:+} |",
             self.entry,
             self.attack,
             cell(&self.expected),
             cell(&self.observed),
+            waits(&self.before),
             waits(&self.during),
             self.grown.1
         )

@@ -1,64 +1,97 @@
 //! Attacks side by side and one after the other, against one server.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Attack, Canaries, Deed, Laid, Neighbour, Process, assert_quiet, shortened, told};
+use super::file::{assert_vetted, published};
+use super::watch::Watch;
+use super::{
+    Attack, COMMON_LIMITS, Canaries, Deed, Laid, Neighbour, assert_audited, assert_expected, assert_quiet,
+    told,
+};
 use crate::corpus;
 use crate::http::Client;
-use crate::server::Server;
+use crate::server::{Builder, Server};
 
-/// What a server may need for the whole corpus, its plugins and their compilation included.
+/// What a server and its compilers may need for the whole corpus, all together.
 const MEMORY: u64 = 512 << 20;
-
-/// Less of everything, so that the corpus takes a minute.
-const LIMITS: &str = "[limits]\nquarantine_traps = 1000000\nfuel = 20000000\ncpu_ms = 200\nwall_ms = 500\nstartup_ms = 1000\nlog_kib = 8\nlog_kib_per_second = 8\n";
 
 /// How often each attack is made.
 const ROUNDS: u32 = 3;
 
-/// Makes every attack of the corpus, one after the other, against one server that has all the guests, and asserts that it
-/// never needs more than its memory. What it came to.
+/// An attack as a plugin of its own, with what it attacks.
+struct Planted {
+    entry: &'static str,
+    plugin: String,
+    attack: &'static Attack,
+    laid: Laid,
+}
+
+/// Starts one server with every attack of the corpus as a plugin of its own, makes them one after the other, and asserts
+/// how each ends and that all of it never needs more than its memory. What it came to.
 pub async fn sequence() -> String {
     let canaries = Canaries::lay().await;
-    let attacks: Vec<&Attack> = corpus::entries().flat_map(|entry| entry.attacks()).collect();
-    let (name, value) = canaries.variable();
-    let mut builder = Server::builder().guest("polite").env(name, value).alone();
-    let (mut config, mut plugins) = (LIMITS.to_owned(), BTreeMap::new());
-    for attack in &attacks {
-        let plugin = attack.source.plugin();
-        if !plugins.contains_key(plugin) {
-            let laid = Laid::lay(attack.ground).await;
-            config.push_str(&laid.grants(plugin));
-            plugins.insert(plugin, laid);
-            builder = builder.file(&format!("{plugin}.wasm"), &attack.source.bytes());
-        }
-    }
-    let server = builder.config(&config).start().await;
-    let client = Client::new(server.url());
-    let neighbour = Neighbour::new(server.url());
-    let mut made = 0;
-    for attack in std::iter::repeat_n(&attacks, ROUNDS as usize).flatten() {
-        let Deed::Calls { .. } = attack.deed else { continue };
-        let (tool, arguments) = told(attack, &canaries, &plugins[attack.source.plugin()]);
-        let reply = client.call(&tool, arguments).await;
-        assert!(reply.answer().get("result").is_some(), "{attack:?}: {}", shortened(&reply.text));
-        canaries.search(&reply.text);
-        neighbour.ask().await;
-        made += 1;
-        let process = Process::of(&server);
-        assert!(process.memory < MEMORY, "after {attack:?}: {} bytes", process.memory);
-    }
-    for laid in plugins.values() {
+    let planted = planted().await;
+    let builder = builder(&planted, &canaries);
+    let watch = Watch::begin(builder.folder());
+    let server = builder.start().await;
+    let made = assert_sequence(&server, &planted, &canaries).await;
+    let peak = watch.end().await;
+    for Planted { entry, plugin, attack, laid } in &planted {
+        assert_audited(entry, &server, attack, plugin, ROUNDS).await;
         laid.assert_left().await;
     }
     assert_quiet("the corpus in sequence", &server);
     canaries.assert_untouched("the corpus in sequence", &server).await;
-    let process = Process::of(&server);
-    assert!(process.peak < MEMORY, "at most {} bytes were resident", process.peak);
-    format!("{} plugins, {made} attacks; at most {} MiB resident", plugins.len(), process.peak >> 20)
+    let (most, compilers) = (peak.bytes >> 20, peak.compilers);
+    assert!(peak.bytes < MEMORY, "at most {most} MiB were resident");
+    format!(
+        "{} plugins, {made} calls; at most {most} MiB resident, {compilers} compilers included",
+        planted.len()
+    )
+}
+
+async fn planted() -> Vec<Planted> {
+    let mut planted = Vec::new();
+    for entry in corpus::entries() {
+        for attack in entry.attacks() {
+            let (plugin, laid) = (format!("a{}", planted.len()), Laid::lay(attack.ground).await);
+            planted.push(Planted { entry: entry.id, plugin, attack, laid });
+        }
+    }
+    planted
+}
+
+fn builder(planted: &[Planted], canaries: &Canaries) -> Builder {
+    let (name, value) = canaries.variable();
+    let mut builder = Server::builder().guest("polite").env(name, value).alone();
+    let mut config = COMMON_LIMITS.to_owned();
+    for Planted { plugin, attack, laid, .. } in planted {
+        config += &format!("[plugins.{plugin}]\n{}\n{}", attack.config, laid.grants(plugin));
+        builder = builder.file(&format!("{plugin}.wasm"), &attack.source.bytes());
+    }
+    builder.config(&config)
+}
+
+/// Looks at what became of each file, and makes each attack that is a call. How many calls that were.
+async fn assert_sequence(server: &Server, planted: &[Planted], canaries: &Canaries) -> usize {
+    let (client, neighbour) = (Client::new(server.url()), Neighbour::new(server.url()));
+    let (said, published) = (server.said(), published(&client, canaries).await);
+    for Planted { entry, plugin, attack, .. } in planted {
+        assert_vetted(entry, attack, plugin, &said, &published);
+    }
+    let mut made = 0;
+    for Planted { entry, plugin, attack, laid } in std::iter::repeat_n(planted, ROUNDS as usize).flatten() {
+        let Deed::Calls { .. } = attack.deed else { continue };
+        let (tool, arguments) = told(attack, plugin, canaries, laid);
+        let reply = client.call(&tool, arguments).await;
+        canaries.search(&reply.text);
+        assert_expected(entry, attack, &reply);
+        neighbour.ask().await;
+        made += 1;
+    }
+    made
 }
 
 /// Eight guests spin; what a neighbour waits for an echo before and meanwhile.

@@ -88,13 +88,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "CVE-2026-27204: sends and receives header fields without end",
         shown: &[
             Contained(
-                Attack::call("hostile_many_fields", "append", "limit", "http_header_kib")
+                Attack::call("hostile_many_fields", "append", "limit", "(limit `http_header_kib`)")
                     .with(r#"{}"#)
                     .on(Ground::Web)
                     .times(20),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "list", "limit", "http_header_kib")
+                Attack::call("hostile_many_fields", "list", "limit", "(limit `http_header_kib`)")
                     .with(r#"{}"#)
                     .on(Ground::Web)
                     .times(20),

@@ -3,7 +3,7 @@
 //! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults are
 //! shown by tests of their own.
 
-use super::Shown::{Contained, Test};
+use super::Shown::{Cannot, Contained, Test};
 use super::{Attack, Entry, Source};
 
 const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
@@ -236,14 +236,25 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "H16",
         name: "progress_flood",
-        what: "tells of progress without end, backwards and in no number at all",
+        what: "tells of progress without end, backwards, and of what is no number",
         shown: &[
             Contained(
                 Attack::call("hostile_progress_flood", "flood", "ok", "told")
                     .with(r#"{"steps": 5000}"#)
                     .times(50),
             ),
+            Contained(
+                Attack::call("hostile_progress_flood", "back", "ok", "told")
+                    .with(r#"{"steps": 5000}"#)
+                    .times(20),
+            ),
+            Contained(
+                Attack::call("hostile_progress_flood", "nothing", "ok", "told")
+                    .with(r#"{"steps": 5000}"#)
+                    .times(20),
+            ),
             Test("progress_only_grows_and_only_so_often"),
+            Test("progress_that_goes_back_or_is_no_number_is_not_told"),
         ],
     },
     Entry {
@@ -273,7 +284,12 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .under("grants = { sampling = true }")
                     .times(50),
             ),
+            Contained(Attack::call("hostile_sampling_flood", "password", "ok", "denied 1")),
             Test("a_client_is_asked_a_few_times_however_often_a_guest_asks"),
+            Test("a_form_that_asks_for_a_password_is_for_the_client_to_judge"),
+            Cannot(
+                "that such a form is found: what a field is for cannot be checked, so asking people needs a grant",
+            ),
         ],
     },
     Entry {

@@ -1,6 +1,6 @@
 //! Files, directories and networks: what the tests of grants and of loading show.
 
-use super::Shown::{Cannot, Contained, Test};
+use super::Shown::{Cannot, Contained, Soak, Test};
 use super::{Attack, Entry, Ground, Source};
 
 const NO_RELOAD: &str = "files are read when the server starts; there is no reload yet";
@@ -158,8 +158,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_name_that_leads_to_this_machine_is_refused"),
             Cannot(
-                "an answer that changes between two questions, since the machine's own resolver is asked: the unit tests of \
-                 `sandbox::egress` show that it is asked once, that every address is checked and that this very one is dialled",
+                "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
+                 `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
+                 `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/sandbox/egress/tests.rs` show it",
             ),
         ],
     ),
@@ -260,7 +261,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             file("noise", "is damaged or truncated"),
             file("flipped", "is damaged or truncated"),
             Test("damaged_files_are_invalid_and_never_make_the_compiler_fail"),
-            Test("soak_damaged_files"),
+            Soak("soak_damaged_files"),
         ],
     ),
     entry(

@@ -31,6 +31,8 @@ pub enum Shown {
     Contained(Attack),
     /// A test of the suite with this name.
     Test(&'static str),
+    /// A test of the suite that takes so long that it only runs when somebody asks for it.
+    Soak(&'static str),
     /// It cannot be shown, for this reason.
     Cannot(&'static str),
 }
@@ -45,7 +47,7 @@ impl Entry {
     pub fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
         self.shown.iter().filter_map(|shown| match shown {
             Shown::Contained(attack) => Some(attack),
-            Shown::Test(_) | Shown::Cannot(_) => None,
+            Shown::Test(_) | Shown::Soak(_) | Shown::Cannot(_) => None,
         })
     }
 
