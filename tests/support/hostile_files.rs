@@ -19,6 +19,7 @@ pub fn made(wrong: &str) -> Vec<u8> {
         "flipped" => flipped(&good()),
         "core_module" => wat::parse_str("(module (func (export \"f\")))").unwrap(),
         "other_world" => exporting("wasi:http/incoming-handler@0.2.0"),
+        "long_names" => named(&"f".repeat(1 << 20)),
         "later_version" => exporting("plugport:plugin/tools@0.9.0"),
         "hollow" => exporting("plugport:plugin/tools@0.1.0"),
         "text" => b"#!/bin/sh\nrm -rf /\n".to_vec(),
@@ -29,6 +30,11 @@ pub fn made(wrong: &str) -> Vec<u8> {
         "compiled" => compiled(),
         _ => panic!("no file is made with {wrong:?}"),
     }
+}
+
+/// A component whose one function has this name.
+fn named(function: &str) -> Vec<u8> {
+    wat::parse_str(format!("(component (core module (func ${function})))")).unwrap()
 }
 
 /// A component that exports an instance without functions under this name.
