@@ -158,7 +158,8 @@ impl AskError {
     /// Whether the question certainly cost nobody anything.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        matches!(self, Self::Missing(_) | Self::Invalid(_) | Self::Rejected(_))
+        // Someone may have said no to the model's answer, after it was paid for.
+        matches!(self, Self::Missing(_) | Self::Invalid(_))
     }
 }
 

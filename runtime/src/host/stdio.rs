@@ -114,6 +114,14 @@ impl OutputStream for Handle {
         Ok(())
     }
 
+    // Wasmtime's own would ask again how much may be written, and trap a guest that was told.
+    fn write_zeroes(&mut self, count: usize) -> StreamResult<()> {
+        if count > self.room {
+            return Err(StreamError::trap("cannot write more zeroes than may be written"));
+        }
+        self.write(vec![0; count].into())
+    }
+
     fn flush(&mut self) -> StreamResult<()> {
         Ok(())
     }
@@ -161,6 +169,11 @@ mod tests {
             written += 1;
         }
         assert!((2..20).contains(&written), "{written}");
+        let mut handle = lines(&Limits::default(), Mask::default()).p2_stream();
+        let room = handle.check_write().unwrap();
+        handle.write(Bytes::from(vec![b'x'; room - 8])).unwrap();
+        handle.write_zeroes(8).unwrap();
+        assert!(handle.write_zeroes(1).is_err());
     }
 
     #[test]

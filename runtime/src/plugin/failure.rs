@@ -268,7 +268,7 @@ impl CallFailure {
         if has(&["size of fields exceeds limit", "too many fields in"]) {
             return Self::limit(limits, "http_header_kib");
         }
-        if has(&["write exceeded budget"]) {
+        if has(&["write exceeded budget", "Buffer too large", "cannot write more zeroes"]) {
             return Self::Contract("it wrote to a stream without asking how much that takes".to_owned());
         }
         if has(&["empty poll list"]) {
@@ -283,7 +283,8 @@ impl CallFailure {
         if has(MISHANDLED) {
             return Self::Contract("it used a handle that it does not have, or not as it may".to_owned());
         }
-        Self::Host(text.to_owned())
+        // The guest ran, and what ended it is what it asked for.
+        Self::Crashed("it asked the server for what cannot be done")
     }
 }
 
@@ -325,6 +326,7 @@ const MISHANDLED: &[&str] = &[
     "owned resource while borrowed",
     "borrow handles still remain",
     "cannot lend resource",
+    "resource has children",
     "already consumed",
     "different type",
 ];

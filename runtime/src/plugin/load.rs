@@ -96,7 +96,7 @@ impl Loader {
     ) -> Result<Self, EngineError> {
         let engine = sandbox::engine(settings)?;
         let mut linker = Linker::new(&engine);
-        host::link(&mut linker).map_err(|error| EngineError(error.into()))?;
+        host::link(&mut linker).map_err(|error| EngineError::new(settings, error))?;
         Ok(Self {
             engine,
             compiler,

@@ -27,6 +27,9 @@ const KEEP_RESIDENT: usize = mib(1);
 pub(super) const MEMORIES: u32 = 2;
 pub(super) const TABLES: u32 = 20;
 
+/// Calls of the largest components for which there is room beside all others.
+const LARGE: u32 = 500;
+
 /// Functions of a guest that a backtrace names.
 const BACKTRACE: usize = 8;
 
@@ -35,8 +38,23 @@ const HOST_STACK: usize = kib(512);
 
 /// The engine could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot set up the WebAssembly engine on this machine; it needs about 12 TiB of free address space")]
-pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
+#[error(
+    "cannot set up the WebAssembly engine on this machine; it reserves {reserved_tib} TiB of address space, and less with \
+     fewer `parked_calls` and `concurrent_calls` under [server]"
+)]
+pub struct EngineError {
+    reserved_tib: u64,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl EngineError {
+    /// Of an engine for a server with these settings.
+    pub(crate) fn new(settings: &Server, error: wasmtime::Error) -> Self {
+        // Each memory has 4 GiB and its guard.
+        let gib = memories(instances(settings)).saturating_mul(4);
+        Self { reserved_tib: u64::from(gib.div_ceil(1 << 10)), source: error.into() }
+    }
+}
 
 /// Makes the engine for guests, with room for the calls that run or wait. One per process: stores must never mix engines
 /// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
@@ -44,10 +62,9 @@ pub struct EngineError(#[source] pub(crate) Box<dyn std::error::Error + Send + S
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
 pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
-    let calls = settings.concurrent_calls + settings.parked_calls;
     let mut config = flags(settings);
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(calls)));
-    Engine::new(&config).map_err(|error| EngineError(error.into()))
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances(settings))));
+    Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
 /// Makes an engine that only compiles, for engines that [`engine`] makes. It reserves no address space.
@@ -55,7 +72,8 @@ pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
 /// # Errors
 /// When the machine lacks a feature.
 pub(super) fn compiler() -> Result<Engine, EngineError> {
-    Engine::new(&flags(&Server::default())).map_err(|error| EngineError(error.into()))
+    let settings = Server::default();
+    Engine::new(&flags(&settings)).map_err(|error| EngineError::new(&settings, error))
 }
 
 /// What decides how guests are compiled and how they run. Of the settings only the stack is in it, which code does not
@@ -78,16 +96,26 @@ fn flags(settings: &Server) -> Config {
     config
 }
 
-fn pool(calls: usize) -> PoolingAllocationConfig {
-    let instances = u32::try_from(calls + SPARE).unwrap_or(u32::MAX / 4);
+/// Instances of calls that run, of those that wait, and of the rest.
+fn instances(settings: &Server) -> u32 {
+    u32::try_from(settings.concurrent_calls + settings.parked_calls + SPARE).unwrap_or(u32::MAX / 4)
+}
+
+fn memories(instances: u32) -> u32 {
+    instances.saturating_add(instances.min(LARGE))
+}
+
+fn pool(instances: u32) -> PoolingAllocationConfig {
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
-    // As many of everything as so many of the largest components need: nobody's calls take the room of another's.
+    // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take the
+    // room of another's. Core instances are only counted.
+    let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(instances.min(LARGE)));
     pool.total_component_instances(instances)
         .total_core_instances(cores.saturating_mul(instances))
-        .total_memories(MEMORIES.saturating_mul(instances))
-        .total_tables(TABLES.saturating_mul(instances))
+        .total_memories(memories(instances))
+        .total_tables(tables)
         .total_stacks(instances)
         .max_memory_size(mib(largest("memory_mib")))
         .max_memories_per_component(MEMORIES)
@@ -120,4 +148,18 @@ fn operator_cost() -> OperatorCost {
     }
     cost.variable.memory_grow_per_page = 255;
     cost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_server_that_may_be_configured_has_an_engine() {
+        let settings = Server { concurrent_calls: 900, parked_calls: 15_000, ..Server::default() };
+        let engine = engine(&settings);
+        assert!(engine.is_ok(), "{engine:?}");
+        let error = EngineError::new(&settings, wasmtime::Error::msg("no"));
+        assert!(error.to_string().contains("reserves 65 TiB"), "{error}");
+    }
 }

@@ -54,7 +54,10 @@ impl Pipe {
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
                 line = self.input.recv() => line,
                 // What was read before the end still counts: the end of the input stops a server, too.
-                () = self.stopping.cancelled() => self.input.try_recv().ok(),
+                () = self.stopping.cancelled() => {
+                    self.input.close();
+                    self.input.try_recv().ok()
+                }
                 unasked = self.connection.unasked() => return unasked,
             };
             match line {

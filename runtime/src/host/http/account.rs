@@ -121,7 +121,8 @@ impl Account {
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {
         let spent = self.meter.charge_now(bytes);
-        spent.map_err(|error| Error::InternalError(Some(error.to_string())))
+        // The call ends at its next pause, and says so itself.
+        spent.map_err(|_| Error::HttpResponseIncomplete)
     }
 }
 

@@ -37,6 +37,15 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<
             Ok((store.data_mut().http().clone(fields)?,))
         })
     })?;
+    types.func_wrap_async(
+        "[method]fields.get",
+        |mut store: Store<'_>, (fields, name): (Fields, String)| {
+            Box::new(async move {
+                charge_for(&mut store, &fields).await?;
+                Ok((store.data_mut().http().get(fields, name)?,))
+            })
+        },
+    )?;
     types.func_wrap_async("[method]fields.entries", |mut store: Store<'_>, (fields,): (Fields,)| {
         Box::new(async move {
             charge_for(&mut store, &fields).await?;

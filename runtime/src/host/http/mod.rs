@@ -53,6 +53,7 @@ impl Http {
 
 impl WasiHttpView for State {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.meter.note_call();
         WasiHttpCtxView { hooks: &mut self.http.hooks, table: &mut self.table, ctx: &mut self.http.context }
     }
 }

@@ -40,8 +40,11 @@ impl LogFile {
         }
         let file = append_to(&path)?;
         let mut log = Self { path, file, most, kept, overlong: false };
-        log.locked(Self::mend)?;
-        Ok(log)
+        match log.locked(Self::mend) {
+            // Whoever has it now may be stopped; every write mends first.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(log),
+            mended => mended.map(|()| log),
+        }
     }
 
     /// Begins anew when the file would become too long. Where that fails, a file that is too long is better than lines that are
