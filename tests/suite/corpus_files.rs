@@ -153,19 +153,6 @@ async fn twins_do_not_disturb_each_other() {
     assert_polite(&server).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_outlives_its_file() {
-    let server = Server::builder().guest("polite").start().await;
-    let client = Client::new(server.url());
-    let during = client.clone();
-    let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 500 })).await });
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    std::fs::remove_file(server.folder().join("polite.wasm")).unwrap();
-    assert_eq!(nap.await.unwrap().tool_text(), "rested");
-    assert_polite(&server).await;
-    assert_polite(&server).await;
-}
-
 #[tokio::test]
 async fn hostile_huge_file() {
     let builder = Server::builder().guest("polite");

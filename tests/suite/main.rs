@@ -40,6 +40,7 @@ mod pace;
 mod pair;
 mod plugins;
 mod proxy;
+mod reload;
 mod repository;
 mod rmcp_answering;
 mod rmcp_client;

@@ -39,6 +39,7 @@ pub struct Server {
 /// How to start one.
 pub struct Builder {
     folder: TempDir,
+    plugins: Option<PathBuf>,
     config: Option<String>,
     env: Vec<(String, String)>,
     alone: bool,
@@ -46,7 +47,7 @@ pub struct Builder {
 
 impl Server {
     pub fn builder() -> Builder {
-        Builder { folder: tempfile::tempdir().unwrap(), config: None, env: Vec::new(), alone: false }
+        Builder { folder: tempfile::tempdir().unwrap(), plugins: None, config: None, env: Vec::new(), alone: false }
     }
 
     /// Where it serves MCP.
@@ -141,6 +142,11 @@ impl Builder {
         self
     }
 
+    /// With another plugins folder than its own.
+    pub fn plugins(self, folder: &Path) -> Self {
+        Self { plugins: Some(folder.to_owned()), ..self }
+    }
+
     /// With this `plugport.toml`.
     pub fn config(mut self, text: &str) -> Self {
         self.config = Some(text.to_owned());
@@ -171,7 +177,8 @@ impl Builder {
             Share::Common(machine.read_owned().await)
         };
         let mut command = Command::new(binary());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(self.folder.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]);
+        command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
         // Its state is kept beside its plugins then.
         command.current_dir(self.folder.path());
         if let Some(text) = &self.config {

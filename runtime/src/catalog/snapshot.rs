@@ -31,11 +31,20 @@ impl Snapshot {
 
     /// The same with one plugin's part replaced or added. It takes nothing that another plugin has.
     #[must_use]
-    pub fn with(&self, entry: Entry) -> Self {
-        let others = self.entries.iter().filter(|other| other.plugin.name() != entry.plugin.name());
-        let mut entries: Vec<_> = others.cloned().collect();
-        entries.push(Arc::new(entry));
+    pub fn with(&self, entry: Arc<Entry>) -> Self {
+        let mut entries = self.others(entry.plugin.name());
+        entries.push(entry);
         Self::of(entries, Some(self))
+    }
+
+    /// The same without one plugin's part.
+    #[must_use]
+    pub fn without(&self, plugin: &str) -> Self {
+        Self::of(self.others(plugin), Some(self))
+    }
+
+    fn others(&self, plugin: &str) -> Vec<Arc<Entry>> {
+        self.entries.iter().filter(|other| other.plugin.name() != plugin).cloned().collect()
     }
 
     fn of(mut entries: Vec<Arc<Entry>>, before: Option<&Self>) -> Self {

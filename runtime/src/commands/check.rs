@@ -19,7 +19,7 @@ use crate::cli;
 use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
-use crate::reload::{Skipped, load_folder};
+use crate::reload::{Found, Skipped, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
@@ -70,7 +70,7 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     let server = config::Server { parked_calls: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
-    let (snapshot, skipped) =
+    let Found { snapshot, skipped, .. } =
         load_folder(&loader, &ungranted(&config)).await.map_err(|error| Failure::Usage(error.into()))?;
     let (unlisted, skipped) =
         skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));

@@ -1,6 +1,7 @@
 //! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::config::{AuditConfig, Config, ConfigError, parse_listen};
 use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
-use crate::reload::{Watcher, load_folder};
+use crate::reload::{Event, Folder, Found, Skipped, Stamp, Watcher, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 use crate::transport::{http, stdio};
 
@@ -40,12 +41,13 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen()?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
-    let (server, watcher) = tokio::select! {
+    let Prepared { server, watcher, folder, known } = tokio::select! {
         prepared = prepare(&config, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
+    let following = tokio::spawn(folder.run(known, stop.clone()));
     let served = if args.stdio {
         serve_stdio(server, signals).await
     } else {
@@ -53,6 +55,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     };
     stop.cancel();
     watching.await.context("watching for changes failed")?;
+    following.await.context("following the plugin folder failed")?;
     served
 }
 
@@ -161,7 +164,15 @@ fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
     }
 }
 
-async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher), Failure> {
+/// What is served, and what keeps it up to date.
+struct Prepared {
+    server: Arc<Server>,
+    watcher: Watcher,
+    folder: Folder,
+    known: BTreeMap<PathBuf, Stamp>,
+}
+
+async fn prepare(config: &Config, audit: Audit) -> Result<Prepared, Failure> {
     let store = Store::new(config.state.clone());
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
         // Better now than in the middle of a call. Editors start one server each, so another may well have it.
@@ -170,19 +181,19 @@ async fn prepare(config: &Config, audit: Audit) -> Result<(Arc<Server>, Watcher)
         }
     }
     let loader = Loader::new(&config.server, store, audit, compiler(config)).context("cannot start")?;
-    let (snapshot, skipped) =
+    let Found { snapshot, skipped, known } =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
-    for file in skipped.iter().take(MOST_SKIPPED) {
-        let path = file.path.display().to_string();
-        console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
-    }
+    skipped.iter().take(MOST_SKIPPED).for_each(announce_skipped);
     if let Some(more) = skipped.len().checked_sub(MOST_SKIPPED).filter(|more| *more > 0) {
         console::remark(&format!("skipped {more} more; the audit has a line for each"));
     }
     let catalog = Arc::new(Catalog::new(snapshot));
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
-    Ok((Arc::new(Server::new(catalog, config.server.clone())), watcher))
+    let say = Box::new(announce_event);
+    let folder = Folder::new(Arc::new(loader), Arc::new(config.clone()), Arc::clone(&catalog), say);
+    let server = Arc::new(Server::new(catalog, config.server.clone()));
+    Ok(Prepared { server, watcher, folder, known })
 }
 
 /// Compiles outside, and keeps what it compiled where that can be done.
@@ -211,6 +222,23 @@ fn announce(snapshot: &Snapshot, config: &Config) {
     let folder = config.folder.display();
     if snapshot.is_empty() {
         console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
+    }
+}
+
+fn announce_skipped(file: &Skipped) {
+    let path = file.path.display().to_string();
+    console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
+}
+
+/// Tells what happened in the folder while it was served.
+fn announce_event(event: Event<'_>) {
+    match event {
+        Event::Published(snapshot, entry) => announce_entry(snapshot, entry),
+        Event::Refused(file) => announce_skipped(file),
+        Event::Removed(plugin) => console::remark(&format!("removed {plugin}: its file is gone")),
+        Event::Unreadable(error) => {
+            console::remark(&format!("{error}; what was published stays"));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loads every candidate of a folder, a few side by side, so that one whose compiling takes for ever holds up less than
 //! all. Which come first is decided by their names and not by who is ready first.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
@@ -8,13 +9,14 @@ use futures_util::StreamExt as _;
 use serde::Serialize;
 
 use super::scan::{Candidate, ScanError, scan};
+use super::stamp::Stamp;
 use crate::catalog::{Entry, Snapshot};
 use crate::config::{Config, PluginConfig};
 use crate::observe::Escaped;
 use crate::plugin::{Artifact, LoadError, Loader};
 
 /// Files that are loaded at the same time; no more are compiled than that either.
-const SIDE_BY_SIDE: usize = 2;
+pub(super) const SIDE_BY_SIDE: usize = 2;
 
 /// A file that is not served.
 #[derive(Debug)]
@@ -29,15 +31,15 @@ pub struct Skipped {
 
 /// Why a file is not served.
 #[derive(Debug)]
-struct Refusal {
-    why: String,
-    unlisted: bool,
+pub(super) struct Refusal {
+    pub(super) why: String,
+    pub(super) unlisted: bool,
     /// Of what was read.
     digest: Option<String>,
 }
 
 impl Refusal {
-    fn new(why: String) -> Self {
+    pub(super) fn new(why: String) -> Self {
         Self { why, unlisted: false, digest: None }
     }
 }
@@ -67,16 +69,29 @@ impl<'a> Line<'a> {
     }
 }
 
+/// What a folder held when it was loaded.
+#[derive(Debug)]
+pub struct Found {
+    /// Everything that can be served.
+    pub snapshot: Snapshot,
+    /// What cannot.
+    pub skipped: Vec<Skipped>,
+    /// Each file as it was before it was read.
+    pub known: BTreeMap<PathBuf, Stamp>,
+}
+
 /// Builds a snapshot of everything in the configured folder that can be served.
 ///
 /// # Errors
 /// When the folder itself cannot be read.
-pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, Vec<Skipped>), ScanError> {
+pub async fn load_folder(loader: &Loader, config: &Config) -> Result<Found, ScanError> {
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
+    let mut known = BTreeMap::new();
     let most = config.server.plugins;
     let loads = scan(&config.folder)?.into_iter().enumerate().map(|(at, candidate)| {
         let path = candidate.path.clone();
+        known.extend(Stamp::of(&path).map(|stamp| (path.clone(), stamp)));
         async move {
             let loaded = match at < most {
                 true => load(loader, config, candidate).await,
@@ -89,26 +104,45 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<(Snapshot, 
     });
     let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
     while let Some((path, loaded)) = loads.next().await {
-        loader.audit().record(&Line::of(&path, &loaded));
+        note(loader, &path, &loaded);
         match loaded {
             Ok(entry) => entries.push(entry),
             Err(Refusal { why, unlisted, .. }) => skipped.push(Skipped { path, why, unlisted }),
         }
     }
-    Ok((Snapshot::new(entries), skipped))
+    Ok(Found { snapshot: Snapshot::new(entries), skipped, known })
+}
+
+/// Notes in the audit what became of a file.
+pub(super) fn note(loader: &Loader, path: &Path, loaded: &Result<Entry, Refusal>) {
+    loader.audit().record(&Line::of(path, loaded));
+}
+
+/// Reads a file of at most this many MiB. Blocks.
+pub(super) fn read(path: &Path, most: u64) -> Result<Artifact, Refusal> {
+    Artifact::read_any(path, most).map_err(|error| Refusal::new(chain(&error)))
 }
 
 async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<Entry, Refusal> {
     let name = candidate.name.map_err(Refusal::new)?;
     let settings = config.plugin(&name);
-    let artifact = Artifact::read_any(&candidate.path, settings.limits.wasm_mib)
-        .map_err(|error| Refusal::new(chain(&error)))?;
+    let artifact = read(&candidate.path, settings.limits.wasm_mib)?;
+    examine(loader, &name, artifact, settings).await
+}
+
+/// Loads what was read and vets what it offers.
+pub(super) async fn examine(
+    loader: &Loader,
+    name: &str,
+    artifact: Artifact,
+    settings: PluginConfig,
+) -> Result<Entry, Refusal> {
     let digest = artifact.digest.clone();
-    let examined = examine(loader, &name, artifact, settings).await;
+    let examined = try_out(loader, name, artifact, settings).await;
     examined.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
 }
 
-async fn examine(
+async fn try_out(
     loader: &Loader,
     name: &str,
     artifact: Artifact,

@@ -13,6 +13,12 @@ pub struct Candidate {
     pub name: Result<String, String>,
 }
 
+impl Candidate {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { name: name_of(&path), path }
+    }
+}
+
 /// The folder could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the plugin folder {}; create it or name another with --plugins", folder.display())]
@@ -33,7 +39,7 @@ pub fn scan(folder: &Path) -> Result<Vec<Candidate>, ScanError> {
         let path = entry.map_err(failed)?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if !hidden && path.extension().is_some_and(|extension| extension == "wasm") {
-            found.push(Candidate { name: name_of(&path), path });
+            found.push(Candidate::at(path));
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));

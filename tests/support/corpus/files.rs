@@ -3,8 +3,6 @@
 use super::Shown::{Cannot, Contained, Soak, Test};
 use super::{Attack, Entry, Ground, Source};
 
-const NO_RELOAD: &str = "files are read when the server starts; there is no reload yet";
-
 const READ: Ground = Ground::Directory { write: false };
 const WRITE: Ground = Ground::Directory { write: true };
 
@@ -301,12 +299,23 @@ pub(super) const ENTRIES: &[Entry] = &[
         "code that takes long to compile",
         &[Test("hostile_compile_bomb"), Test("calls_do_not_wait_while_a_bomb_compiles")],
     ),
-    entry("H36", "slow_writer", "changes while it is read", &[Cannot(NO_RELOAD)]),
+    entry(
+        "H36",
+        "slow_writer",
+        "changes while it is read",
+        &[
+            Test("a_file_that_is_written_slowly_is_loaded_when_it_is_whole"),
+            Test("a_version_that_cannot_be_served_leaves_the_old_one"),
+        ],
+    ),
     entry(
         "H37",
         "deleted_mid_call",
         "goes away during a call, or loses its permissions",
-        &[Test("a_plugin_outlives_its_file"), Cannot(NO_RELOAD)],
+        &[
+            Test("a_call_ends_with_the_version_it_began_with"),
+            Test("a_folder_that_goes_and_comes_back_is_followed"),
+        ],
     ),
     entry(
         "H38",
@@ -326,7 +335,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "more files than anyone has plugins",
         &[
             Test("very_many_files_cost_a_line_each_and_no_good_one_its_place"),
-            Cannot("a hundred changes a second for a minute: there is no reload yet"),
+            Test("a_storm_of_changes_delays_no_call"),
         ],
     ),
     entry(

@@ -1,0 +1,182 @@
+//! The folder changes while the server serves: what is copied in is published, what is replaced is served from then on,
+//! what is deleted is gone, and no call fails for it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use plugport_tests::contained::{Neighbour, PATIENCE};
+use plugport_tests::guests::guest;
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+/// Puts a guest where a program that copies carefully would: beside, and then in its place.
+fn put(name: &str, folder: &Path, file: &str) {
+    let beside = folder.join(format!(".{file}.part"));
+    std::fs::copy(guest(name), &beside).unwrap();
+    std::fs::rename(beside, folder.join(file)).unwrap();
+}
+
+/// Waits until the tool answers with this, or is not there.
+async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let reply = client.call(tool, json!({})).await;
+        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        if answer == expected {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_appears_changes_and_vanishes() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    let mut stream = session.listen(None).await;
+    put("version_a", server.folder(), "v.wasm");
+    answers(&client, "v-version", Some("a")).await;
+    assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
+    put("version_b", server.folder(), "v.wasm");
+    answers(&client, "v-version", Some("b")).await;
+    std::fs::remove_file(server.folder().join("v.wasm")).unwrap();
+    answers(&client, "v-version", None).await;
+    assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
+    server.says("removed v: its file is gone").await;
+    assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_cannot_be_served_leaves_the_old_one() {
+    let server = Server::builder().guest("polite").file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
+    let client = Client::new(server.url());
+    std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
+    server.says("is damaged or truncated").await;
+    answers(&client, "v-version", Some("a")).await;
+    put("version_b", server.folder(), "v.wasm");
+    answers(&client, "v-version", Some("b")).await;
+    // The same bytes again are no change.
+    let loads = server.audited("load", 4).await.len();
+    put("version_b", server.folder(), "v.wasm");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(server.audited("load", 4).await.len(), loads);
+    assert_eq!(server.said().matches("is damaged or truncated").count(), 1, "{}", server.said());
+}
+
+/// H36: a file that is still being written is no plugin yet, and is not reported as a bad one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_written_slowly_is_loaded_when_it_is_whole() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let bytes = std::fs::read(guest("version_a")).unwrap();
+    let mut file = std::fs::File::create(server.folder().join("v.wasm")).unwrap();
+    for piece in bytes.chunks(bytes.len() / 40 + 1) {
+        std::io::Write::write_all(&mut file, piece).unwrap();
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    drop(file);
+    answers(&client, "v-version", Some("a")).await;
+    // Truncated and written again, with a time that no clock shows.
+    std::fs::write(server.folder().join("v.wasm"), std::fs::read(guest("version_b")).unwrap()).unwrap();
+    let file = std::fs::File::open(server.folder().join("v.wasm")).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    answers(&client, "v-version", Some("b")).await;
+    assert!(!server.said().contains("skipped"), "{}", server.said());
+    assert_eq!(server.audited("load", 3).await.len(), 3);
+}
+
+/// H37: the folder goes away, comes back, and is another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_goes_and_comes_back_is_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("plugins");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(guest("version_a"), folder.join("v.wasm")).unwrap();
+    let server = Server::builder().plugins(&folder).start().await;
+    let client = Client::new(server.url());
+    std::fs::rename(&folder, outside.path().join("old")).unwrap();
+    server.says("cannot read the plugin folder").await;
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a", "what was served stays");
+    std::fs::create_dir(outside.path().join("new")).unwrap();
+    std::fs::copy(guest("version_b"), outside.path().join("new/v.wasm")).unwrap();
+    std::os::unix::fs::symlink("new", &folder).unwrap();
+    answers(&client, "v-version", Some("b")).await;
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    answers(&client, "v-version", None).await;
+}
+
+/// H37: what is under way when the file goes is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_ends_with_the_version_it_began_with() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let during = client.clone();
+    let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 1_500 })).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    std::fs::remove_file(server.folder().join("polite.wasm")).unwrap();
+    server.says("removed polite: its file is gone").await;
+    assert_eq!(nap.await.unwrap().tool_text(), "rested");
+    answers(&client, "polite-echo", None).await;
+}
+
+/// H40: whoever writes into the folder without end keeps nobody from anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_storm_of_changes_delays_no_call() {
+    let server = Server::builder().guest("polite").alone().start().await;
+    let neighbour = Neighbour::new(server.url());
+    let visiting = neighbour.visit();
+    for round in 0..300 {
+        let file = server.folder().join(format!("storm{}.wasm", round % 7));
+        std::fs::write(&file, b"\0asm\x0d\0\x01\0\xff").unwrap();
+        if round % 3 == 0 {
+            std::fs::remove_file(&file).unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let waits = visiting.end().await;
+    assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
+    put("version_a", server.folder(), "v.wasm");
+    answers(&Client::new(server.url()), "v-version", Some("a")).await;
+    assert!(server.said().len() < 64 << 10, "{} bytes of log", server.said().len());
+}
+
+/// Calls that never pause, and twenty swaps. None may fail, and none that began after a version answered may get an older
+/// one.
+#[tokio::test(flavor = "multi_thread")]
+async fn swaps_fail_no_call() {
+    let server = Server::builder().file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
+    let over = Arc::new(AtomicBool::new(false));
+    let callers: Vec<_> = (0..16)
+        .map(|_| {
+            let (client, over) = (Client::new(server.url()), Arc::clone(&over));
+            tokio::spawn(async move {
+                let mut calls = 0;
+                while !over.load(Ordering::Relaxed) {
+                    let reply = client.call("v-version", json!({})).await;
+                    assert!(matches!(reply.tool_text(), "a" | "b"), "{reply:?}");
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    let client = Client::new(server.url());
+    for swap in 0..20 {
+        let version = if swap % 2 == 0 { "b" } else { "a" };
+        put(&format!("version_{version}"), server.folder(), "v.wasm");
+        answers(&client, "v-version", Some(version)).await;
+        for _ in 0..10 {
+            assert_eq!(client.call("v-version", json!({})).await.tool_text(), version, "an older version answered");
+        }
+    }
+    over.store(true, Ordering::Relaxed);
+    for caller in callers {
+        assert!(caller.await.unwrap() > 20);
+    }
+}
