@@ -53,7 +53,11 @@ async fn a_plugin_appears_changes_and_vanishes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_cannot_be_served_leaves_the_old_one() {
-    let server = Server::builder().guest("polite").file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
+    let server = Server::builder()
+        .guest("polite")
+        .file("v.wasm", &std::fs::read(guest("version_a")).unwrap())
+        .start()
+        .await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
     server.says("is damaged or truncated").await;
@@ -172,7 +176,11 @@ async fn swaps_fail_no_call() {
         put(&format!("version_{version}"), server.folder(), "v.wasm");
         answers(&client, "v-version", Some(version)).await;
         for _ in 0..10 {
-            assert_eq!(client.call("v-version", json!({})).await.tool_text(), version, "an older version answered");
+            assert_eq!(
+                client.call("v-version", json!({})).await.tool_text(),
+                version,
+                "an older version answered"
+            );
         }
     }
     over.store(true, Ordering::Relaxed);

@@ -47,7 +47,13 @@ pub struct Builder {
 
 impl Server {
     pub fn builder() -> Builder {
-        Builder { folder: tempfile::tempdir().unwrap(), plugins: None, config: None, env: Vec::new(), alone: false }
+        Builder {
+            folder: tempfile::tempdir().unwrap(),
+            plugins: None,
+            config: None,
+            env: Vec::new(),
+            alone: false,
+        }
     }
 
     /// Where it serves MCP.

@@ -39,7 +39,7 @@ pub struct Folder {
 }
 
 /// Tells the operator what happened.
-pub type Say = Box<dyn Fn(Event<'_>) + Send>;
+pub type Say = Box<dyn Fn(Event<'_>) + Send + Sync>;
 
 /// What happened in the folder.
 #[derive(Debug)]
@@ -103,7 +103,9 @@ impl Folder {
         let folder = self.config.folder.clone();
         let found = spawn_blocking(move || {
             let candidates = scan(&folder)?;
-            let stamped = candidates.into_iter().filter_map(|found| Some((found.path.clone(), Stamp::of(&found.path)?)));
+            let stamped = candidates
+                .into_iter()
+                .filter_map(|found| Some((found.path.clone(), Stamp::of(&found.path)?)));
             Ok(stamped.collect::<BTreeMap<_, _>>())
         });
         match found.await {
@@ -189,13 +191,7 @@ impl Folder {
 }
 
 /// Reads a file as it was seen, and loads it when it is not what is served already.
-async fn look_into(
-    loader: &Loader,
-    config: &Config,
-    served: &Snapshot,
-    path: &Path,
-    stamp: Stamp,
-) -> Looked {
+async fn look_into(loader: &Loader, config: &Config, served: &Snapshot, path: &Path, stamp: Stamp) -> Looked {
     let name = match Candidate::at(path.to_owned()).name {
         Ok(name) => name,
         Err(why) => return Looked::Refused(Refusal::new(why)),
@@ -212,7 +208,8 @@ async fn look_into(
         Ok((Err(refusal), true)) => return Looked::Refused(refusal),
         Err(_) => return Looked::Refused(Refusal::new("could not be read; please report it".to_owned())),
     };
-    let same = |known: &Arc<Entry>| known.plugin.digest() == artifact.digest && *known.plugin.config() == settings;
+    let same =
+        |known: &Arc<Entry>| known.plugin.digest() == artifact.digest && *known.plugin.config() == settings;
     if served.entry(&name).is_some_and(same) {
         return Looked::Same;
     }

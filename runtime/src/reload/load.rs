@@ -91,19 +91,20 @@ pub async fn load_folder(loader: &Loader, config: &Config) -> Result<Found, Scan
     let most = config.server.plugins;
     let loads = scan(&config.folder)?.into_iter().enumerate().map(|(at, candidate)| {
         let path = candidate.path.clone();
-        known.extend(Stamp::of(&path).map(|stamp| (path.clone(), stamp)));
         async move {
+            let stamp = Stamp::of(&path);
             let loaded = match at < most {
                 true => load(loader, config, candidate).await,
                 false => Err(Refusal::new(format!(
                     "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
                 ))),
             };
-            (path, loaded)
+            (path, stamp, loaded)
         }
     });
     let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
-    while let Some((path, loaded)) = loads.next().await {
+    while let Some((path, stamp, loaded)) = loads.next().await {
+        known.extend(stamp.map(|stamp| (path.clone(), stamp)));
         note(loader, &path, &loaded);
         match loaded {
             Ok(entry) => entries.push(entry),

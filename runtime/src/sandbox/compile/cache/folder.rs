@@ -16,6 +16,9 @@ use rustix::process::geteuid;
 /// Begins the names of files that are not finished.
 const UNFINISHED: &str = "tmp-";
 
+/// How often writing a file is begun when another server takes it away.
+const ATTEMPTS: usize = 8;
+
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
@@ -72,7 +75,21 @@ impl Folder {
         self.finish(parts, link)
     }
 
-    fn finish(&self, parts: &[&[u8]], name: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    /// A server that begins takes a file that has no lock yet for one that was left, so this is tried a few times.
+    fn finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
+        let mut finished = self.try_to_finish(parts, &name);
+        for _ in 1..ATTEMPTS {
+            match &finished {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    finished = self.try_to_finish(parts, &name);
+                }
+                _ => break,
+            }
+        }
+        finished
+    }
+
+    fn try_to_finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let unfinished = format!("{UNFINISHED}{:016x}", u64::from_le_bytes(random));
