@@ -16,9 +16,10 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::eyes::Eyes;
 use super::ledger::{Ledger, Step};
 use super::load::{Refusal, SIDE_BY_SIDE, Skipped, examine, note, read};
-use super::scan::{Candidate, ScanError, scan};
+use super::scan::{Candidate, ScanError};
 use super::stamp::Stamp;
 use crate::catalog::{Catalog, Entry, Snapshot};
 use crate::config::Config;
@@ -76,11 +77,12 @@ impl Folder {
     pub async fn run(self, known: BTreeMap<PathBuf, Stamp>, stop: CancellationToken) {
         let (hint, mut hinted) = mpsc::channel(1);
         let _watching = watch(&self.config.folder, hint);
+        let mut eyes = Eyes::open(self.config.folder.clone());
         let mut ledger = Ledger::knowing(known, Instant::now());
         let mut looks = Looks::new();
         let mut readable = true;
         loop {
-            readable = self.look(&mut ledger, readable).await;
+            readable = self.look(&mut eyes, &mut ledger, readable).await;
             self.act(&mut ledger, &mut looks);
             let now = Instant::now();
             // While no more can be loaded, the end of a load is what to wait for.
@@ -99,24 +101,16 @@ impl Folder {
     }
 
     /// Looks at the folder; whether it can be read. That it cannot is told once.
-    async fn look(&self, ledger: &mut Ledger, readable: bool) -> bool {
-        let folder = self.config.folder.clone();
-        let found = spawn_blocking(move || {
-            let candidates = scan(&folder)?;
-            let stamped = candidates
-                .into_iter()
-                .filter_map(|found| Some((found.path.clone(), Stamp::of(&found.path)?)));
-            Ok(stamped.collect::<BTreeMap<_, _>>())
-        });
-        match found.await {
-            Ok(Ok(found)) => ledger.look(&found, Instant::now()),
-            Ok(Err(error)) => {
+    async fn look(&self, eyes: &mut Eyes, ledger: &mut Ledger, readable: bool) -> bool {
+        match eyes.look().await {
+            Some(Ok(found)) => ledger.look(&found, Instant::now()),
+            Some(Err(error)) => {
                 if readable {
                     (self.say)(Event::Unreadable(&error));
                 }
                 return false;
             }
-            Err(error) => tracing::error!(%error, "the folder could not be looked at"),
+            None => {}
         }
         true
     }

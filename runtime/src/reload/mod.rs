@@ -3,6 +3,7 @@
 //! Sits beside the path of a call and is never on it: it builds the next catalog from what lies in the folder and from what
 //! plugins say has changed, and a file that cannot be used costs one line in the log and nothing else.
 
+mod eyes;
 mod folder;
 mod ledger;
 mod load;
