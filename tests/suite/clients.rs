@@ -16,10 +16,19 @@ async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Resul
 
 async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
     let plugins = server::folder(&["polite"]);
+    let config = plugins.path().join("plugport.toml");
+    std::fs::write(&config, "[server]\nstate = \"state\"\n")?;
     let program = server::binary();
-    let words = [program.as_os_str(), "serve".as_ref(), "--stdio".as_ref(), "--plugins".as_ref()];
-    let command = words.into_iter().chain([plugins.path().as_os_str()]);
-    let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = [
+        program.as_os_str(),
+        "serve".as_ref(),
+        "--stdio".as_ref(),
+        "--config".as_ref(),
+        config.as_os_str(),
+        "--plugins".as_ref(),
+        plugins.path().as_os_str(),
+    ];
+    let command = words.map(|word| word.to_string_lossy().into_owned()).into();
     agrees(&client.drive("client", "stdio", mode, command).await?, revision)
 }
 

@@ -25,7 +25,7 @@ pub struct Pipe {
 impl Pipe {
     pub fn start(plugins: &Path) -> Self {
         let mut command = Command::new(binary());
-        command.args(["serve", "--stdio", "--plugins"]).arg(plugins);
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();

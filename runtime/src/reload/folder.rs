@@ -33,6 +33,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Follows one folder.
 pub struct Folder {
+    eyes: Eyes,
+    hinted: mpsc::Receiver<()>,
+    _watching: Option<RecommendedWatcher>,
     loader: Arc<Loader>,
     config: Arc<Config>,
     catalog: Arc<Catalog>,
@@ -70,19 +73,19 @@ impl Folder {
     /// Follows the folder of `config`, publishing to `catalog`.
     #[must_use]
     pub fn new(loader: Arc<Loader>, config: Arc<Config>, catalog: Arc<Catalog>, say: Say) -> Self {
-        Self { loader, config, catalog, say }
+        let (hint, hinted) = mpsc::channel(1);
+        let _watching = watch(&config.folder, hint);
+        let eyes = Eyes::open(config.folder.clone());
+        Self { eyes, hinted, _watching, loader, config, catalog, say }
     }
 
     /// Follows it until told to stop. `known` is what was loaded, or refused, already.
-    pub async fn run(self, known: BTreeMap<PathBuf, Stamp>, stop: CancellationToken) {
-        let (hint, mut hinted) = mpsc::channel(1);
-        let _watching = watch(&self.config.folder, hint);
-        let mut eyes = Eyes::open(self.config.folder.clone());
+    pub async fn run(mut self, known: BTreeMap<PathBuf, Stamp>, stop: CancellationToken) {
         let mut ledger = Ledger::knowing(known, Instant::now());
         let mut looks = Looks::new();
         let mut readable = true;
         loop {
-            readable = self.look(&mut eyes, &mut ledger, readable).await;
+            readable = self.look(&mut ledger, readable).await;
             self.act(&mut ledger, &mut looks);
             let now = Instant::now();
             // While no more can be loaded, the end of a load is what to wait for.
@@ -90,7 +93,7 @@ impl Folder {
             let wake = next.unwrap_or(now + PERIOD).max(now + PAUSE);
             tokio::select! {
                 () = stop.cancelled() => return,
-                Some(()) = hinted.recv() => tokio::time::sleep(PAUSE).await,
+                Some(()) = self.hinted.recv() => tokio::time::sleep(PAUSE).await,
                 Some(looked) = looks.join_next() => match looked {
                     Ok((path, stamp, looked)) => self.settle(&mut ledger, &path, stamp, looked),
                     Err(error) => tracing::error!(%error, "a file could not be looked into"),
@@ -101,8 +104,8 @@ impl Folder {
     }
 
     /// Looks at the folder; whether it can be read. That it cannot is told once.
-    async fn look(&self, eyes: &mut Eyes, ledger: &mut Ledger, readable: bool) -> bool {
-        match eyes.look().await {
+    async fn look(&mut self, ledger: &mut Ledger, readable: bool) -> bool {
+        match self.eyes.look().await {
             Some(Ok(found)) => ledger.look(&found, Instant::now()),
             Some(Err(error)) => {
                 if readable {
