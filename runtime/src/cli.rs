@@ -28,6 +28,12 @@ pub enum Command {
     /// Validate the configuration and every plugin, and show what each may reach
     #[command(long_about = CHECK)]
     Check(Check),
+    /// Show what changed in plugins since they were approved, and accept it
+    Approve(Approve),
+    /// Show what the servers that run here serve, and what they do not and why
+    Status(Status),
+    /// Build a plugin project whenever its source changes, and serve it
+    Dev(Dev),
     /// Compile one component from stdin to stdout, for a server that runs
     #[command(hide = true)]
     Compile(Compile),
@@ -112,6 +118,55 @@ pub struct Check {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `plugport approve`
+#[derive(Debug, Args)]
+pub struct Approve {
+    /// The plugin [default: every plugin of the folder]
+    #[arg(value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Accept without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Give plugins what they are granted while they list what they offer; without it they are given nothing before they are
+    /// approved
+    #[arg(long)]
+    pub granted: bool,
+    /// Where things are.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// `plugport status`
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Configuration file [default: plugport.toml, if it is there]; says where the state folder is
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `plugport dev`
+#[derive(Debug, Args)]
+pub struct Dev {
+    /// The project
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub project: PathBuf,
+    /// Configuration file [default: plugport.toml in the project, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address for HTTP [default: 127.0.0.1:7584]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    /// Command that builds the project, run by `sh` in it [default: found by what the project is written in]
+    #[arg(long, value_name = "COMMAND")]
+    pub build: Option<String>,
+    /// What the build makes, when it cannot be found otherwise
+    #[arg(long, value_name = "FILE.wasm")]
+    pub output: Option<PathBuf>,
 }
 
 /// `plugport compile`: what a server starts and nobody else.

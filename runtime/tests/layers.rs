@@ -31,14 +31,16 @@ const USERS: [(&str, &[&str]); 3] =
     [("reload", &["commands"]), ("bindings", &["plugin", "host"]), ("cli", &["commands", "main"])];
 
 /// Crates that belong to some layers only.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("wasmtime", &["sandbox", "host", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "host", "plugin"]),
     ("wasmtime_wasi_http", &["host"]),
     ("axum", &["transport"]),
     ("hyper", &["transport", "host"]),
     ("clap", &["cli", "main"]),
-    ("toml", &["config"]),
+    ("toml", &["config", "catalog"]),
+    ("minisign_verify", &["config"]),
+    ("notify", &["reload", "commands"]),
 ];
 
 /// Longest file, lines. A pure table may be longer, and none is yet.

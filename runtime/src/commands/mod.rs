@@ -1,13 +1,16 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
+mod approve;
 mod call;
 mod capabilities;
 mod check;
 mod compile;
 mod console;
+mod dev;
 mod inspect;
 mod published;
 mod serve;
+mod status;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,6 +66,9 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Call(args) => call::run(args).await,
                 Command::Inspect(args) => inspect::run(args).await,
                 Command::Check(args) => check::run(args).await,
+                Command::Approve(args) => approve::run(args).await,
+                Command::Status(args) => status::run(args).await,
+                Command::Dev(args) => dev::run(args).await,
                 Command::Compile(args) => Ok(compile::run(&args)),
             }
         });

@@ -8,6 +8,7 @@ mod audit;
 mod error;
 mod grants;
 mod limits;
+mod pin;
 mod reader;
 mod server;
 
@@ -21,12 +22,16 @@ pub use grants::{
     RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
 };
 pub use limits::{LimitError, Limits, Spec, kib, mib};
+pub use pin::Pin;
 pub use server::{Server, parse_listen};
 
 use reader::{Entry, Reader, Section};
 
 /// The state folder, beside the configuration file unless it names another.
 const STATE: &str = "plugport-state";
+
+/// What was approved, beside the configuration file: made to be committed with it.
+const LOCK: &str = "plugport.lock";
 
 /// Everything the operator has decided.
 #[derive(Debug, Clone)]
@@ -45,6 +50,8 @@ pub struct Config {
     pub state: PathBuf,
     /// How it is noted what they did.
     pub audit: AuditConfig,
+    /// The file that says what was approved.
+    pub lock: PathBuf,
 }
 
 /// What the operator says of one plugin.
@@ -70,6 +77,7 @@ impl Config {
             file: None,
             state: PathBuf::from(STATE),
             audit: AuditConfig::default(),
+            lock: PathBuf::from(LOCK),
         }
     }
 
@@ -95,6 +103,7 @@ impl Config {
         }
         let base = file.parent().unwrap_or(Path::new(""));
         config.state = base.join(config.server.state.as_deref().unwrap_or(Path::new(STATE)));
+        config.lock = base.join(LOCK);
         if let Some(section) = root.take("audit").and_then(|entry| entry.section(&mut reader)) {
             config.audit = AuditConfig::read(section, base, &mut reader);
         }
@@ -137,7 +146,7 @@ impl Config {
     #[must_use]
     pub fn protected(&self) -> Protected {
         let whole = |path: &PathBuf| grants::resolved(path);
-        let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref()];
+        let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
         Protected {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
             state: whole(&self.state),

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::pin::Pin;
 use super::reader::{Reader, Section};
 
 /// PLUG on a phone keypad.
@@ -38,6 +39,14 @@ pub struct Server {
     pub session_idle: Duration,
     /// Requests of one session, or of one stdio connection, that run at the same time.
     pub requests_per_session: usize,
+    /// What becomes of plugins that nobody has approved; `None`: it depends on where the server listens.
+    pub pin: Option<Pin>,
+    /// Whether what a file beside a plugin grants it holds.
+    pub grants_beside: bool,
+    /// How long a start waits for plugins that have to be compiled.
+    pub start_wait: Duration,
+    /// How long calls of a version that was replaced may go on.
+    pub drain: Duration,
     /// Files of the plugin folder that are looked at.
     pub plugins: usize,
     /// Calls of all plugins together that run at the same time.
@@ -73,6 +82,10 @@ impl Default for Server {
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
             requests_per_session: 128,
+            pin: None,
+            grants_beside: false,
+            start_wait: Duration::from_secs(1),
+            drain: Duration::from_secs(60),
             plugins: 1_000,
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
@@ -99,6 +112,10 @@ const KEYS: &[&str] = &[
     "sessions",
     "session_idle_s",
     "requests_per_session",
+    "pin",
+    "grants_beside",
+    "start_wait_ms",
+    "drain_s",
     "plugins",
     "concurrent_calls",
     "caller_calls_per_second",
@@ -130,6 +147,12 @@ impl Server {
         if let Some(entry) = from.take("roots_over_http") {
             server.roots_over_http = entry.boolean(reader).unwrap_or_default();
         }
+        if let Some(entry) = from.take("pin") {
+            server.pin = Pin::read(&entry, reader);
+        }
+        if let Some(entry) = from.take("grants_beside") {
+            server.grants_beside = entry.boolean(reader).unwrap_or_default();
+        }
         let mut count = |key: &str, max: usize, slot: &mut usize| {
             if let Some(value) = take_count(&mut from, reader, key, max) {
                 *slot = value;
@@ -160,6 +183,8 @@ impl Server {
             }
         };
         time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
+        time("start_wait_ms", 0, 600_000, Duration::from_millis, &mut server.start_wait);
+        time("drain_s", 0, 24 * 3600, Duration::from_secs, &mut server.drain);
         time("unread_s", 1, 3600, Duration::from_secs, &mut server.unread);
         time("parked_s", 1, 24 * 3600, Duration::from_secs, &mut server.parked);
         time("ping_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping);
