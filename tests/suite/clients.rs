@@ -4,6 +4,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use plugport_tests::clients::Outside::{self, Python, TypeScript};
+use plugport_tests::guests::PATIENT;
 use plugport_tests::server::{self, Server};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Resul
 async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let config = plugins.path().join("plugport.toml");
-    std::fs::write(&config, "[server]\nstate = \"state\"\n")?;
+    std::fs::write(&config, format!("{PATIENT}state = \"state\"\n"))?;
     let program = server::binary();
     let words = [
         program.as_os_str(),

@@ -147,7 +147,7 @@ async fn hostile_compile_bomb() {
     let pid = server.pid();
     server.compiles().await;
     let (mut largest, mut waits) = (0, Vec::new());
-    while !server.said().contains("serving MCP at") {
+    while !server.said().contains("loaded ") {
         let now = resident(pid);
         assert!(now > 0, "the server has ended: {}", server.said());
         largest = largest.max(now);
@@ -319,7 +319,7 @@ async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
         }
     }
     let server = Raw::start(plugins.path(), "");
-    server.says("serving MCP at").await;
+    server.says("loaded ").await;
     let said = server.said();
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
     assert!(!said.contains("not as it was kept"), "a torn file had a name: {said}");
@@ -331,7 +331,7 @@ const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
 async fn publishes(plugins: &Path, config: &str) -> String {
     let server = Raw::start(plugins, config);
-    server.says("serving MCP at").await;
+    server.says("loaded ").await;
     server.said()
 }
 
@@ -375,7 +375,7 @@ async fn servers_that_start_together_share_what_they_compile() {
     let folders = [folder(&["polite", "version_a"]), folder(&["polite", "version_a"])];
     let servers = folders.each_ref().map(|plugins| Raw::start(plugins.path(), &config));
     for server in &servers {
-        server.says("serving MCP at").await;
+        server.says("loaded ").await;
         assert_eq!(server.said().matches("published ").count(), 2, "{}", server.said());
     }
     let third = folder(&["polite", "version_a"]);

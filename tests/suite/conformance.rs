@@ -16,7 +16,7 @@ const UNTRIED: [&str; 1] = ["server-sse-multiple-streams: server-sse-streams-fun
 /// What the guest `conformance` is granted. Streams that are silent are closed, as one scenario wants to see.
 pub(crate) fn granted(state: &Path) -> String {
     format!(
-        "[server]\nstate = {:?}\nstream_close_ms = 1000\n[plugins.conformance]\nprefix = \"\"\n\
+        "[server]\nstate = {:?}\nstream_close_ms = 1000\nstart_wait_ms = 120_000\n[plugins.conformance]\nprefix = \"\"\n\
          [plugins.conformance.grants]\nkv = true\nsampling = true\nelicitation = true\nroots = true\n",
         state.display().to_string()
     )

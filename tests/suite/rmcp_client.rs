@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use plugport_tests::guests::patient;
 use plugport_tests::server::{self, Server};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, LoggingLevel,
@@ -177,6 +178,7 @@ async fn over_http(era: Era) -> Result<()> {
 async fn over_stdio(era: Era) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let mut command = tokio::process::Command::new(server::binary());
+    patient(plugins.path());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir(plugins.path());
     converse(TokioChildProcess::new(command)?, era).await
 }

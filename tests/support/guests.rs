@@ -6,6 +6,9 @@ use tempfile::TempDir;
 
 pub use crate::build::{guest, plugin};
 
+/// The configuration of a server that waits for what it has to compile.
+pub const PATIENT: &str = "[server]\nstart_wait_ms = 120_000\n";
+
 /// A plugins folder with these guests.
 pub fn folder(guests: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -13,6 +16,14 @@ pub fn folder(guests: &[&str]) -> TempDir {
         copy(&guest(name), dir.path());
     }
     dir
+}
+
+/// Lets a server that starts in this folder wait for what it has to compile: over a pipe nobody tells when that is done.
+pub fn patient(folder: &Path) {
+    let config = folder.join("plugport.toml");
+    if !config.exists() {
+        std::fs::write(config, PATIENT).unwrap();
+    }
 }
 
 /// Copies a component into a plugins folder, under its own name.

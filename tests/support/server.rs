@@ -210,13 +210,18 @@ async fn listen(
     said: Arc<Mutex<String>>,
     url: oneshot::Sender<String>,
 ) {
-    let mut url = Some(url);
+    let (mut url, mut address, mut loaded) = (Some(url), None, false);
     let mut lines = stderr.lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if let Some(found) = line.strip_prefix("serving MCP at ")
+        if let Some(found) = line.strip_prefix("serving MCP at ") {
+            address = Some(found.to_owned());
+        }
+        loaded |= line.starts_with("loaded ");
+        if loaded
+            && let Some(address) = address.take()
             && let Some(url) = url.take()
         {
-            let _ = url.send(found.to_owned());
+            let _ = url.send(address);
         }
         let mut said = said.lock().unwrap();
         said.push_str(&line);

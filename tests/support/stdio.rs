@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::build::binary;
+use crate::guests::patient;
 use crate::schema::Conversation;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,6 +26,7 @@ pub struct Pipe {
 impl Pipe {
     pub fn start(plugins: &Path) -> Self {
         let mut command = Command::new(binary());
+        patient(plugins);
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();

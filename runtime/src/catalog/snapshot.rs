@@ -3,6 +3,7 @@
 //! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries stay
 //! as they were vetted and what plugins dispute is settled here, so that a new snapshot can be made when one of them changes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::entry::{Entry, Refused};
@@ -29,22 +30,32 @@ impl Snapshot {
         Self::of(entries.into_iter().map(Arc::new).collect(), None)
     }
 
-    /// The same with one plugin's part replaced or added. It takes nothing that another plugin has.
+    /// The same with these parts replaced or added. They take nothing that another plugin has.
     #[must_use]
-    pub fn with(&self, entry: Arc<Entry>) -> Self {
-        let mut entries = self.others(entry.plugin.name());
-        entries.push(entry);
-        Self::of(entries, Some(self))
+    pub fn with(&self, entries: Vec<Arc<Entry>>) -> Self {
+        Self::of(self.beside(entries), Some(self))
+    }
+
+    /// The same, but what several plugins want belongs to the first one by name, whoever had it.
+    #[must_use]
+    pub fn with_anew(&self, entries: Vec<Arc<Entry>>) -> Self {
+        Self::of(self.beside(entries), None)
     }
 
     /// The same without one plugin's part.
     #[must_use]
     pub fn without(&self, plugin: &str) -> Self {
-        Self::of(self.others(plugin), Some(self))
+        let others = self.entries.iter().filter(|other| other.plugin.name() != plugin);
+        Self::of(others.cloned().collect(), Some(self))
     }
 
-    fn others(&self, plugin: &str) -> Vec<Arc<Entry>> {
-        self.entries.iter().filter(|other| other.plugin.name() != plugin).cloned().collect()
+    fn beside(&self, mut entries: Vec<Arc<Entry>>) -> Vec<Arc<Entry>> {
+        let names: HashSet<&str> = entries.iter().map(|entry| entry.plugin.name()).collect();
+        let others = self.entries.iter().filter(|other| !names.contains(other.plugin.name()));
+        let others: Vec<_> = others.cloned().collect();
+        drop(names);
+        entries.extend(others);
+        entries
     }
 
     fn of(mut entries: Vec<Arc<Entry>>, before: Option<&Self>) -> Self {

@@ -67,7 +67,7 @@ fn locate(args: &cli::Call, config: &Config) -> Result<Meant, Failure> {
     let name = stem(&path);
     let mut meant = match own_file(&path, &name, config) {
         Some(path) => {
-            let (settings, store) = (config.plugin(&name), Store::new(config.state.clone()));
+            let (settings, store) = (config.plugin_at(&name, &path)?, Store::new(config.state.clone()));
             Meant { path, name, settings, store }
         }
         None => stranger(path, name, config)?,

@@ -7,6 +7,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use crate::cli;
 use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
-use crate::reload::{Found, Skipped, load_folder};
+use crate::reload::{Found, Skipped, Terms, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
@@ -70,22 +71,21 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     let server = config::Server { parked_calls: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
-    let Found { snapshot, skipped, .. } =
-        load_folder(&loader, &ungranted(&config)).await.map_err(|error| Failure::Usage(error.into()))?;
+    let terms = Terms::new(Arc::new(config.clone())).ungranted();
+    let Found { snapshot, skipped } =
+        load_folder(&loader, &terms).await.map_err(|error| Failure::Usage(error.into()))?;
     let (unlisted, skipped) =
         skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
     Ok(Checked { config, snapshot, skipped, unlisted })
 }
 
-/// The same configuration without any grant.
-fn ungranted(config: &Config) -> Config {
-    let mut config = config.clone();
-    config.plugins.values_mut().for_each(|plugin| plugin.grants = Grants::default());
-    config
+fn is_granted_something(config: &Config, file: &Path) -> bool {
+    grants(config, &call::stem(file), file) != Grants::default()
 }
 
-fn is_granted_something(config: &Config, file: &Path) -> bool {
-    config.plugin(&call::stem(file)).grants != Grants::default()
+/// What a plugin is granted when it is served.
+fn grants(config: &Config, name: &str, file: &Path) -> Grants {
+    config.plugin_at(name, file).map(|plugin| plugin.grants).unwrap_or_default()
 }
 
 /// What kept anything from being checked, for programs.
@@ -195,7 +195,8 @@ impl Checked {
 
     /// What a plugin is granted when it is served.
     fn grants(&self, entry: &Entry) -> Grants {
-        self.config.plugin(entry.plugin.name()).grants
+        let name = entry.plugin.name();
+        grants(&self.config, name, &file_of(&self.config.folder, name))
     }
 
     fn plugin_lines(&self, entry: &Entry, grants: &Grants) -> Vec<String> {

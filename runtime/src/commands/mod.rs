@@ -108,8 +108,12 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 impl Source {
     /// The configuration file: the named one, or `plugport.toml` where there is one.
     fn file(&self) -> Option<PathBuf> {
-        let usual = Path::new("plugport.toml");
-        self.config.clone().or_else(|| usual.is_file().then(|| usual.to_owned()))
+        Some(self.config_file()).filter(|file| self.config.is_some() || file.is_file())
+    }
+
+    /// Where the configuration is, or would be.
+    fn config_file(&self) -> PathBuf {
+        self.config.clone().unwrap_or_else(|| Path::new("plugport.toml").to_owned())
     }
 
     fn configuration(&self) -> Result<Config, ConfigError> {

@@ -49,7 +49,8 @@ impl fmt::Display for Listing<'_> {
         let file = self.file.display();
         let count = self.faults.len();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
-        write!(f, "{count} {noun} in {file}; mend and start again")?;
+        let them = if count == 1 { "it" } else { "them" };
+        write!(f, "{count} {noun} in {file}; mend {them}")?;
         for Fault { line, key, message } in self.faults {
             let colon = if key.is_empty() { "" } else { ": " };
             write!(f, "\n  {file}:{line}: {key}{colon}{}", message.trim_end())?;

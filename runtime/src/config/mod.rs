@@ -5,6 +5,7 @@
 //! system; knows no plugin's contents.
 
 mod audit;
+mod beside;
 mod error;
 mod grants;
 mod limits;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use audit::AuditConfig;
+pub use beside::beside;
 pub use error::{ConfigError, Fault};
 pub use grants::{
     DirGrant, GrantError, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected, Room,
@@ -34,7 +36,7 @@ const STATE: &str = "plugport-state";
 const LOCK: &str = "plugport.lock";
 
 /// Everything the operator has decided.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and how to listen.
     pub server: Server,
@@ -152,6 +154,14 @@ impl Config {
             state: whole(&self.state),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
+    }
+
+    /// Whether it differs from another one only in what a running server can take over.
+    #[must_use]
+    pub fn agrees_until_restart(&self, other: &Self) -> bool {
+        let (server, state, audit) =
+            (self.server.agrees_until_restart(&other.server), &self.state, &self.audit);
+        server && *state == other.state && *audit == other.audit
     }
 
     /// What concerns several plugins and may not be as the operator expects, one sentence each.

@@ -194,6 +194,14 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
+    pub(super) fn agrees_until_restart(&self, other: &Self) -> bool {
+        let Self { pin, grants_beside, drain, plugins, .. } = *other;
+        Self { pin, grants_beside, drain, plugins, ..self.clone() } == *other
+    }
+}
+
 fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: usize) -> Option<usize> {
     from.take_number(key, 1, max as u64, reader).and_then(|value| usize::try_from(value).ok())
 }

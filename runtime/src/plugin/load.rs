@@ -131,6 +131,32 @@ impl Loader {
     ) -> Result<Loaded, LoadError> {
         let Artifact { digest, bytes, .. } = artifact;
         let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
+        self.start(name, digest, component, config).await
+    }
+
+    /// The same, but only from code that was compiled before: `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is not a plugin, or does not start.
+    pub async fn load_kept(
+        &self,
+        name: &str,
+        digest: &str,
+        config: &PluginConfig,
+    ) -> Result<Option<Loaded>, LoadError> {
+        let Some(component) = self.compiler.recall(&self.engine, digest, &config.limits).await else {
+            return Ok(None);
+        };
+        self.start(name, digest.to_owned(), component, config.clone()).await.map(Some)
+    }
+
+    async fn start(
+        &self,
+        name: &str,
+        digest: String,
+        component: Component,
+        config: PluginConfig,
+    ) -> Result<Loaded, LoadError> {
         let linker = Arc::clone(&self.linker);
         // A component may import and export a lot; other tasks should not wait while it is looked at.
         let examining = tokio::task::spawn_blocking(move || link(&linker, &component));

@@ -1,38 +1,58 @@
-//! Looks at the folder, on a thread of its own.
+//! Looks at the folder and at what decides about it, on a thread of its own.
 //!
 //! Listing a directory can block, and it happens every few seconds for as long as the server runs: in the common pool of
 //! threads for blocking work it would keep alive whichever of them are idle.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tokio::sync::mpsc;
 
 use super::scan::{ScanError, scan};
-use super::stamp::Stamp;
+use super::stamp::{Sight, Stamp};
 
-/// The candidates of a folder, and how each looks.
-type Seen = Result<BTreeMap<PathBuf, Stamp>, ScanError>;
+/// What is looked at.
+#[derive(Debug, Clone)]
+pub(super) struct Watched {
+    /// The folder of the plugins.
+    pub(super) folder: PathBuf,
+    /// The configuration, whether or not there is one.
+    pub(super) config: PathBuf,
+    /// What was approved, whether or not there is such a file.
+    pub(super) lock: PathBuf,
+}
 
-/// Looks at one folder whenever asked. The thread ends when this is dropped.
+/// How it all looks.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// The candidates of the folder.
+    pub(super) files: Result<BTreeMap<PathBuf, Sight>, ScanError>,
+    /// Which folder it is: another one may have taken its place.
+    pub(super) place: Option<(u64, u64)>,
+    pub(super) config: Option<Stamp>,
+    pub(super) lock: Option<Stamp>,
+}
+
+/// Looks whenever asked. The thread ends when this is dropped.
 pub(super) struct Eyes {
     ask: SyncSender<()>,
     seen: mpsc::Receiver<Seen>,
 }
 
 impl Eyes {
-    pub(super) fn open(folder: PathBuf) -> Self {
+    pub(super) fn open(watched: Watched) -> Self {
         let (ask, asked) = sync_channel(1);
         let (tell, seen) = mpsc::channel(1);
         let looking = std::thread::Builder::new().name("folder".to_owned());
-        if let Err(error) = looking.spawn(move || keep_looking(&folder, &asked, &tell)) {
+        if let Err(error) = looking.spawn(move || keep_looking(&watched, &asked, &tell)) {
             tracing::error!(%error, "the plugin folder is not followed, since no thread could be started");
         }
         Self { ask, seen }
     }
 
-    /// What lies in the folder now; `None` when there is nobody to look. Can be dropped: the next one gets that answer.
+    /// How it looks now; `None` when there is nobody to look. Can be dropped: the next one gets that answer.
     pub(super) async fn look(&mut self) -> Option<Seen> {
         // One question that waits is enough.
         let _ = self.ask.try_send(());
@@ -40,17 +60,22 @@ impl Eyes {
     }
 }
 
-fn keep_looking(folder: &Path, asked: &Receiver<()>, tell: &mpsc::Sender<Seen>) {
+fn keep_looking(watched: &Watched, asked: &Receiver<()>, tell: &mpsc::Sender<Seen>) {
     while asked.recv().is_ok() {
-        if tell.blocking_send(look(folder)).is_err() {
+        if tell.blocking_send(look(watched)).is_err() {
             return;
         }
     }
 }
 
-fn look(folder: &Path) -> Seen {
-    let stamped = |path: PathBuf| Stamp::of(&path).map(|stamp| (path, stamp));
-    Ok(scan(folder)?.into_iter().filter_map(|candidate| stamped(candidate.path)).collect())
+fn look(Watched { folder, config, lock }: &Watched) -> Seen {
+    let place = std::fs::metadata(folder).ok().map(|about| (about.dev(), about.ino()));
+    Seen { files: candidates(folder), place, config: Stamp::of(config), lock: Stamp::of(lock) }
+}
+
+fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Sight>, ScanError> {
+    let seen = |path: PathBuf| Sight::of(&path).map(|sight| (path, sight));
+    Ok(scan(folder)?.into_iter().filter_map(|candidate| seen(candidate.path)).collect())
 }
 
 #[cfg(test)]
@@ -60,11 +85,17 @@ mod tests {
     #[tokio::test]
     async fn what_lies_in_the_folder_is_seen_each_time() {
         let dir = tempfile::tempdir().unwrap();
-        let mut eyes = Eyes::open(dir.path().to_owned());
-        assert!(eyes.look().await.unwrap().unwrap().is_empty());
+        let config = dir.path().join("c.toml");
+        let watched = Watched { folder: dir.path().to_owned(), lock: dir.path().join("lock"), config };
+        let mut eyes = Eyes::open(watched.clone());
+        let seen = eyes.look().await.unwrap();
+        assert!(seen.files.unwrap().is_empty() && seen.config.is_none() && seen.place.is_some());
         std::fs::write(dir.path().join("a.wasm"), "x").unwrap();
-        assert_eq!(eyes.look().await.unwrap().unwrap().len(), 1);
+        std::fs::write(&watched.config, "").unwrap();
+        let seen = eyes.look().await.unwrap();
+        assert_eq!((seen.files.unwrap().len(), seen.config.is_some(), seen.lock), (1, true, None));
         drop(dir);
-        assert!(eyes.look().await.unwrap().is_err());
+        let seen = eyes.look().await.unwrap();
+        assert!(seen.files.is_err() && seen.place.is_none());
     }
 }

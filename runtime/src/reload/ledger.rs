@@ -1,19 +1,16 @@
-//! What is known of each file in the folder, and which of them it is time to look into.
+//! What is known of each plugin's file in the folder, and which of them it is time to look into.
 //!
-//! A file is looked into when it has not changed for a moment: copying takes a while, and half a plugin is none. The same
-//! holds for one that is gone, since many programs replace a file by deleting it first. Pure, so that every order of
-//! events can be tried.
+//! Pure, so that every order of events can be tried.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::stamp::Stamp;
-
-/// For how long a file must stay the same.
-pub(super) const SETTLE: Duration = Duration::from_millis(100);
+#[cfg(test)]
+use super::settling::SETTLE;
+use super::settling::Settling;
+use super::stamp::Sight;
 
 /// The files, by path.
 #[derive(Debug, Default)]
@@ -23,106 +20,144 @@ pub(super) struct Ledger {
 
 #[derive(Debug)]
 struct File {
-    /// As it was last seen; `None` when it is gone.
-    stamp: Option<Stamp>,
-    since: Instant,
-    /// As it was when it was last looked into, whatever came of that.
-    handled: Option<Stamp>,
+    sight: Settling<Sight>,
     busy: bool,
+    /// To be looked into although nothing about it has changed.
+    stale: bool,
+    /// It has one of the places that there are for plugins.
+    placed: bool,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Look into a file that is new or has changed.
-    Load(PathBuf, Stamp),
+    Load(PathBuf, Sight),
+    /// Leave one alone that is one too many.
+    Refuse(PathBuf),
     /// Forget one that is gone.
     Remove(PathBuf),
 }
 
-impl Ledger {
-    /// A ledger of files that were looked into already.
-    pub(super) fn knowing(known: BTreeMap<PathBuf, Stamp>, now: Instant) -> Self {
-        let file = |stamp| File { stamp: Some(stamp), since: now, handled: Some(stamp), busy: false };
-        Self { files: known.into_iter().map(|(path, stamp)| (path, file(stamp))).collect() }
+impl File {
+    fn new(sight: Sight, now: Instant) -> Self {
+        Self { sight: Settling::new(Some(sight), now), busy: false, stale: false, placed: false }
     }
 
+    fn done(&mut self, sight: Sight) {
+        self.sight.handled(Some(sight));
+        self.busy = false;
+    }
+
+    fn is_open(&self) -> bool {
+        !self.sight.is_handled() || (self.stale && self.sight.seen().is_some())
+    }
+}
+
+impl Ledger {
     /// Notes what lies in the folder now.
-    pub(super) fn look(&mut self, found: &BTreeMap<PathBuf, Stamp>, now: Instant) {
-        for (path, stamp) in found {
-            let new = || File { stamp: Some(*stamp), since: now, handled: None, busy: false };
-            let file = self.files.entry(path.clone()).or_insert_with(new);
-            if file.stamp != Some(*stamp) {
-                (file.stamp, file.since) = (Some(*stamp), now);
-            }
+    pub(super) fn look(&mut self, found: &BTreeMap<PathBuf, Sight>, now: Instant) {
+        for (path, sight) in found {
+            let file = self.files.entry(path.clone()).or_insert_with(|| File::new(*sight, now));
+            file.sight.see(Some(*sight), now);
         }
         for (path, file) in &mut self.files {
-            if file.stamp.is_some() && !found.contains_key(path) {
-                (file.stamp, file.since) = (None, now);
+            if !found.contains_key(path) {
+                file.sight.see(None, now);
             }
         }
     }
 
-    /// What it is time to do, at most `room` files to look into; they count as begun.
-    pub(super) fn due(&mut self, now: Instant, room: usize) -> Vec<Step> {
+    /// What it is time to do: at most `room` files to look into, which count as begun, and at most `most` in all that are
+    /// not left alone.
+    pub(super) fn due(&mut self, now: Instant, room: usize, most: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut room = room;
+        let mut places = most.saturating_sub(self.files.values().filter(|file| file.placed).count());
         for (path, file) in &mut self.files {
-            if file.busy || file.stamp == file.handled || file.since + SETTLE > now {
+            if file.busy || !file.is_open() || file.sight.settles() > now {
                 continue;
             }
-            match file.stamp {
+            match file.sight.seen() {
                 None => steps.push(Step::Remove(path.clone())),
-                Some(stamp) if room > 0 => {
+                Some(sight) if !file.placed && places == 0 => {
+                    file.done(sight);
+                    file.stale = false;
+                    steps.push(Step::Refuse(path.clone()));
+                }
+                Some(sight) if room > 0 => {
                     room -= 1;
-                    file.busy = true;
-                    steps.push(Step::Load(path.clone(), stamp));
+                    places -= usize::from(!file.placed);
+                    (file.busy, file.stale, file.placed) = (true, false, true);
+                    steps.push(Step::Load(path.clone(), sight));
                 }
                 Some(_) => {}
             }
         }
-        self.files.retain(|_, file| file.busy || file.stamp.is_some() || file.since + SETTLE > now);
+        self.forget(now);
         steps
     }
 
-    /// A file was looked into as it was at `stamp`.
-    pub(super) fn handled(&mut self, path: &Path, stamp: Stamp) {
+    /// Forgets what is gone. Its place may be had by one that was left alone.
+    fn forget(&mut self, now: Instant) {
+        let before = self.files.values().filter(|file| file.placed).count();
+        self.files.retain(|_, file| file.busy || file.sight.seen().is_some() || file.sight.settles() > now);
+        if self.files.values().filter(|file| file.placed).count() < before {
+            self.files.values_mut().filter(|file| !file.placed).for_each(|file| file.stale = true);
+        }
+    }
+
+    /// A file was looked into as it was at `sight`.
+    pub(super) fn handled(&mut self, path: &Path, sight: Sight) {
         if let Some(file) = self.files.get_mut(path) {
-            (file.handled, file.busy) = (Some(stamp), false);
+            file.done(sight);
         }
     }
 
     /// A file was different from what it should have been when it was read, so it is looked into again.
     pub(super) fn changed(&mut self, path: &Path, now: Instant) {
         if let Some(file) = self.files.get_mut(path) {
-            (file.since, file.busy) = (now, false);
+            file.sight.moved(now);
+            file.busy = false;
         }
+    }
+
+    /// What decides about files has changed: all of them are looked into again.
+    pub(super) fn revisit(&mut self) {
+        self.files.values_mut().for_each(|file| file.stale = true);
+    }
+
+    /// Whether nothing is left to do or being done.
+    pub(super) fn is_settled(&self) -> bool {
+        !self.files.values().any(|file| file.busy || file.is_open())
     }
 
     /// When to look again although nobody says that anything happened; `None` when all is settled.
     pub(super) fn next(&self) -> Option<Instant> {
-        let open = self.files.values().filter(|file| !file.busy && file.stamp != file.handled);
-        open.map(|file| file.since + SETTLE).min()
+        let open = self.files.values().filter(|file| !file.busy && file.is_open());
+        open.map(|file| file.sight.settles()).min()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    /// Stamps of files that differ.
-    fn stamps() -> (tempfile::TempDir, Stamp, Stamp) {
+    /// Sights of files that differ.
+    fn stamps() -> (tempfile::TempDir, Sight, Sight) {
         let dir = tempfile::tempdir().unwrap();
         let stamp = |name: &str| {
             let path = dir.path().join(name);
             std::fs::write(&path, name).unwrap();
-            Stamp::of(&path).unwrap()
+            Sight::of(&path).unwrap()
         };
         let (one, two) = (stamp("one"), stamp("another"));
         (dir, one, two)
     }
 
-    fn found(files: &[(&str, Stamp)]) -> BTreeMap<PathBuf, Stamp> {
+    fn found(files: &[(&str, Sight)]) -> BTreeMap<PathBuf, Sight> {
         files.iter().map(|(path, stamp)| (PathBuf::from(path), *stamp)).collect()
     }
 
@@ -132,15 +167,15 @@ mod tests {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
         ledger.look(&found(&[("a", one)]), start);
-        assert_eq!(ledger.due(after(50), 9), []);
+        assert_eq!(ledger.due(after(50), 9, 9), []);
         ledger.look(&found(&[("a", two)]), after(60));
-        assert_eq!(ledger.due(after(100), 9), [], "it has changed meanwhile");
+        assert_eq!(ledger.due(after(100), 9, 9), [], "it has changed meanwhile");
         assert_eq!(ledger.next(), Some(after(160)));
-        assert_eq!(ledger.due(after(160), 9), [Step::Load("a".into(), two)]);
-        assert_eq!(ledger.due(after(500), 9), [], "it is being loaded");
+        assert_eq!(ledger.due(after(160), 9, 9), [Step::Load("a".into(), two)]);
+        assert_eq!(ledger.due(after(500), 9, 9), [], "it is being loaded");
         ledger.handled(Path::new("a"), two);
         ledger.look(&found(&[("a", two)]), after(600));
-        assert_eq!((ledger.due(after(900), 9), ledger.next()), (vec![], None));
+        assert_eq!((ledger.due(after(900), 9, 9), ledger.next()), (vec![], None));
     }
 
     #[test]
@@ -149,13 +184,13 @@ mod tests {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
         ledger.look(&found(&[("a", one)]), start);
-        assert_eq!(ledger.due(after(100), 9).len(), 1);
+        assert_eq!(ledger.due(after(100), 9, 9).len(), 1);
         ledger.look(&found(&[("a", two)]), after(150));
         ledger.handled(Path::new("a"), one);
-        assert_eq!(ledger.due(after(200), 9), []);
-        assert_eq!(ledger.due(after(250), 9), [Step::Load("a".into(), two)]);
+        assert_eq!(ledger.due(after(200), 9, 9), []);
+        assert_eq!(ledger.due(after(250), 9, 9), [Step::Load("a".into(), two)]);
         ledger.changed(Path::new("a"), after(300));
-        assert_eq!(ledger.due(after(400), 9), [Step::Load("a".into(), two)]);
+        assert_eq!(ledger.due(after(400), 9, 9), [Step::Load("a".into(), two)]);
     }
 
     #[test]
@@ -164,16 +199,16 @@ mod tests {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         let after = |ms| start + Duration::from_millis(ms);
         ledger.look(&found(&[("a", one)]), start);
-        ledger.due(after(100), 9);
+        ledger.due(after(100), 9, 9);
         ledger.handled(Path::new("a"), one);
         ledger.look(&found(&[]), after(200));
-        assert_eq!(ledger.due(after(250), 9), [], "someone may be replacing it");
+        assert_eq!(ledger.due(after(250), 9, 9), [], "someone may be replacing it");
         ledger.look(&found(&[("a", two)]), after(260));
-        assert_eq!(ledger.due(after(360), 9), [Step::Load("a".into(), two)]);
+        assert_eq!(ledger.due(after(360), 9, 9), [Step::Load("a".into(), two)]);
         ledger.handled(Path::new("a"), two);
         ledger.look(&found(&[]), after(400));
-        assert_eq!(ledger.due(after(500), 9), [Step::Remove("a".into())]);
-        assert_eq!((ledger.due(after(900), 9), ledger.next()), (vec![], None));
+        assert_eq!(ledger.due(after(500), 9, 9), [Step::Remove("a".into())]);
+        assert_eq!((ledger.due(after(900), 9, 9), ledger.next()), (vec![], None));
     }
 
     #[test]
@@ -182,9 +217,47 @@ mod tests {
         let (mut ledger, start) = (Ledger::default(), Instant::now());
         ledger.look(&found(&[("a", one), ("b", one), ("c", one)]), start);
         let later = start + SETTLE;
-        assert_eq!(ledger.due(later, 2), [Step::Load("a".into(), one), Step::Load("b".into(), one)]);
-        assert_eq!(ledger.due(later, 0), []);
+        assert_eq!(ledger.due(later, 2, 9), [Step::Load("a".into(), one), Step::Load("b".into(), one)]);
+        assert_eq!(ledger.due(later, 0, 9), []);
         ledger.handled(Path::new("a"), one);
-        assert_eq!(ledger.due(later, 1), [Step::Load("c".into(), one)]);
+        assert_eq!(ledger.due(later, 1, 9), [Step::Load("c".into(), one)]);
+    }
+
+    #[test]
+    fn one_too_many_is_left_alone_until_there_is_a_place() {
+        let (_dir, one, two) = stamps();
+        let (mut ledger, start) = (Ledger::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        ledger.look(&found(&[("a", one), ("b", one)]), start);
+        assert_eq!(ledger.due(after(100), 9, 1), [Step::Load("a".into(), one), Step::Refuse("b".into())]);
+        ledger.handled(Path::new("a"), one);
+        ledger.look(&found(&[("a", two), ("b", one)]), after(200));
+        assert_eq!(ledger.due(after(300), 9, 1), [Step::Load("a".into(), two)], "it has its place");
+        ledger.handled(Path::new("a"), two);
+        ledger.look(&found(&[("b", one)]), after(400));
+        assert_eq!(ledger.due(after(500), 9, 1), [Step::Remove("a".into())]);
+        assert_eq!(ledger.due(after(500), 9, 1), [Step::Load("b".into(), one)]);
+    }
+
+    #[test]
+    fn what_is_decided_about_anew_is_looked_into_again() {
+        let (_dir, one, _) = stamps();
+        let (mut ledger, start) = (Ledger::default(), Instant::now());
+        ledger.look(&found(&[("a", one), ("b", one)]), start);
+        let later = start + SETTLE;
+        ledger.due(later, 9, 9);
+        ledger.handled(Path::new("a"), one);
+        assert!(!ledger.is_settled(), "b is being looked into");
+        ledger.revisit();
+        assert_eq!(ledger.due(later, 9, 9), [Step::Load("a".into(), one)]);
+        ledger.handled(Path::new("b"), one);
+        assert_eq!(
+            ledger.due(later, 9, 9),
+            [Step::Load("b".into(), one)],
+            "it was looked into with what held before"
+        );
+        ledger.handled(Path::new("a"), one);
+        ledger.handled(Path::new("b"), one);
+        assert!(ledger.is_settled() && ledger.next().is_none());
     }
 }

@@ -1,72 +1,26 @@
-//! Loads every candidate of a folder, a few side by side, so that one whose compiling takes for ever holds up less than
-//! all. Which come first is decided by their names and not by who is ready first.
+//! From a file to a plugin that has been seen to work and is vetted: what every way into the catalog has in common.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
-use serde::Serialize;
 
+use super::refusal::{Refusal, Skipped, note};
 use super::scan::{Candidate, ScanError, scan};
-use super::stamp::Stamp;
+use super::terms::Terms;
 use crate::catalog::{Entry, Snapshot};
-use crate::config::{Config, PluginConfig};
-use crate::observe::Escaped;
-use crate::plugin::{Artifact, LoadError, Loader};
+use crate::config::PluginConfig;
+use crate::plugin::{Artifact, LoadError, Loaded, Loader};
 
 /// Files that are loaded at the same time; no more are compiled than that either.
 pub(super) const SIDE_BY_SIDE: usize = 2;
 
-/// A file that is not served.
+/// A file that was read, and what holds for it.
 #[derive(Debug)]
-pub struct Skipped {
-    /// The file.
-    pub path: PathBuf,
-    /// One line: what is wrong and what to do.
-    pub why: String,
-    /// It is a plugin, but could not tell what it offers; that may be for want of a grant.
-    pub unlisted: bool,
-}
-
-/// Why a file is not served.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) why: String,
-    pub(super) unlisted: bool,
-    /// Of what was read.
-    digest: Option<String>,
-}
-
-impl Refusal {
-    pub(super) fn new(why: String) -> Self {
-        Self { why, unlisted: false, digest: None }
-    }
-}
-
-/// What the audit says of a file.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: &'static str,
-    plugin: Option<&'a str>,
-    digest: Option<String>,
-    file: String,
-    outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-}
-
-impl<'a> Line<'a> {
-    fn of(path: &Path, loaded: &'a Result<Entry, Refusal>) -> Self {
-        let file = Escaped(&path.display().to_string()).to_string();
-        let (plugin, digest, outcome, why) = match loaded {
-            Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
-            Err(refusal) => (None, refusal.digest.as_deref(), "refused", Some(&refusal.why)),
-        };
-        let digest = digest.map(|digest| format!("sha256:{digest}"));
-        let why = why.map(|why| Escaped(why).to_string());
-        Self { event: "load", plugin, digest, file, outcome, why }
-    }
+pub(super) struct Opened {
+    pub(super) name: String,
+    pub(super) settings: PluginConfig,
+    pub(super) artifact: Artifact,
 }
 
 /// What a folder held when it was loaded.
@@ -76,97 +30,98 @@ pub struct Found {
     pub snapshot: Snapshot,
     /// What cannot.
     pub skipped: Vec<Skipped>,
-    /// Each file as it was before it was read.
-    pub known: BTreeMap<PathBuf, Stamp>,
 }
 
-/// Builds a snapshot of everything in the configured folder that can be served.
+/// Loads every candidate of the configured folder, a few side by side, so that one whose compiling takes for ever holds up
+/// less than all. Which come first is decided by their names and not by who is ready first.
 ///
 /// # Errors
 /// When the folder itself cannot be read.
-pub async fn load_folder(loader: &Loader, config: &Config) -> Result<Found, ScanError> {
+pub async fn load_folder(loader: &Loader, terms: &Terms) -> Result<Found, ScanError> {
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
-    let mut known = BTreeMap::new();
-    let most = config.server.plugins;
-    let loads = scan(&config.folder)?.into_iter().enumerate().map(|(at, candidate)| {
-        let path = candidate.path.clone();
-        async move {
-            let stamp = Stamp::of(&path);
-            let loaded = match at < most {
-                true => load(loader, config, candidate).await,
-                false => Err(Refusal::new(format!(
-                    "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
-                ))),
-            };
-            (path, stamp, loaded)
-        }
+    let most = terms.config.server.plugins;
+    let loads = scan(&terms.config.folder)?.into_iter().enumerate().map(|(at, candidate)| async move {
+        let loaded = match at < most {
+            true => load_file(loader, terms, &candidate.path).await,
+            false => Err(beyond(most)),
+        };
+        (candidate.path, loaded)
     });
     let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
-    while let Some((path, stamp, loaded)) = loads.next().await {
-        known.extend(stamp.map(|stamp| (path.clone(), stamp)));
-        note(loader, &path, &loaded);
+    while let Some((path, loaded)) = loads.next().await {
+        note(loader.audit(), &path, &loaded);
         match loaded {
             Ok(entry) => entries.push(entry),
-            Err(Refusal { why, unlisted, .. }) => skipped.push(Skipped { path, why, unlisted }),
+            Err(refusal) => skipped.push(refusal.at(&path)),
         }
     }
-    Ok(Found { snapshot: Snapshot::new(entries), skipped, known })
+    Ok(Found { snapshot: Snapshot::new(entries), skipped })
 }
 
-/// Notes in the audit what became of a file.
-pub(super) fn note(loader: &Loader, path: &Path, loaded: &Result<Entry, Refusal>) {
-    loader.audit().record(&Line::of(path, loaded));
+/// Why a plugin is not served that would be one too many.
+pub(super) fn beyond(most: usize) -> Refusal {
+    Refusal::new(format!(
+        "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
+    ))
 }
 
-/// Reads a file of at most this many MiB. Blocks.
-pub(super) fn read(path: &Path, most: u64) -> Result<Artifact, Refusal> {
-    Artifact::read_any(path, most).map_err(|error| Refusal::new(chain(&error)))
+async fn load_file(loader: &Loader, terms: &Terms, path: &Path) -> Result<Entry, Refusal> {
+    let (terms, path) = (terms.clone(), path.to_owned());
+    let opening = tokio::task::spawn_blocking(move || open(&terms, &path));
+    let opened = opening.await.map_err(|_| unexamined())?;
+    load(loader, opened?).await
 }
 
-async fn load(loader: &Loader, config: &Config, candidate: Candidate) -> Result<Entry, Refusal> {
-    let name = candidate.name.map_err(Refusal::new)?;
-    let settings = config.plugin(&name);
-    let artifact = read(&candidate.path, settings.limits.wasm_mib)?;
-    examine(loader, &name, artifact, settings).await
+/// Reads a file and what holds for it. Blocks.
+pub(super) fn open(terms: &Terms, path: &Path) -> Result<Opened, Refusal> {
+    let name = Candidate::at(path.to_owned()).name.map_err(Refusal::new)?;
+    let settings = terms.settings(&name, path)?;
+    let artifact = Artifact::read_any(path, settings.limits.wasm_mib).map_err(|error| Refusal::of(&error))?;
+    Ok(Opened { name, settings, artifact })
 }
 
 /// Loads what was read and vets what it offers.
-pub(super) async fn examine(
-    loader: &Loader,
-    name: &str,
-    artifact: Artifact,
-    settings: PluginConfig,
-) -> Result<Entry, Refusal> {
-    let digest = artifact.digest.clone();
-    let examined = try_out(loader, name, artifact, settings).await;
-    examined.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
+pub(super) async fn load(loader: &Loader, opened: Opened) -> Result<Entry, Refusal> {
+    let digest = opened.artifact.digest.clone();
+    let loaded = async {
+        check(&opened)?;
+        let Opened { name, settings, artifact } = opened;
+        let loaded = loader.load(&name, artifact, settings).await.map_err(|error| unloaded(&error))?;
+        vet(loaded).await
+    };
+    loaded.await.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
 }
 
-async fn try_out(
-    loader: &Loader,
-    name: &str,
-    artifact: Artifact,
-    settings: PluginConfig,
-) -> Result<Entry, Refusal> {
-    artifact.check().map_err(|error| Refusal::new(chain(&error)))?;
-    let loaded = loader.load(name, artifact, settings).await.map_err(|error| {
-        let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
-        Refusal { unlisted, ..Refusal::new(chain(&error)) }
-    })?;
-    // A plugin may describe a lot; other tasks should not wait while it is read.
-    let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
-    vetting.await.map_err(|_| Refusal::new("could not be checked; please report it with the file".to_owned()))
+/// The same, but only if it was compiled before; `None` when it was not.
+pub(super) async fn load_kept(loader: &Loader, opened: &Opened) -> Result<Option<Entry>, Refusal> {
+    let loaded = async {
+        check(opened)?;
+        let Opened { name, settings, artifact } = opened;
+        let loaded = loader.load_kept(name, &artifact.digest, settings).await;
+        match loaded.map_err(|error| unloaded(&error))? {
+            Some(loaded) => vet(loaded).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    loaded.await.map_err(|refusal| Refusal { digest: Some(opened.artifact.digest.clone()), ..refusal })
 }
 
-/// An error and its causes on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
-        cause = error.source();
-    }
-    line
+/// What can be told without running it.
+fn check(opened: &Opened) -> Result<(), Refusal> {
+    opened.artifact.check().map_err(|error| Refusal::of(&error))
+}
+
+fn unloaded(error: &LoadError) -> Refusal {
+    let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
+    Refusal { unlisted, ..Refusal::of(error) }
+}
+
+pub(super) fn unexamined() -> Refusal {
+    Refusal::new("could not be looked into; please report it with the file".to_owned())
+}
+
+/// A plugin may describe a lot; other tasks should not wait while it is read.
+async fn vet(loaded: Loaded) -> Result<Entry, Refusal> {
+    tokio::task::spawn_blocking(|| Entry::vet(loaded)).await.map_err(|_| unexamined())
 }

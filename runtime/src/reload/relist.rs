@@ -140,7 +140,7 @@ fn publish(entry: Entry, catalog: &Catalog) {
             let why = Escaped(&mask.text(&first.why)).to_string();
             tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
         }
-        Some(current.with(Arc::new(entry)))
+        Some(current.with(vec![Arc::new(entry)]))
     });
 }
 

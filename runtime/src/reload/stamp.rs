@@ -2,12 +2,14 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::config::beside;
 
 /// Which file lies under a name, and in which state. Two that are equal have the same bytes, unless someone sets clocks
 /// back to deceive; what is served is decided by the digest of what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub(super) struct Stamp {
     file: (u64, u64),
     length: u64,
     /// When its bytes last changed, and when anything about it did: seconds and nanoseconds.
@@ -15,12 +17,18 @@ pub struct Stamp {
     changed: (i64, i64),
 }
 
+/// A plugin's file with the files beside it that have a say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sight {
+    component: Stamp,
+    settings: Option<Stamp>,
+    signature: Option<Stamp>,
+}
+
 impl Stamp {
-    /// Of what lies at `path`; a link is followed, as it is when the file is read. `None` when nothing is there.
-    #[must_use]
-    pub fn of(path: &Path) -> Option<Self> {
-        let about = std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path));
-        about.ok().as_ref().map(Self::from)
+    /// Of what lies at `path`; a link is itself. `None` when nothing is there.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        std::fs::symlink_metadata(path).ok().as_ref().map(Self::from)
     }
 }
 
@@ -33,6 +41,22 @@ impl From<&Metadata> for Stamp {
             changed: (about.ctime(), about.ctime_nsec()),
         }
     }
+}
+
+impl Sight {
+    /// Of the plugin at `path`; `None` when it is not there.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let component = Stamp::of(path)?;
+        let (settings, signature) = (Stamp::of(&beside(path)), Stamp::of(&signature(path)));
+        Some(Self { component, settings, signature })
+    }
+}
+
+/// The file with the signature of the one at `path`.
+fn signature(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".minisig");
+    name.into()
 }
 
 #[cfg(test)]
@@ -53,5 +77,20 @@ mod tests {
         std::fs::write(dir.path().join("b"), "four").unwrap();
         std::fs::rename(dir.path().join("b"), &path).unwrap();
         assert_ne!(second, Stamp::of(&path), "another file of the same length");
+    }
+
+    #[test]
+    fn so_does_every_change_of_what_lies_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.wasm");
+        std::fs::write(dir.path().join("a.toml"), "").unwrap();
+        assert_eq!(Sight::of(&path), None);
+        std::fs::write(&path, "one").unwrap();
+        let first = Sight::of(&path);
+        std::fs::write(dir.path().join("a.toml"), "prefix = \"\"").unwrap();
+        let second = Sight::of(&path);
+        assert_ne!(first, second);
+        std::fs::write(dir.path().join("a.wasm.minisig"), "").unwrap();
+        assert_ne!(second, Sight::of(&path));
     }
 }

@@ -135,10 +135,10 @@ impl Compiler {
         digest: &str,
         limits: &Limits,
     ) -> Result<Component, CompileError> {
-        let kept = self.cache.clone().map(|cache| (cache, Key::of(engine, digest)));
-        if let Some(component) = recall(engine, kept.clone(), limits.code_mib << 20).await {
+        if let Some(component) = self.recall(engine, digest, limits).await {
             return Ok(component);
         }
+        let kept = self.kept(engine, digest);
         let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
         let code = match &self.place {
             Place::Outside(program) => child::compile(program, component, limits).await?,
@@ -157,19 +157,23 @@ impl Compiler {
         // The same program made it with the same settings, so what is left to refuse is what the component asks for.
         loaded.map_err(|error| CompileError::Beyond(Words(brief(WORDS, format_args!("{error:#}")))))
     }
-}
 
-/// What was kept, if it is there and still fits.
-async fn recall(engine: &Engine, kept: Option<(Arc<Cache>, Key)>, most: u64) -> Option<Component> {
-    let (cache, key) = kept?;
-    let engine = engine.clone();
-    let recalling = spawn_blocking(move || {
-        let code = cache.recall(&key, most)?;
-        code.load(&engine)
-            .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
-            .ok()
-    });
-    recalling.await.ok().flatten()
+    /// The component that was compiled from bytes of this digest before, if its code was kept and still fits.
+    pub async fn recall(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
+        let (cache, key) = self.kept(engine, digest)?;
+        let (engine, most) = (engine.clone(), limits.code_mib << 20);
+        let recalling = spawn_blocking(move || {
+            let code = cache.recall(&key, most)?;
+            code.load(&engine)
+                .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
+                .ok()
+        });
+        recalling.await.ok().flatten()
+    }
+
+    fn kept(&self, engine: &Engine, digest: &str) -> Option<(Arc<Cache>, Key)> {
+        self.cache.clone().map(|cache| (cache, Key::of(engine, digest)))
+    }
 }
 
 async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Code, CompileError> {

@@ -1,0 +1,126 @@
+//! What `serve` tells the person who runs it: what is published, what is not and why, and how to connect.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::super::capabilities::granted;
+use super::super::published::Published;
+use super::console;
+use crate::catalog::{Entry, Refused, Snapshot};
+use crate::config::Config;
+use crate::observe::Escaped;
+use crate::reload::{Event, Skipped};
+use crate::transport::http;
+
+/// Files that cannot be served and are named one by one at the start.
+const MOST_SKIPPED: usize = 50;
+
+/// Tells what happens in the folder.
+pub(super) struct Announcer {
+    begun: Instant,
+    folder: PathBuf,
+    /// Plugins that the configuration names.
+    named: Vec<String>,
+    /// Files that were skipped until all that was there was looked into.
+    skipped: AtomicUsize,
+}
+
+impl Announcer {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            begun: Instant::now(),
+            folder: config.folder.clone(),
+            named: config.plugins.keys().cloned().collect(),
+            skipped: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn tell(&self, event: &Event<'_>) {
+        match event {
+            Event::Published(snapshot, published) => entry(snapshot, published),
+            Event::Refused(file) => {
+                if self.skipped.fetch_add(1, Ordering::Relaxed) < MOST_SKIPPED {
+                    skipped(file);
+                }
+            }
+            Event::Loaded(snapshot) => self.loaded(snapshot),
+            Event::Removed(plugin) => console::remark(&format!("removed {plugin}: its file is gone")),
+            Event::Unreadable(error) => console::remark(&format!("{error}; what was published stays")),
+            Event::Reconfigured { restart } => {
+                console::remark("the configuration has changed");
+                if *restart {
+                    console::remark(
+                        "  what it says of the server itself and of the audit holds from the next start on",
+                    );
+                }
+            }
+            Event::Misconfigured(error) => {
+                console::remark(&format!("{error}"));
+                console::remark("  what the configuration said before still holds");
+            }
+        }
+    }
+
+    /// All that was there has been looked into.
+    fn loaded(&self, snapshot: &Snapshot) {
+        let unnamed = self.skipped.swap(0, Ordering::Relaxed).saturating_sub(MOST_SKIPPED);
+        if unnamed > 0 {
+            console::remark(&format!("skipped {unnamed} more; the audit has a line for each"));
+        }
+        let folder = self.folder.display();
+        for name in self.named.iter().filter(|name| snapshot.entry(name).is_none()) {
+            console::remark(&format!(
+                "the configuration names a plugin `{name}`, but {folder} has no usable {name}.wasm"
+            ));
+        }
+        if snapshot.is_empty() {
+            console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
+        }
+        let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());
+        let noun = if plugins == 1 { "plugin" } else { "plugins" };
+        console::remark(&format!("loaded {plugins} {noun} in {seconds:.2} s; the folder is followed"));
+    }
+}
+
+fn skipped(file: &Skipped) {
+    let path = file.path.display().to_string();
+    console::remark(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
+}
+
+fn entry(snapshot: &Snapshot, entry: &Entry) {
+    let name = entry.plugin.name();
+    let grants = &entry.plugin.config().grants;
+    // A plugin that can read secrets may have put one anywhere.
+    let say = |text: String| console::remark(&entry.plugin.mask().text(&text));
+    say(format!("published {name}: {}", Published::of(snapshot, name).in_words()));
+    for (_, may) in granted(grants) {
+        say(format!("  may {may}"));
+    }
+    for remark in grants.remarks() {
+        say(format!("  {remark}"));
+    }
+    for Refused { name, why, .. } in snapshot.refused(entry) {
+        say(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
+    }
+}
+
+pub(super) fn welcome(listener: &http::Listener, config: &Config, file: Option<&Path>) {
+    let address = listener.address;
+    let program =
+        std::env::current_exe().map_or_else(|_| "plugport".into(), |path| path.display().to_string());
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let mut args =
+        vec!["serve".to_owned(), "--stdio".to_owned(), "--plugins".to_owned(), whole(&config.folder)];
+    args.extend(file.into_iter().flat_map(|file| ["--config".to_owned(), whole(file)]));
+    let snippet = serde_json::json!({ "mcpServers": { "plugport": { "command": program, "args": args } } });
+    console::remark(&format!("\nserving MCP at http://{address}{}", http::PATH));
+    console::remark("  clients that speak HTTP: give them this URL");
+    console::remark("  Claude Desktop and editors that start servers themselves: add to their configuration");
+    console::remark(&format!("  {snippet}"));
+    if !address.ip().is_loopback() {
+        console::remark(
+            "  warning: this address can be reached from other machines, and callers are not authenticated",
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
+
+mod announce;
+mod prepare;
+
+use std::pin::pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::{Failure, console};
+use crate::cli;
+use crate::config::{self, ConfigError, parse_listen};
+use crate::protocol::Server;
+use crate::transport::{http, stdio};
+use announce::welcome;
+use prepare::{Prepared, open_audit, prepare};
+
+/// What calls that outlive their connections have left when the server stops.
+const DRAIN: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
+    let config = args.source.configuration()?;
+    let mut settings = config.server.clone();
+    if let Some(address) = &args.listen {
+        settings.listen =
+            parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
+    }
+    allow_open_files();
+    let mut signals = Signals::listen()?;
+    // Dropped at the very end, when everything that is noted has been.
+    let (audit, _writer) = open_audit(&config)?;
+    let listener = match args.stdio {
+        true => None,
+        false => Some(listen(&settings).await?),
+    };
+    let file = args.source.file();
+    // Whoever connects meanwhile waits in the socket.
+    let Prepared { server, watcher, folder } = tokio::select! {
+        prepared = prepare(&args.source, config.clone(), settings, audit) => prepared?,
+        () = signals.stopped() => return Ok(ExitCode::SUCCESS),
+    };
+    let stop = CancellationToken::new();
+    let watching = tokio::spawn(watcher.run(stop.clone()));
+    let following = tokio::spawn(folder.run(stop.clone()));
+    let served = match listener {
+        None => serve_stdio(server, signals).await,
+        Some(listener) => {
+            welcome(&listener, &config, file.as_deref());
+            serve_http(server, listener, signals).await
+        }
+    };
+    stop.cancel();
+    watching.await.context("watching for changes failed")?;
+    following.await.context("following the plugin folder failed")?;
+    served
+}
+
+async fn listen(settings: &config::Server) -> Result<http::Listener, Failure> {
+    let wanted = settings.listen;
+    let bound = http::Listener::bind(wanted).await.with_context(|| {
+        format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
+    });
+    Ok(bound?)
+}
+
+/// Lets this process open as many files as the system permits: every connection is one, and every file of a guest.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    if let Err(error) = raised {
+        tracing::debug!("the limit on open files stays as it is: {error}");
+    }
+}
+
+async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
+    console::remark("serving MCP on stdin and stdout");
+    let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
+    let mut serving = pin!(async { tokio::join!(serving, server.keep()).0 });
+    let failed = "the client's pipe failed";
+    tokio::select! {
+        served = serving.as_mut() => return served.context(failed).map(|()| ExitCode::SUCCESS).map_err(Into::into),
+        () = signals.stopped() => server.stop(),
+    }
+    // Draining takes a while; whoever asks twice means it.
+    tokio::select! {
+        served = serving => served.context(failed)?,
+        () = signals.stopped() => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve_http(
+    server: Arc<Server>,
+    listener: http::Listener,
+    mut signals: Signals,
+) -> Result<ExitCode, Failure> {
+    let stop = CancellationToken::new();
+    let router = http::router(Arc::clone(&server));
+    let mut serving = pin!(async {
+        let serving = http::serve(listener, router, server.settings(), stop.clone());
+        tokio::join!(serving, server.keep());
+        if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
+            tracing::warn!("stopped calls that were still under way");
+        }
+    });
+    tokio::select! {
+        () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
+        () = signals.stopped() => {
+            server.stop();
+            stop.cancel();
+        }
+    }
+    // Draining takes a while; whoever asks twice means it.
+    tokio::select! {
+        () = serving => Ok(ExitCode::SUCCESS),
+        () = signals.stopped() => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// Ctrl-C and termination. Made before anything is served, so that none is missed.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    async fn stopped(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is needed before anything is served: the state folder, the audit, the compiler, the folder's first load.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use super::announce::Announcer;
+use super::{Failure, console};
+use crate::catalog::{Catalog, Snapshot};
+use crate::cli::Source;
+use crate::config::{self, AuditConfig, Config};
+use crate::observe::{Audit, AuditWriter as Writer};
+use crate::plugin::Loader;
+use crate::protocol::Server;
+use crate::reload::{Folder, Terms, Watcher};
+use crate::sandbox::{Cache, Compiler, Store};
+
+/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
+/// written, since editors start servers anywhere.
+pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
+    let AuditConfig { enabled, file, mib, kept, arguments } = &config.audit;
+    if !enabled {
+        return Ok((Audit::none(), None));
+    }
+    let path = file.clone().unwrap_or_else(|| config.state.join(AuditConfig::FILE));
+    let kept = u32::try_from(*kept).unwrap_or(u32::MAX);
+    match Audit::open(path.clone(), mib << 20, kept) {
+        Ok((audit, writer)) => Ok((audit.with_arguments(*arguments), Some(writer))),
+        Err(error) if file.is_none() => {
+            let path = path.display();
+            console::remark(&format!(
+                "nothing is noted in an audit, since {path} cannot be written ({error}); name a file with `file` under [audit]"
+            ));
+            Ok((Audit::none(), None))
+        }
+        Err(error) => {
+            let why = format!("cannot write the audit {}; name another `file` under [audit]", path.display());
+            Err(Failure::Usage(anyhow::Error::new(error).context(why)))
+        }
+    }
+}
+
+/// What is served, and what keeps it up to date.
+pub(super) struct Prepared {
+    pub(super) server: Arc<Server>,
+    pub(super) watcher: Watcher,
+    pub(super) folder: Folder,
+}
+
+/// Loads what can be served at once. `settings` are those of the configuration, or what the command line says instead.
+pub(super) async fn prepare(
+    source: &Source,
+    config: Config,
+    settings: config::Server,
+    audit: Audit,
+) -> Result<Prepared, Failure> {
+    let store = Store::new(config.state.clone());
+    if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
+        // Better now than in the middle of a call. Editors start one server each, so another may well have it.
+        if let Err(error) = store.open() {
+            console::remark(&format!("plugins cannot keep anything for now: {error}"));
+        }
+    }
+    let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
+    config.remarks().iter().for_each(|remark| console::remark(remark));
+    let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+    let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
+    let announcer = Announcer::new(&config);
+    let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
+    let terms = Terms::new(Arc::new(config));
+    let mut folder = Folder::new(Arc::new(loader), terms, source.config_file(), Arc::clone(&catalog), say);
+    folder.begin().await.map_err(|error| Failure::Usage(error.into()))?;
+    let server = Arc::new(Server::new(catalog, settings));
+    Ok(Prepared { server, watcher, folder })
+}
+
+/// Compiles outside, and keeps what it compiled where that can be done.
+fn compiler(config: &Config) -> Compiler {
+    let cache = Cache::open(&config.state, config.server.compiled_cache_mib).unwrap_or_else(|error| {
+        let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        console::remark(&format!("{error}: {why}; every start compiles anew"));
+        None
+    });
+    Compiler::outside().keeping(cache)
+}

@@ -1,0 +1,142 @@
+//! `NAME.toml` beside `NAME.wasm`: what the operator says of one plugin, where its file is.
+//!
+//! It has the keys of `[plugins.NAME]`. A file comes along more easily than a line in `plugport.toml`, in an archive for
+//! instance, so it grants nothing unless `[server] grants_beside` says that it may, and it cannot take back that a signature
+//! is required.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::reader::Reader;
+use super::{Config, ConfigError, Fault, PluginConfig};
+
+/// Longest file, bytes.
+const LONGEST: u64 = 1 << 20;
+
+impl Config {
+    /// What holds for the plugin of this name in the file `wasm`: what a file beside it says, or this configuration.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// With every mistake in the file beside it at once.
+    pub fn plugin_at(&self, name: &str, wasm: &Path) -> Result<PluginConfig, ConfigError> {
+        let file = beside(wasm);
+        if self.is_own(&file) {
+            return Ok(self.plugin(name));
+        }
+        match read(&file) {
+            Ok(text) => self.parse_beside(name, &text, &file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(self.plugin(name)),
+            Err(source) => Err(ConfigError::Unreadable { file, source }),
+        }
+    }
+
+    /// A plugin may be called as this configuration is.
+    fn is_own(&self, file: &Path) -> bool {
+        let own = self.file.as_ref().and_then(|own| own.canonicalize().ok());
+        own.is_some_and(|own| file.canonicalize().is_ok_and(|file| file == own))
+    }
+
+    fn parse_beside(&self, name: &str, text: &str, file: &Path) -> Result<PluginConfig, ConfigError> {
+        if self.plugins.contains_key(name) {
+            return Err(fault(
+                file,
+                format!("the configuration has a section [plugins.{name}] too; keep one of them"),
+            ));
+        }
+        let mut reader = Reader::new(text);
+        let root = reader.root();
+        let base = file.parent().unwrap_or(Path::new(""));
+        let plugin = self.read_plugin(name, root, base, &mut reader);
+        let plugin = reader.finish(file, plugin)?;
+        if plugin.grants != super::Grants::default() && !self.server.grants_beside {
+            let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
+                       write it into plugport.toml, or set that";
+            return Err(fault(file, why.to_owned()));
+        }
+        Ok(plugin)
+    }
+}
+
+/// The file that says something of the plugin in the file `wasm`.
+#[must_use]
+pub fn beside(wasm: &Path) -> PathBuf {
+    wasm.with_extension("toml")
+}
+
+fn fault(file: &Path, message: String) -> ConfigError {
+    ConfigError::Invalid {
+        file: file.to_owned(),
+        faults: vec![Fault { line: 1, key: String::new(), message }],
+    }
+}
+
+/// Opened once, and only what is a file itself.
+fn read(file: &Path) -> io::Result<String> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let open = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
+    if !open.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    open.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(config: &Config, text: &str) -> Result<PluginConfig, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.toml"), text).unwrap();
+        config.plugin_at("a", &dir.path().join("a.wasm"))
+    }
+
+    #[test]
+    fn a_file_beside_a_plugin_says_what_a_section_would() {
+        let mut config = Config::new("plugins".into());
+        config.limits.fuel = 7;
+        let plugin = say(&config, "prefix = \"x\"\nlimits = { wall_ms = 5 }").unwrap();
+        assert_eq!((plugin.prefix.as_str(), plugin.limits.wall_ms, plugin.limits.fuel), ("x", 5, 7));
+        let none = config.plugin_at("a", Path::new("/nowhere/a.wasm")).unwrap();
+        assert_eq!(none, config.plugin("a"));
+        let message = say(&config, "wall_ms = 5").unwrap_err().to_string();
+        assert!(message.contains("a.toml:1: wall_ms: unknown key"), "{message}");
+    }
+
+    #[test]
+    fn it_grants_nothing_unless_that_is_allowed() {
+        let mut config = Config::new("plugins".into());
+        let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
+        assert!(message.contains("grants_beside = true"), "{message}");
+        config.server.grants_beside = true;
+        assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
+    }
+
+    #[test]
+    fn one_place_speaks_of_a_plugin() {
+        let mut config = Config::new("plugins".into());
+        config.plugins.insert("a".to_owned(), config.plugin("a"));
+        let message = say(&config, "").unwrap_err().to_string();
+        assert!(message.contains("[plugins.a] too"), "{message}");
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("b.toml"), "prefix = \"\"").unwrap();
+        std::os::unix::fs::symlink("b.toml", dir.path().join("a.toml")).unwrap();
+        let config = Config::new("plugins".into());
+        assert!(config.plugin_at("a", &dir.path().join("a.wasm")).is_err());
+        std::fs::create_dir(dir.path().join("c.toml")).unwrap();
+        assert!(config.plugin_at("c", &dir.path().join("c.wasm")).is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a file is not served, for the operator and for the audit.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::catalog::Entry;
+use crate::observe::{Audit, Escaped};
+
+/// A file that is not served.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The file.
+    pub path: PathBuf,
+    /// One line: what is wrong and what to do.
+    pub why: String,
+    /// It is a plugin, but could not tell what it offers; that may be for want of a grant.
+    pub unlisted: bool,
+}
+
+/// Why a file is not served.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) why: String,
+    pub(super) unlisted: bool,
+    /// Of what was read.
+    pub(super) digest: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(why: String) -> Self {
+        Self { why, unlisted: false, digest: None }
+    }
+
+    /// For an error and its causes.
+    pub(super) fn of(error: &dyn std::error::Error) -> Self {
+        Self::new(chain(error))
+    }
+
+    pub(super) fn at(self, path: &Path) -> Skipped {
+        Skipped { path: path.to_owned(), why: self.why, unlisted: self.unlisted }
+    }
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
+        cause = error.source();
+    }
+    line
+}
+
+/// What the audit says of a file.
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'static str,
+    plugin: Option<&'a str>,
+    digest: Option<String>,
+    file: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl<'a> Line<'a> {
+    fn of(path: &Path, loaded: &'a Result<Entry, Refusal>) -> Self {
+        let file = Escaped(&path.display().to_string()).to_string();
+        let (plugin, digest, outcome, why) = match loaded {
+            Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
+            Err(refusal) => (None, refusal.digest.as_deref(), "refused", Some(&refusal.why)),
+        };
+        let digest = digest.map(|digest| format!("sha256:{digest}"));
+        let why = why.map(|why| Escaped(why).to_string());
+        Self { event: "load", plugin, digest, file, outcome, why }
+    }
+}
+
+/// Notes in the audit what became of a file.
+pub(super) fn note(audit: &Audit, path: &Path, loaded: &Result<Entry, Refusal>) {
+    audit.record(&Line::of(path, loaded));
+}
