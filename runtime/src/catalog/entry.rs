@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::list::{Item, Kind};
+use super::list::{Item, Kind, Print};
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::vetting::{self, VettingError};
 use crate::config::Limits;
@@ -156,10 +156,11 @@ fn tool_of(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<Publishe
         output: vetted.output,
         headers: vetted.headers,
         extra: vetted.extra,
+        print: Print::new(),
     })
 }
 
 fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt, limits: &Limits) -> Result<PublishedPrompt, VettingError> {
     let (name, extra) = vetting::prompt(&prompt, &plugin.config().prefix, limits)?;
-    Ok(PublishedPrompt { name, plugin: Arc::clone(plugin), prompt, extra })
+    Ok(PublishedPrompt { name, plugin: Arc::clone(plugin), prompt, extra, print: Print::new() })
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
@@ -65,7 +65,12 @@ pub trait Item {
     fn owner(&self) -> &str;
     /// Everything of it that clients see.
     fn fingerprint(&self, print: &mut Fingerprint);
+    /// Where the digest of that is kept: an item is in many snapshots and never changes.
+    fn print(&self) -> &Print;
 }
+
+/// The digest of what clients see of one item.
+pub type Print = OnceLock<[u8; 32]>;
 
 /// A digest of parts, each told apart from its neighbours.
 #[derive(Debug, Default)]
@@ -87,8 +92,8 @@ impl Fingerprint {
         self.text(&format!("{part:?}"))
     }
 
-    fn finish(self) -> u64 {
-        self.0.finalize().iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
+    fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
     }
 }
 
@@ -167,19 +172,27 @@ impl<T> List<T> {
 }
 
 fn identity<T: Item>(items: &[Arc<T>]) -> u64 {
-    let mut print = Fingerprint::default();
-    print.text(T::KIND.as_str());
+    let mut list = Fingerprint::default();
+    list.text(T::KIND.as_str());
     for item in items {
-        item.fingerprint(&mut print);
+        list.0.update(print_of(&**item));
     }
-    print.finish()
+    list.finish().iter().take(8).fold(0, |id, byte| (id << 8) | u64::from(*byte))
+}
+
+fn print_of<T: Item>(item: &T) -> &[u8; 32] {
+    item.print().get_or_init(|| {
+        let mut print = Fingerprint::default();
+        item.fingerprint(&mut print);
+        print.finish()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Note(&'static str, &'static str, &'static str);
+    struct Note(&'static str, &'static str, &'static str, Print);
 
     impl Item for Note {
         const KIND: Kind = Kind::Resource;
@@ -199,10 +212,18 @@ mod tests {
         fn fingerprint(&self, print: &mut Fingerprint) {
             print.text(self.0).text(self.2);
         }
+
+        fn print(&self) -> &Print {
+            &self.3
+        }
+    }
+
+    fn note(uri: &'static str, owner: &'static str, text: &'static str) -> Arc<Note> {
+        Arc::new(Note(uri, owner, text, Print::new()))
     }
 
     fn join(notes: &[(&'static str, &'static str, &'static str)]) -> (List<Note>, Vec<(String, Refused)>) {
-        let notes: Vec<_> = notes.iter().map(|(uri, owner, text)| Arc::new(Note(uri, owner, text))).collect();
+        let notes: Vec<_> = notes.iter().map(|(uri, owner, text)| note(uri, owner, text)).collect();
         let mut refused = Vec::new();
         (List::join(notes.iter(), None, |_| None, &mut refused), refused)
     }
@@ -210,7 +231,7 @@ mod tests {
     #[test]
     fn who_has_a_key_keeps_it_when_an_earlier_plugin_wants_it_too() {
         let (before, _) = join(&[("n:a", "z", "")]);
-        let notes = [Note("n:a", "b", ""), Note("n:a", "z", "")].map(Arc::new);
+        let notes = [note("n:a", "b", ""), note("n:a", "z", "")];
         let mut refused = Vec::new();
         let after = List::join(notes.iter(), Some(&before), |_| None, &mut refused);
         assert_eq!(after.get("n:a").map(|note| note.owner()), Some("z"));
@@ -221,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_key_can_belong_to_someone_for_another_reason() {
-        let notes = [Note("n:a", "b", "")].map(Arc::new);
+        let notes = [note("n:a", "b", "")];
         let mut refused = Vec::new();
         let list = List::join(notes.iter(), None, |_| Some("t".to_owned()), &mut refused);
         assert!(list.items().is_empty() && refused[0].1.why.contains("`t`"));

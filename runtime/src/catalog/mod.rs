@@ -29,7 +29,7 @@ use tokio::sync::broadcast;
 pub use change::Change;
 pub use entry::{Entry, Refused};
 pub use headers::{HeaderError, ParamHeader, ParamKind};
-pub use list::{Fingerprint, Item, Kind, List};
+pub use list::{Fingerprint, Item, Kind, List, Print};
 pub use naming::{NameError, plugin_name};
 pub use paging::{BadCursor, Page};
 pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::headers::ParamHeader;
-use super::list::{Fingerprint, Item, Kind};
+use super::list::{Fingerprint, Item, Kind, Print};
 use super::naming;
 use super::schema::Schema;
 use super::template::Template;
@@ -31,6 +31,8 @@ pub struct PublishedTool {
     pub headers: Vec<ParamHeader>,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// See [`Item::print`].
+    pub(super) print: Print,
 }
 
 /// A resource that clients can see and read, by its URI.
@@ -42,6 +44,8 @@ pub struct PublishedResource {
     pub resource: ResourceDescriptor,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// See [`Item::print`].
+    pub(super) print: Print,
 }
 
 /// A family of resources that clients can read without seeing each.
@@ -55,6 +59,8 @@ pub struct PublishedTemplate {
     pub(super) pattern: Template,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// See [`Item::print`].
+    pub(super) print: Print,
 }
 
 /// A prompt that clients can see and fill in.
@@ -68,6 +74,8 @@ pub struct PublishedPrompt {
     pub prompt: Prompt,
     /// Further MCP fields.
     pub extra: RawObject,
+    /// See [`Item::print`].
+    pub(super) print: Print,
 }
 
 impl PublishedTool {
@@ -115,6 +123,10 @@ impl Item for PublishedTool {
         self.plugin.name()
     }
 
+    fn print(&self) -> &Print {
+        &self.print
+    }
+
     fn fingerprint(&self, print: &mut Fingerprint) {
         let Tool { title, description, annotations, extra, .. } = &self.tool;
         print.text(&self.name).text(self.input.text().get());
@@ -138,6 +150,10 @@ impl Item for PublishedResource {
         self.plugin.name()
     }
 
+    fn print(&self) -> &Print {
+        &self.print
+    }
+
     fn fingerprint(&self, print: &mut Fingerprint) {
         let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } =
             &self.resource;
@@ -159,6 +175,10 @@ impl Item for PublishedTemplate {
 
     fn owner(&self) -> &str {
         self.plugin.name()
+    }
+
+    fn print(&self) -> &Print {
+        &self.print
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {
@@ -186,6 +206,10 @@ impl Item for PublishedPrompt {
 
     fn owner(&self) -> &str {
         self.plugin.name()
+    }
+
+    fn print(&self) -> &Print {
+        &self.print
     }
 
     fn fingerprint(&self, print: &mut Fingerprint) {

@@ -3,6 +3,8 @@
 //! Counted before the question is asked, by what it allows the answer and by its own length, since what a model really
 //! used nobody tells. A question that never reached the model costs nothing.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
@@ -60,7 +62,31 @@ fn tokens(params: &str) -> u64 {
     (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
 }
 
+/// What is left to each plugin, by name: one that is replaced goes on with what the version before it has left.
+#[derive(Debug, Default)]
+pub(crate) struct Budgets {
+    plugins: Mutex<BTreeMap<String, Arc<Hourly>>>,
+}
+
+impl Budgets {
+    pub(super) fn of(&self, plugin: &str, grant: SamplingGrant) -> Arc<Hourly> {
+        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        plugins.retain(|_, hourly| Arc::strong_count(hourly) > 1 || !hourly.is_untouched(now));
+        if let Some(known) = plugins.get(plugin).filter(|known| known.grant == grant) {
+            return Arc::clone(known);
+        }
+        let hourly = Arc::new(Hourly::new(grant));
+        plugins.insert(plugin.to_owned(), Arc::clone(&hourly));
+        hourly
+    }
+}
+
 impl Hourly {
+    fn is_untouched(&self, now: Instant) -> bool {
+        self.calls.is_full(now) && self.tokens.is_full(now)
+    }
+
     pub(super) fn new(grant: SamplingGrant) -> Self {
         let rate = |most| Rate::new(most, HOUR, Instant::now());
         Self { grant, calls: rate(grant.calls_per_hour), tokens: rate(grant.tokens_per_hour) }
@@ -167,6 +193,23 @@ mod tests {
         let mut call = OneCall::new(&Limits::default());
         assert!(call.sample(&hourly, r#"{"maxTokens":96}"#).is_ok());
         assert!(why(call.sample(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
+    }
+
+    #[test]
+    fn a_plugin_that_is_replaced_has_what_is_left() {
+        let (budgets, grant) =
+            (Budgets::default(), SamplingGrant { calls_per_hour: 1, tokens_per_hour: 900 });
+        let ask = |grant| {
+            let hourly = budgets.of("p", grant);
+            OneCall::new(&Limits::default()).sample(&hourly, r#"{"maxTokens":4}"#).is_ok()
+        };
+        assert!(ask(grant), "the first version asks");
+        assert!(!ask(grant), "the second one has nothing left");
+        assert!(ask(SamplingGrant { calls_per_hour: 2, ..grant }), "the operator says something else");
+        let other = budgets.of("q", grant);
+        drop(other);
+        budgets.of("r", grant);
+        assert!(!budgets.plugins.lock().unwrap().contains_key("q"), "who has used nothing is forgotten");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::budget::Hourly;
+use super::budget::{Budgets, Hourly};
 use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
@@ -34,18 +34,18 @@ pub(crate) struct Shared {
     /// What its calls write together.
     pub(super) log_rate: Arc<Rate>,
     /// What its calls may still ask the client's model; `None` when that is not granted.
-    pub(super) sampling: Option<Hourly>,
+    pub(super) sampling: Option<Arc<Hourly>>,
 }
 
 impl Shared {
     /// A plugin of this name and digest, of which the operator says `config`.
     pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
-        let Common { changes, store, audit } = common;
+        let Common { changes, store, audit, budgets } = common;
         Self {
             name: name.into(),
             digest,
             log_rate: Arc::new(Logs::rate(&config.limits)),
-            sampling: config.grants.sampling.map(Hourly::new),
+            sampling: config.grants.sampling.map(|grant| budgets.of(name, grant)),
             dirs: config.grants.dirs.iter().map(Reach::of).collect(),
             egress: Egress::new(usize::try_from(config.limits.http_parallel).unwrap_or(1)),
             config,
@@ -63,6 +63,7 @@ pub(crate) struct Common {
     pub(crate) changes: Arc<ChangeBoard>,
     pub(crate) store: Arc<Store>,
     pub(crate) audit: Audit,
+    pub(crate) budgets: Arc<Budgets>,
 }
 
 #[cfg(test)]
@@ -72,8 +73,8 @@ pub(super) mod tests {
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
-        let common =
-            Common { changes: Arc::default(), store: Store::new("state".into()), audit: Audit::none() };
+        let (changes, budgets) = (Arc::default(), Arc::default());
+        let common = Common { changes, store: Store::new("state".into()), audit: Audit::none(), budgets };
         Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

@@ -103,7 +103,7 @@ impl Loader {
             linker: Arc::new(linker),
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
-            common: Common { changes: Arc::default(), store, audit },
+            common: Common { changes: Arc::default(), store, audit, budgets: Arc::default() },
         })
     }
 

@@ -211,7 +211,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("audit.jsonl");
         let (audit, _writer) = Audit::open(path.clone(), 1 << 20, 1).unwrap();
-        let common = Common { changes: Arc::default(), store: Store::new("unused".into()), audit };
+        let common = Common {
+            changes: Arc::default(),
+            store: Store::new("unused".into()),
+            audit,
+            budgets: Arc::default(),
+        };
         let shared = Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common);
         let refusals = Refusals::within(Duration::from_millis(50), Arc::new(shared));
         (0..5).for_each(|_| refusals.note(refused("a"), 3));

@@ -1,5 +1,6 @@
 //! Resources and resource templates.
 
+use super::super::list::Print;
 use super::super::published::{PublishedResource, PublishedTemplate};
 use super::super::template::Template;
 use super::super::uri::{self, UriError};
@@ -17,7 +18,7 @@ impl PublishedResource {
         limits: &Limits,
     ) -> Result<Self, VettingError> {
         let extra = Self::check(&resource, limits)?;
-        Ok(Self { plugin: Arc::clone(plugin), resource, extra })
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra, print: Print::new() })
     }
 
     /// The same without its plugin; its further fields.
@@ -46,7 +47,7 @@ impl PublishedTemplate {
         limits: &Limits,
     ) -> Result<Self, VettingError> {
         let (pattern, extra) = Self::check(&template, limits)?;
-        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra })
+        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra, print: Print::new() })
     }
 
     /// The same without its plugin; its pattern and further fields.
