@@ -40,6 +40,7 @@ mod pace;
 mod pair;
 mod plugins;
 mod proxy;
+mod reconfigured;
 mod reload;
 mod repository;
 mod rmcp_answering;

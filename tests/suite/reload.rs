@@ -20,7 +20,7 @@ fn put(name: &str, folder: &Path, file: &str) {
 }
 
 /// Waits until the tool answers with this, or is not there.
-async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
+pub(crate) async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let reply = client.call(tool, json!({})).await;
@@ -127,6 +127,30 @@ async fn a_call_ends_with_the_version_it_began_with() {
     server.says("removed polite: its file is gone").await;
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
     answers(&client, "polite-echo", None).await;
+}
+
+/// Files that come together are published together, and clients hear of it once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_files_is_told_once() {
+    let server = Server::builder().guest("version_a").start().await;
+    let client = Client::new(server.url());
+    let session = client.session("2025-11-25").await;
+    let mut stream = session.listen(None).await;
+    for n in 0..10 {
+        put("version_a", server.folder(), &format!("v{n}.wasm"));
+    }
+    for n in 0..10 {
+        answers(&client, &format!("v{n}-version"), Some("a")).await;
+    }
+    std::fs::remove_file(server.folder().join("version_a.wasm")).unwrap();
+    answers(&client, "version_a-version", None).await;
+    // The burst was told once, or twice if copying it took longer than others took to be loaded.
+    let mut told = 0;
+    while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), stream.message()).await {
+        assert_eq!(message["method"], "notifications/tools/list_changed");
+        told += 1;
+    }
+    assert!((2..=3).contains(&told), "told {told} times of a burst and of a file that is gone");
 }
 
 /// H40: whoever writes into the folder without end keeps nobody from anything.

@@ -1,0 +1,107 @@
+//! What the operator says changes while the server serves: in `plugport.toml`, and in a file beside a plugin.
+
+use std::path::Path;
+
+use plugport_tests::guests::guest;
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use crate::reload::answers;
+
+/// As an editor would: beside, and then in its place.
+fn say(folder: &Path, file: &str, text: &str) {
+    let beside = folder.join(format!(".{file}.part"));
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(beside, folder.join(file)).unwrap();
+}
+
+async fn served(config: &str) -> (Server, Client) {
+    let server = Server::builder()
+        .file("v.wasm", &std::fs::read(guest("version_a")).unwrap())
+        .config(config)
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    (server, client)
+}
+
+async fn tools(client: &Client) -> Vec<String> {
+    let reply = client.request("tools/list", json!({})).await;
+    let tools = reply.result()["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
+    let (server, client) = served("[plugins.v]\nprefix = \"one\"\n").await;
+    let session = client.session("2025-11-25").await;
+    let mut stream = session.listen(None).await;
+    assert_eq!(tools(&client).await, ["one-version"]);
+    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"two\"\n");
+    answers(&client, "two-version", Some("a")).await;
+    assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
+    assert_eq!(tools(&client).await, ["two-version"]);
+    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = 3\ncolour = 1\n");
+    server.says("2 mistakes in").await;
+    server.says("what the configuration said before still holds").await;
+    assert_eq!(tools(&client).await, ["two-version"]);
+    say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n[plugins.v]\nlimits = { fuel = 1 }\n");
+    server.says("holds from the next start on").await;
+    // The new limits let it not even start, so the version with the old ones stays.
+    server.says("(limit `fuel`)").await;
+    answers(&client, "two-version", Some("a")).await;
+    say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n");
+    answers(&client, "v-version", Some("a")).await;
+    assert_eq!(server.said().matches("mistakes in").count(), 1, "{}", server.said());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_beside_a_plugin_configures_it() {
+    let (server, client) = served("").await;
+    assert_eq!(tools(&client).await, ["v-version"]);
+    say(server.folder(), "v.toml", "prefix = \"beside\"\n");
+    answers(&client, "beside-version", Some("a")).await;
+    say(server.folder(), "v.toml", "prefix = \"beside\"\nlimit = 1\n");
+    server.says("v.toml:2: limit: unknown key").await;
+    assert_eq!(tools(&client).await, ["beside-version"], "what held before still does");
+    std::fs::remove_file(server.folder().join("v.toml")).unwrap();
+    answers(&client, "v-version", Some("a")).await;
+}
+
+/// The twin without permission: a file that came with a plugin grants it nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_beside_a_plugin_grants_nothing_unless_it_may() {
+    let (server, client) = served("").await;
+    say(server.folder(), "v.toml", "prefix = \"beside\"\n[grants]\nkv = true\n");
+    server.says("only when `grants_beside = true` is set under [server]").await;
+    assert_eq!(tools(&client).await, ["v-version"]);
+    say(server.folder(), "plugport.toml", "[server]\ngrants_beside = true\n");
+    answers(&client, "beside-version", Some("a")).await;
+    server.says("may keep up to 16 MiB between calls").await;
+}
+
+/// What is under way keeps the limits with which it began.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_keeps_the_limits_with_which_it_began() {
+    let server = Server::builder().guest("polite").config("").start().await;
+    let client = Client::new(server.url());
+    let during = client.clone();
+    let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 1_500 })).await });
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    say(server.folder(), "plugport.toml", "[plugins.polite]\nprefix = \"\"\nlimits = { wall_ms = 100 }\n");
+    answers_with(&client, "echo", json!({ "message": "x" }), "x").await;
+    assert_eq!(nap.await.unwrap().tool_text(), "rested");
+    assert!(client.call("nap", json!({ "ms": 500 })).await.tool_text().contains("(limit `wall_ms`)"));
+}
+
+async fn answers_with(client: &Client, tool: &str, arguments: Value, expected: &str) {
+    for _ in 0..500 {
+        let reply = client.call(tool, arguments.clone()).await;
+        if reply.answer().get("result").is_some_and(|result| result["content"][0]["text"] == expected) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("{tool} never answered {expected:?}");
+}
