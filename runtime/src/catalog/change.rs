@@ -1,6 +1,12 @@
 //! What clients may want to hear of when the catalog changes.
+//!
+//! Of lists only how they look now is kept, and each listener knows how they looked when it was last told: one that was away
+//! or is slow is told once of a list, however often it changed, and never of one that looks as it did.
 
 use std::sync::Arc;
+
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
 
 use super::snapshot::Snapshot;
 
@@ -15,23 +21,119 @@ pub enum Change {
     Prompts,
     /// The contents of the resource with this URI.
     Updated(Arc<str>),
+    /// More updates of resources than were kept: any of them may have new contents.
+    Lost,
 }
 
-impl Change {
-    /// The changes of lists.
-    pub const LISTS: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
+/// How the lists look: equal for those that look the same to clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lists {
+    tools: u64,
+    resources: (u64, u64),
+    prompts: u64,
+}
 
-    /// The lists that look different to clients.
-    pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Vec<Self> {
-        let resources = before.resources().id() != after.resources().id()
-            || before.templates().id() != after.templates().id();
-        [
-            (Self::Tools, before.tools().id() != after.tools().id()),
-            (Self::Resources, resources),
-            (Self::Prompts, before.prompts().id() != after.prompts().id()),
-        ]
-        .into_iter()
-        .filter_map(|(change, differs)| differs.then_some(change))
-        .collect()
+impl Lists {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            tools: snapshot.tools().id(),
+            resources: (snapshot.resources().id(), snapshot.templates().id()),
+            prompts: snapshot.prompts().id(),
+        }
+    }
+
+    /// Takes over one difference from `now`.
+    fn step(&mut self, now: &Self) -> Option<Change> {
+        if self.tools != now.tools {
+            self.tools = now.tools;
+            return Some(Change::Tools);
+        }
+        if self.resources != now.resources {
+            self.resources = now.resources;
+            return Some(Change::Resources);
+        }
+        if self.prompts != now.prompts {
+            self.prompts = now.prompts;
+            return Some(Change::Prompts);
+        }
+        None
+    }
+}
+
+/// One listener's view of the changes.
+#[derive(Debug)]
+pub struct Changes {
+    told: Lists,
+    lists: watch::Receiver<Lists>,
+    updates: broadcast::Receiver<Arc<str>>,
+}
+
+impl Changes {
+    pub(super) fn new(
+        told: Lists,
+        lists: watch::Receiver<Lists>,
+        updates: broadcast::Receiver<Arc<str>>,
+    ) -> Self {
+        Self { told, lists, updates }
+    }
+
+    /// The next change; `None` when there will be no more. Can be dropped and called again without losing any.
+    pub async fn next(&mut self) -> Option<Change> {
+        loop {
+            let now = *self.lists.borrow_and_update();
+            if let Some(change) = self.told.step(&now) {
+                return Some(change);
+            }
+            tokio::select! {
+                changed = self.lists.changed() => changed.ok()?,
+                updated = self.updates.recv() => return match updated {
+                    Ok(uri) => Some(Change::Updated(uri)),
+                    Err(RecvError::Lagged(_)) => Some(Change::Lost),
+                    Err(RecvError::Closed) => None,
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(tools: u64, prompts: u64) -> Lists {
+        Lists { tools, prompts, ..Lists::default() }
+    }
+
+    async fn now(changes: &mut Changes) -> Option<Change> {
+        tokio::select! {
+            biased;
+            change = changes.next() => change,
+            () = std::future::ready(()) => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_is_told_of_once_and_only_while_it_looks_different() {
+        let (sender, receiver) = watch::channel(lists(1, 1));
+        let (_updates, updated) = broadcast::channel(1);
+        let mut changes = Changes::new(lists(1, 0), receiver, updated);
+        assert_eq!(now(&mut changes).await, Some(Change::Prompts), "it changed before anyone listened");
+        for tools in 2..9 {
+            sender.send_replace(lists(tools, 1));
+        }
+        assert_eq!(now(&mut changes).await, Some(Change::Tools));
+        sender.send_replace(lists(1, 1));
+        sender.send_replace(lists(8, 1));
+        assert_eq!(now(&mut changes).await, None, "it looks as it did");
+    }
+
+    #[tokio::test]
+    async fn updates_that_are_too_many_are_told_as_one() {
+        let (_sender, receiver) = watch::channel(Lists::default());
+        let (updates, updated) = broadcast::channel(2);
+        let mut changes = Changes::new(Lists::default(), receiver, updated);
+        (0..9).for_each(|n| drop(updates.send(format!("n:{n}").into())));
+        assert_eq!(changes.next().await, Some(Change::Lost));
+        assert_eq!(changes.next().await, Some(Change::Updated("n:7".into())));
     }
 }

@@ -24,9 +24,9 @@ mod vetting;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
-pub use change::Change;
+pub use change::{Change, Changes, Lists};
 pub use entry::{Entry, Refused};
 pub use headers::{HeaderError, ParamHeader, ParamKind};
 pub use list::{Fingerprint, Item, Kind, List, Print};
@@ -36,7 +36,7 @@ pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, Publi
 pub use schema::{Mismatch, Schema, SchemaError};
 pub use snapshot::Snapshot;
 
-/// Changes that a listener may lag behind; one that lags further is told that it missed some.
+/// Updates of resources that a listener may lag behind; one that lags further is told that it missed some.
 const LAG: usize = 256;
 
 /// The published snapshot.
@@ -45,15 +45,16 @@ pub struct Catalog {
     current: ArcSwap<Snapshot>,
     /// One publisher at a time, so that none undoes what another did.
     publishing: Mutex<()>,
-    changes: broadcast::Sender<Change>,
+    lists: watch::Sender<Lists>,
+    updates: broadcast::Sender<Arc<str>>,
 }
 
 impl Catalog {
     /// Starts with a first snapshot.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
-        let changes = broadcast::Sender::new(LAG);
-        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), changes }
+        let (lists, updates) = (watch::Sender::new(Lists::of(&first)), broadcast::Sender::new(LAG));
+        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), lists, updates }
     }
 
     /// What is offered now.
@@ -71,27 +72,34 @@ impl Catalog {
     pub fn update(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) {
         let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.current.load_full();
-        let Some(after) = next(&before).map(Arc::new) else { return };
-        self.current.store(Arc::clone(&after));
-        for change in Change::between(&before, &after) {
-            self.tell(change);
-        }
+        let Some(after) = next(&before) else { return };
+        let lists = Lists::of(&after);
+        self.current.store(Arc::new(after));
+        self.lists.send_replace(lists);
     }
 
     /// Tells that a resource has new contents.
     pub fn updated(&self, uri: &str) {
-        self.tell(Change::Updated(uri.into()));
+        // Nobody listening is as good as everybody told.
+        let _ = self.updates.send(uri.into());
+    }
+
+    /// How the lists look now.
+    #[must_use]
+    pub fn lists(&self) -> Lists {
+        *self.lists.borrow()
     }
 
     /// Every change from now on.
     #[must_use]
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
+    pub fn changes(&self) -> Changes {
+        self.changes_since(self.lists())
     }
 
-    /// Nobody listening is as good as everybody told.
-    fn tell(&self, change: Change) {
-        let _ = self.changes.send(change);
+    /// The same for someone to whom the lists looked like this.
+    #[must_use]
+    pub fn changes_since(&self, told: Lists) -> Changes {
+        Changes::new(told, self.lists.subscribe(), self.updates.subscribe())
     }
 }
 
@@ -99,15 +107,16 @@ impl Catalog {
 mod tests {
     use super::*;
 
-    #[test]
-    fn listeners_hear_of_updates_and_only_of_lists_that_differ() {
+    #[tokio::test]
+    async fn listeners_hear_of_updates_and_only_of_lists_that_differ() {
         let catalog = Catalog::new(Snapshot::new(Vec::new()));
         catalog.updated("n:before");
         let mut changes = catalog.changes();
         catalog.publish(Snapshot::new(Vec::new()));
         catalog.update(|_| None);
         catalog.updated("n:a");
-        assert_eq!(changes.try_recv().ok(), Some(Change::Updated("n:a".into())));
-        assert!(changes.try_recv().is_err());
+        assert_eq!(changes.next().await, Some(Change::Updated("n:a".into())));
+        let more = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next()).await;
+        assert!(more.is_err(), "{more:?}");
     }
 }

@@ -219,7 +219,8 @@ impl Endpoint {
     fn events(&self, headers: &HeaderMap) -> Result<Answer, RpcError> {
         let session = self.session(headers)?;
         session.touch();
-        let presence = || Presence::new(&session, self.server.catalog.changes(), self.server.settings.ping);
+        let changes = || self.server.catalog.changes_since(session.lists);
+        let presence = || Presence::new(&session, changes(), self.server.settings.ping);
         let events = match mirror::single(headers, LAST_EVENT)? {
             None => Events::common(&session, presence),
             Some(id) => {

@@ -257,9 +257,9 @@ mod tests {
         let watching = tokio::spawn(Watcher::new(Arc::clone(&board), Arc::clone(&catalog)).run(stop.clone()));
         board.list_changed(&"gone".into());
         board.resource_updated(&"p".into(), "n:a");
-        assert_eq!(changes.recv().await.ok(), Some(Change::Updated("n:a".into())));
+        assert_eq!(changes.next().await, Some(Change::Updated("n:a".into())));
         board.resource_updated(&"p".into(), "n:b");
-        assert_eq!(changes.recv().await.ok(), Some(Change::Updated("n:b".into())));
+        assert_eq!(changes.next().await, Some(Change::Updated("n:b".into())));
         stop.cancel();
         watching.await.unwrap();
     }

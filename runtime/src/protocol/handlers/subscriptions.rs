@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::error::RecvError;
 
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
@@ -104,10 +103,10 @@ pub(in super::super) async fn listen(
             biased;
             () = context.cancel.cancelled() => return None,
             () = server.stopping.cancelled() => return Some(listener.ended(server, context.revision)),
-            change = changes.recv() => match change {
-                Ok(change) => listener.word(&change).into_iter().collect(),
-                Err(RecvError::Lagged(_)) => listener.word_all(),
-                Err(RecvError::Closed) => return Some(listener.ended(server, context.revision)),
+            change = changes.next() => match change {
+                Some(Change::Lost) => listener.updated_all(),
+                Some(change) => listener.word(&change).into_iter().collect(),
+                None => return Some(listener.ended(server, context.revision)),
             },
         };
         for message in messages {
@@ -160,6 +159,7 @@ impl Listener {
             Change::Resources => self.filter.resources_list_changed,
             Change::Prompts => self.filter.prompts_list_changed,
             Change::Updated(uri) => self.uris.contains(uri),
+            Change::Lost => false,
         };
         if !wanted {
             return None;
@@ -171,10 +171,9 @@ impl Listener {
         })
     }
 
-    /// After more changes than were kept: all that this client wants to know, once.
-    fn word_all(&self) -> Vec<Bytes> {
-        let lists = Change::LISTS.iter().filter_map(|change| self.word(change));
-        lists.chain(self.uris.all().iter().map(|uri| self.updated(uri))).collect()
+    /// After more updates than were kept: all that this client wants to know, once.
+    fn updated_all(&self) -> Vec<Bytes> {
+        self.uris.all().iter().map(|uri| self.updated(uri)).collect()
     }
 
     fn updated(&self, uri: &str) -> Bytes {

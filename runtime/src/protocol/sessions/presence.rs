@@ -1,8 +1,8 @@
 //! What a session hears without having asked: that lists have changed, that a resource it subscribed to was updated, and
 //! now and then a ping, by which a client that is gone is found.
 //!
-//! Changes come through a bounded channel. A client that is away for long misses none of them: when too many have
-//! gathered, they are told as one change of everything.
+//! A client that is away for long misses nothing that still holds: each list that looks different is told of once, and when
+//! too many updates of resources have gathered, all that it subscribed to.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
-use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::Instant;
 
 use super::super::asking::asked::{Asked, Awaited};
 use super::super::message::{notification, request};
 use super::session::{Activity, Session};
 use super::subscriptions::Subscriptions;
-use crate::catalog::Change;
+use crate::catalog::{Change, Changes};
 
 /// The way out for one session's own messages.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub(crate) struct Presence {
     subscriptions: Arc<Subscriptions>,
     asked: Arc<Asked>,
     activity: Arc<Activity>,
-    changes: broadcast::Receiver<Change>,
+    changes: Changes,
     due: VecDeque<Bytes>,
     every: Duration,
     next_ping: Instant,
@@ -39,7 +38,7 @@ pub(crate) struct Gone;
 
 impl Presence {
     /// Pings `every` so often; never, when that is zero.
-    pub(crate) fn new(session: &Session, changes: broadcast::Receiver<Change>, every: Duration) -> Self {
+    pub(crate) fn new(session: &Session, changes: Changes, every: Duration) -> Self {
         let next_ping = Instant::now() + every;
         Self {
             subscriptions: Arc::clone(&session.subscriptions),
@@ -63,26 +62,23 @@ impl Presence {
                 return Ok(message);
             }
             tokio::select! {
-                change = self.changes.recv() => self.note(change).await,
+                change = self.changes.next() => self.note(change).await,
                 () = tokio::time::sleep_until(self.next_ping), if !self.every.is_zero() => return self.ping(),
             }
         }
     }
 
-    async fn note(&mut self, change: Result<Change, RecvError>) {
+    async fn note(&mut self, change: Option<Change>) {
         match change {
-            Ok(Change::Updated(uri)) => {
+            Some(Change::Updated(uri)) => {
                 if self.subscriptions.contains(&uri) {
                     self.due.push_back(updated(&uri));
                 }
             }
-            Ok(change) => self.due.extend(list_changed(&change)),
-            Err(RecvError::Lagged(_)) => {
-                self.due.extend(Change::LISTS.iter().filter_map(list_changed));
-                self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri)));
-            }
+            Some(Change::Lost) => self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri))),
+            Some(change) => self.due.extend(list_changed(&change)),
             // The server is about to end.
-            Err(RecvError::Closed) => std::future::pending().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -108,7 +104,7 @@ pub(crate) fn method_of(change: &Change) -> Option<&'static str> {
         Change::Tools => Some("notifications/tools/list_changed"),
         Change::Resources => Some("notifications/resources/list_changed"),
         Change::Prompts => Some("notifications/prompts/list_changed"),
-        Change::Updated(_) => None,
+        Change::Updated(_) | Change::Lost => None,
     }
 }
 
@@ -123,6 +119,7 @@ fn updated(uri: &str) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{Catalog, Snapshot};
     use crate::protocol::message::Id;
 
     fn text(bytes: &Bytes) -> &str {
@@ -130,31 +127,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_are_told_and_none_is_lost_to_a_slow_client() {
-        let (sender, receiver) = broadcast::channel(2);
+    async fn updates_are_told_and_none_is_lost_to_a_slow_client() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
         let session = Session::for_tests();
         session.subscriptions.add("a:b").unwrap();
-        let mut presence = Presence::new(&session, receiver, Duration::ZERO);
-        sender.send(Change::Prompts).unwrap();
-        sender.send(Change::Updated("a:other".into())).unwrap();
-        assert!(text(&presence.next().await.unwrap()).contains("prompts/list_changed"));
-        for _ in 0..5 {
-            sender.send(Change::Updated("a:other".into())).unwrap();
-        }
-        let mut told = Vec::new();
-        for _ in 0..4 {
-            told.push(text(&presence.next().await.unwrap()).to_owned());
-        }
-        for word in ["tools/list_changed", "resources/list_changed", "prompts/list_changed", "a:b"] {
-            assert!(told.iter().any(|message| message.contains(word)), "{word}: {told:?}");
-        }
+        let mut presence = Presence::new(&session, catalog.changes(), Duration::ZERO);
+        catalog.updated("a:other");
+        catalog.updated("a:b");
+        assert!(text(&presence.next().await.unwrap()).contains(r#""a:b""#));
+        (0..500).for_each(|_| catalog.updated("a:other"));
+        assert!(text(&presence.next().await.unwrap()).contains(r#""a:b""#), "it may have been among them");
     }
 
     #[tokio::test]
     async fn a_client_that_does_not_answer_pings_is_gone() {
-        let (_sender, receiver) = broadcast::channel(2);
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
         let session = Session::for_tests();
-        let mut presence = Presence::new(&session, receiver, Duration::from_millis(30));
+        let mut presence = Presence::new(&session, catalog.changes(), Duration::from_millis(30));
         let ping = presence.next().await.unwrap();
         assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
         session

@@ -18,12 +18,15 @@ use super::in_flight::InFlight;
 use super::roots::KnownRoots;
 use super::streams::Streams;
 use super::subscriptions::Subscriptions;
+use crate::catalog::Lists;
 use crate::host::{ClientInfo, LogLevel};
 
 /// One session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
+    /// How the lists looked when it began: from then on it is told of what changes.
+    pub(crate) lists: Lists,
     pub(crate) client: ClientInfo,
     pub(crate) abilities: Abilities,
     pub(crate) log_level: SharedLevel,
@@ -82,7 +85,7 @@ pub(crate) struct Attached(Arc<Session>);
 impl Session {
     pub(crate) fn new(server: &Server, revision: Revision, client: ClientInfo, abilities: Abilities) -> Self {
         let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
-        Self::with(most, stopping, revision, client, abilities)
+        Self { lists: server.catalog.lists(), ..Self::with(most, stopping, revision, client, abilities) }
     }
 
     fn with(
@@ -94,6 +97,7 @@ impl Session {
     ) -> Self {
         Self {
             revision,
+            lists: Lists::default(),
             client,
             abilities,
             log_level: SharedLevel::new(LogLevel::Info),
