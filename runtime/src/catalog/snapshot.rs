@@ -30,32 +30,23 @@ impl Snapshot {
         Self::of(entries.into_iter().map(Arc::new).collect(), None)
     }
 
-    /// The same with these parts replaced or added. They take nothing that another plugin has.
+    /// The same with one plugin's part replaced or added. It takes nothing that another plugin has.
     #[must_use]
-    pub fn with(&self, entries: Vec<Arc<Entry>>) -> Self {
-        Self::of(self.beside(entries), Some(self))
+    pub fn with(&self, entry: Arc<Entry>) -> Self {
+        self.changed(vec![entry], &[], false)
     }
 
-    /// The same, but what several plugins want belongs to the first one by name, whoever had it.
+    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away. What several
+    /// plugins want belongs to the one that has it, or `by_order` to the first one by name.
     #[must_use]
-    pub fn with_anew(&self, entries: Vec<Arc<Entry>>) -> Self {
-        Self::of(self.beside(entries), None)
-    }
-
-    /// The same without one plugin's part.
-    #[must_use]
-    pub fn without(&self, plugin: &str) -> Self {
-        let others = self.entries.iter().filter(|other| other.plugin.name() != plugin);
-        Self::of(others.cloned().collect(), Some(self))
-    }
-
-    fn beside(&self, mut entries: Vec<Arc<Entry>>) -> Vec<Arc<Entry>> {
-        let names: HashSet<&str> = entries.iter().map(|entry| entry.plugin.name()).collect();
-        let others = self.entries.iter().filter(|other| !names.contains(other.plugin.name()));
-        let others: Vec<_> = others.cloned().collect();
+    pub fn changed(&self, fresh: Vec<Arc<Entry>>, gone: &[String], by_order: bool) -> Self {
+        let names: HashSet<&str> = fresh.iter().map(|entry| entry.plugin.name()).collect();
+        let stays = |name: &str| !names.contains(name) && !gone.iter().any(|gone| gone == name);
+        let others: Vec<_> =
+            self.entries.iter().filter(|other| stays(other.plugin.name())).cloned().collect();
         drop(names);
-        entries.extend(others);
-        entries
+        let entries = fresh.into_iter().chain(others).collect();
+        Self::of(entries, Some(self).filter(|_| !by_order))
     }
 
     fn of(mut entries: Vec<Arc<Entry>>, before: Option<&Self>) -> Self {

@@ -4,11 +4,12 @@
 //! compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
 
 use std::fs::OpenOptions;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 /// A component's bytes and where they came from.
@@ -54,6 +55,18 @@ pub enum ArtifactError {
     /// A later or earlier binary format.
     #[error("has an unknown binary format (version {0:#010x}); rebuild it with a current toolchain")]
     UnknownVersion(u32),
+}
+
+impl ArtifactError {
+    /// Whether the same file may well be read in a while.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        let lasts = |error: &std::io::Error| {
+            let kind = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+            kind || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+        };
+        matches!(self, Self::Unreadable(error) if !lasts(error))
+    }
 }
 
 const MAGIC: &[u8; 4] = b"\0asm";

@@ -82,6 +82,20 @@ pub enum LoadError {
     Unexamined,
 }
 
+impl LoadError {
+    /// Whether the same file may well load in a while: it was this machine that failed.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Compile(error) => matches!(error, CompileError::Killed | CompileError::Unavailable(_)),
+            Self::Start(failure) => {
+                matches!(failure, CallFailure::Busy { .. } | CallFailure::Full | CallFailure::Host(_))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Loader {
     /// Sets up the engine, with room for the calls that run and that wait for their clients, and links every interface
     /// once.

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tokio::sync::mpsc;
 
-use super::scan::{ScanError, scan};
+use super::scan::{Candidate, ScanError, scan};
 use super::stamp::{Sight, Stamp};
 
 /// What is looked at.
@@ -31,8 +31,9 @@ pub(super) struct Seen {
     pub(super) files: Result<BTreeMap<PathBuf, Sight>, ScanError>,
     /// Which folder it is: another one may have taken its place.
     pub(super) place: Option<(u64, u64)>,
-    pub(super) config: Option<Stamp>,
-    pub(super) lock: Option<Stamp>,
+    /// Of the configuration and of what was approved; nothing where it cannot be told, and then nothing has changed.
+    pub(super) config: Option<Option<Stamp>>,
+    pub(super) lock: Option<Option<Stamp>>,
 }
 
 /// Looks whenever asked. The thread ends when this is dropped.
@@ -70,12 +71,16 @@ fn keep_looking(watched: &Watched, asked: &Receiver<()>, tell: &mpsc::Sender<See
 
 fn look(Watched { folder, config, lock }: &Watched) -> Seen {
     let place = std::fs::metadata(folder).ok().map(|about| (about.dev(), about.ino()));
-    Seen { files: candidates(folder), place, config: Stamp::of(config), lock: Stamp::of(lock) }
+    Seen { files: candidates(folder), place, config: Stamp::of(config).ok(), lock: Stamp::of(lock).ok() }
 }
 
 fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Sight>, ScanError> {
-    let seen = |path: PathBuf| Sight::of(&path).map(|sight| (path, sight));
-    Ok(scan(folder)?.into_iter().filter_map(|candidate| seen(candidate.path)).collect())
+    let mut found = BTreeMap::new();
+    for Candidate { path, .. } in scan(folder)? {
+        let sight = Sight::of(&path).map_err(|source| ScanError::of(folder, source))?;
+        found.extend(sight.map(|sight| (path, sight)));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -89,11 +94,12 @@ mod tests {
         let watched = Watched { folder: dir.path().to_owned(), lock: dir.path().join("lock"), config };
         let mut eyes = Eyes::open(watched.clone());
         let seen = eyes.look().await.unwrap();
-        assert!(seen.files.unwrap().is_empty() && seen.config.is_none() && seen.place.is_some());
+        assert!(seen.files.unwrap().is_empty() && seen.config == Some(None) && seen.place.is_some());
         std::fs::write(dir.path().join("a.wasm"), "x").unwrap();
         std::fs::write(&watched.config, "").unwrap();
         let seen = eyes.look().await.unwrap();
-        assert_eq!((seen.files.unwrap().len(), seen.config.is_some(), seen.lock), (1, true, None));
+        assert_eq!((seen.files.unwrap().len(), seen.lock), (1, Some(None)));
+        assert!(seen.config.flatten().is_some());
         drop(dir);
         let seen = eyes.look().await.unwrap();
         assert!(seen.files.is_err() && seen.place.is_none());

@@ -5,6 +5,7 @@
 //! hints, so that lost events and file systems without any cost time and nothing else. A file that cannot be used leaves
 //! what was served in its place. Calls keep the version with which they began.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use super::hints::Hints;
 use super::ledger::{Ledger, Step};
 use super::load::beyond;
 use super::look::{Found, Looked, Looks};
+use super::refusal::Again;
 use super::scan::ScanError;
 use super::settings::{Reread, Settings};
 use super::settling::SETTLE;
@@ -34,6 +36,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a plugin that is ready waits for others that are being looked into, to be published with them.
 const GATHER: Duration = Duration::from_millis(100);
 
+/// When a file that this machine failed to load is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+
 /// How long a start waits for what was compiled before.
 const KEPT: Duration = Duration::from_secs(5);
 
@@ -49,6 +54,8 @@ pub struct Folder {
     readable: bool,
     /// Since when something waits for being published.
     ready: Option<Instant>,
+    /// What was there at the start and has not been looked into.
+    initial: BTreeSet<PathBuf>,
 }
 
 impl Folder {
@@ -67,6 +74,7 @@ impl Folder {
             shelf: Shelf::new(catalog, audit, say),
             readable: true,
             ready: None,
+            initial: BTreeSet::new(),
         }
     }
 
@@ -81,6 +89,7 @@ impl Folder {
             self.hints.follow(place);
             // Nobody is copying what was there before.
             self.ledger.look(&files?, begun.checked_sub(SETTLE).unwrap_or(begun));
+            self.initial = self.ledger.paths().cloned().collect();
         }
         loop {
             self.act();
@@ -101,27 +110,37 @@ impl Folder {
     /// Follows it until told to stop.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
-            self.look().await;
-            self.reread().await;
-            self.act();
-            if self.ledger.is_settled() && self.looks.is_idle() {
-                self.publish();
-                self.shelf.loaded();
+            let looked = Instant::now();
+            tokio::select! {
+                // A file system may keep whoever looks waiting for ever.
+                () = stop.cancelled() => return,
+                () = self.look() => {}
             }
-            let wake = self.wake(Instant::now());
+            self.act();
+            self.publish_in_time();
+            let (pause, wake) = (looked + PAUSE, self.wake(Instant::now()));
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.hints.come() => tokio::time::sleep(PAUSE).await,
+                () = self.hints.come() => tokio::time::sleep_until(pause).await,
                 found = self.looks.next() => self.take(found),
                 () = tokio::time::sleep_until(wake) => {}
             }
-            if self.ready.is_some_and(|ready| self.looks.is_idle() || ready + GATHER <= Instant::now()) {
-                self.publish();
-            }
+            self.publish_in_time();
         }
     }
 
-    /// Looks at the folder.
+    /// Publishes what is ready, unless more will be in a moment.
+    fn publish_in_time(&mut self) {
+        let all = self.looks.is_idle() && self.ledger.is_settled();
+        if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
+            self.publish();
+        }
+        if self.initial.is_empty() {
+            self.shelf.loaded();
+        }
+    }
+
+    /// Looks at the folder and at what decides about it.
     async fn look(&mut self) {
         let Some(seen) = self.eyes.look().await else { return };
         let now = Instant::now();
@@ -138,6 +157,7 @@ impl Folder {
                 }
             }
         }
+        self.reread().await;
     }
 
     /// Reads what decides about plugins, if that has changed.
@@ -157,8 +177,16 @@ impl Folder {
         let most = self.settings.terms().config.server.plugins;
         for step in self.ledger.due(Instant::now(), self.looks.room(), most) {
             match step {
-                Step::Refuse(path) => self.shelf.take(&path, Err(beyond(most))),
-                Step::Remove(path) => self.shelf.remove(&path),
+                Step::Refuse(path) => {
+                    self.initial.remove(&path);
+                    self.shelf.take(&path, Err(beyond(most)));
+                }
+                Step::Remove(path) => {
+                    self.initial.remove(&path);
+                    self.looks.forget(&path);
+                    self.shelf.remove(&path);
+                    self.ready.get_or_insert_with(Instant::now);
+                }
                 Step::Load(path, sight) => self.looks.begin(path, sight, self.settings.terms()),
             }
         }
@@ -173,16 +201,24 @@ impl Folder {
     }
 
     fn settle(&mut self, Found { path, sight, looked }: Found) {
+        self.initial.remove(&path);
+        let now = Instant::now();
         let found = match looked {
-            Looked::Changed => return self.ledger.changed(&path, Instant::now()),
-            Looked::Same => return self.ledger.handled(&path, sight),
+            Looked::Changed => return self.ledger.changed(&path, now),
+            Looked::Same => {
+                self.shelf.same(&path);
+                return self.ledger.handled(&path, sight);
+            }
             Looked::New(entry) => Ok(*entry),
             Looked::Refused(refusal) => Err(refusal),
         };
-        self.ledger.handled(&path, sight);
+        match &found {
+            Err(refusal) if refusal.again == Again::Soon => self.ledger.later(&path, sight, now + RETRY),
+            _ => self.ledger.handled(&path, sight),
+        }
         self.shelf.take(&path, found);
         if self.shelf.has_fresh() {
-            self.ready.get_or_insert_with(Instant::now);
+            self.ready.get_or_insert(now);
         }
     }
 

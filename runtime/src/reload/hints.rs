@@ -19,8 +19,9 @@ pub(super) struct Hints {
 impl Hints {
     pub(super) fn open(watched: &Watched) -> Self {
         let (hint, hinted) = mpsc::channel(1);
+        let meant = watched.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
+            if !event.is_ok_and(|event| is_noise(&event, &meant)) {
                 // One hint that waits is as good as many.
                 let _ = hint.try_send(());
             }
@@ -40,7 +41,7 @@ impl Hints {
 
     /// Watches the folder of this name anew if it is another one now.
     pub(super) fn follow(&mut self, place: Option<(u64, u64)>) {
-        if place == self.place || place.is_none() {
+        if place == self.place {
             return;
         }
         if let Some(watcher) = self.watcher.as_mut().filter(|_| self.place.is_some()) {
@@ -48,7 +49,9 @@ impl Hints {
             let _ = watcher.unwatch(&self.folder);
         }
         self.place = place;
-        self.watch(&self.folder.clone());
+        if place.is_some() {
+            self.watch(&self.folder.clone());
+        }
     }
 
     fn watch(&mut self, folder: &Path) {
@@ -66,6 +69,47 @@ impl Hints {
     }
 }
 
+/// Whether an event is about nothing that matters: reading, or other files in a folder that has more than ours.
+fn is_noise(event: &notify::Event, Watched { folder, config, lock }: &Watched) -> bool {
+    let is_named = |path: &Path| {
+        let ours = [folder, config, lock].into_iter().filter_map(|ours| ours.file_name());
+        ours.into_iter().any(|ours| path.file_name() == Some(ours))
+    };
+    let matters = |path: &PathBuf| {
+        let suffix = path
+            .extension()
+            .is_some_and(|suffix| ["wasm", "toml", "minisig"].iter().any(|ours| suffix == *ours));
+        suffix || is_named(path)
+    };
+    let about_ours = event.paths.is_empty() || event.paths.iter().any(matters);
+    matches!(event.kind, EventKind::Access(_)) || !about_ours
+}
+
 fn unwatched(folder: &Path, error: &notify::Error) {
     tracing::info!(%error, folder = %folder.display(), "changes are found by looking only");
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, CreateKind};
+
+    use super::*;
+
+    #[test]
+    fn what_matters_is_no_noise() {
+        let watched = Watched { folder: "p".into(), config: "c.toml".into(), lock: "x/plugport.lock".into() };
+        let noise =
+            |kind: EventKind, path: &str| is_noise(&notify::Event::new(kind).add_path(path.into()), &watched);
+        let made = EventKind::Create(CreateKind::Any);
+        for path in
+            ["/a/p/v.wasm", "/a/p/v.toml", "/a/p/v.wasm.minisig", "/a/c.toml", "/a/x/plugport.lock", "/a/p"]
+        {
+            assert!(!noise(made, path), "{path}");
+        }
+        assert!(noise(made, "/a/other.log") && noise(EventKind::Access(AccessKind::Any), "/a/p/v.wasm"));
+        assert!(
+            !is_noise(&notify::Event::new(made), &watched),
+            "an event that says nothing may mean anything"
+        );
+    }
 }

@@ -24,6 +24,8 @@ struct File {
     busy: bool,
     /// To be looked into although nothing about it has changed.
     stale: bool,
+    /// Not to be tried again before.
+    not_before: Option<Instant>,
     /// It has one of the places that there are for plugins.
     placed: bool,
 }
@@ -41,12 +43,24 @@ pub(super) enum Step {
 
 impl File {
     fn new(sight: Sight, now: Instant) -> Self {
-        Self { sight: Settling::new(Some(sight), now), busy: false, stale: false, placed: false }
+        Self {
+            sight: Settling::new(Some(sight), now),
+            busy: false,
+            stale: false,
+            not_before: None,
+            placed: false,
+        }
     }
 
     fn done(&mut self, sight: Sight) {
         self.sight.handled(Some(sight));
         self.busy = false;
+    }
+
+    /// When it may be acted on.
+    fn ripe(&self) -> Instant {
+        let retried = self.not_before.filter(|_| self.sight.is_handled());
+        retried.map_or(self.sight.settles(), |time| time.max(self.sight.settles()))
     }
 
     fn is_open(&self) -> bool {
@@ -75,7 +89,7 @@ impl Ledger {
         let mut room = room;
         let mut places = most.saturating_sub(self.files.values().filter(|file| file.placed).count());
         for (path, file) in &mut self.files {
-            if file.busy || !file.is_open() || file.sight.settles() > now {
+            if file.busy || !file.is_open() || file.ripe() > now {
                 continue;
             }
             match file.sight.seen() {
@@ -89,6 +103,7 @@ impl Ledger {
                     room -= 1;
                     places -= usize::from(!file.placed);
                     (file.busy, file.stale, file.placed) = (true, false, true);
+                    file.not_before = None;
                     steps.push(Step::Load(path.clone(), sight));
                 }
                 Some(_) => {}
@@ -114,6 +129,14 @@ impl Ledger {
         }
     }
 
+    /// A file could not be looked into for now; it is to be tried again at this time.
+    pub(super) fn later(&mut self, path: &Path, sight: Sight, time: Instant) {
+        self.handled(path, sight);
+        if let Some(file) = self.files.get_mut(path) {
+            (file.stale, file.not_before) = (true, Some(time));
+        }
+    }
+
     /// A file was different from what it should have been when it was read, so it is looked into again.
     pub(super) fn changed(&mut self, path: &Path, now: Instant) {
         if let Some(file) = self.files.get_mut(path) {
@@ -124,18 +147,23 @@ impl Ledger {
 
     /// What decides about files has changed: all of them are looked into again.
     pub(super) fn revisit(&mut self) {
-        self.files.values_mut().for_each(|file| file.stale = true);
+        self.files.values_mut().for_each(|file| (file.stale, file.not_before) = (true, None));
     }
 
-    /// Whether nothing is left to do or being done.
+    /// Whether nothing is being done, or left to do before long.
     pub(super) fn is_settled(&self) -> bool {
-        !self.files.values().any(|file| file.busy || file.is_open())
+        !self.files.values().any(|file| file.busy || (file.is_open() && file.not_before.is_none()))
+    }
+
+    /// The files that are there.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.keys()
     }
 
     /// When to look again although nobody says that anything happened; `None` when all is settled.
     pub(super) fn next(&self) -> Option<Instant> {
         let open = self.files.values().filter(|file| !file.busy && file.is_open());
-        open.map(|file| file.sight.settles()).min()
+        open.map(File::ripe).min()
     }
 }
 
@@ -151,7 +179,7 @@ mod tests {
         let stamp = |name: &str| {
             let path = dir.path().join(name);
             std::fs::write(&path, name).unwrap();
-            Sight::of(&path).unwrap()
+            Sight::of(&path).unwrap().unwrap()
         };
         let (one, two) = (stamp("one"), stamp("another"));
         (dir, one, two)
@@ -221,6 +249,21 @@ mod tests {
         assert_eq!(ledger.due(later, 0, 9), []);
         ledger.handled(Path::new("a"), one);
         assert_eq!(ledger.due(later, 1, 9), [Step::Load("c".into(), one)]);
+    }
+
+    #[test]
+    fn what_failed_in_passing_is_tried_again_in_a_while() {
+        let (_dir, one, two) = stamps();
+        let (mut ledger, start) = (Ledger::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        ledger.look(&found(&[("a", one)]), start);
+        assert_eq!(ledger.due(after(100), 9, 9).len(), 1);
+        ledger.later(Path::new("a"), one, after(5_000));
+        assert!(ledger.is_settled() && ledger.due(after(4_000), 9, 9).is_empty());
+        assert_eq!((ledger.next(), ledger.due(after(5_000), 9, 9).len()), (Some(after(5_000)), 1));
+        ledger.later(Path::new("a"), one, after(60_000));
+        ledger.look(&found(&[("a", two)]), after(6_000));
+        assert_eq!(ledger.due(after(6_100), 9, 9), [Step::Load("a".into(), two)], "it is another one now");
     }
 
     #[test]

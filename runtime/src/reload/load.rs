@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use futures_util::StreamExt as _;
 
-use super::refusal::{Refusal, Skipped, note};
+use super::refusal::{Again, Refusal, Skipped, note};
 use super::scan::{Candidate, ScanError, scan};
 use super::terms::Terms;
 use crate::catalog::{Entry, Snapshot};
@@ -77,7 +77,10 @@ async fn load_file(loader: &Loader, terms: &Terms, path: &Path) -> Result<Entry,
 pub(super) fn open(terms: &Terms, path: &Path) -> Result<Opened, Refusal> {
     let name = Candidate::at(path.to_owned()).name.map_err(Refusal::new)?;
     let settings = terms.settings(&name, path)?;
-    let artifact = Artifact::read_any(path, settings.limits.wasm_mib).map_err(|error| Refusal::of(&error))?;
+    let artifact = Artifact::read_any(path, settings.limits.wasm_mib).map_err(|error| {
+        let again = if error.is_passing() { Again::Soon } else { Again::Touched };
+        Refusal { again, ..Refusal::of(&error) }
+    })?;
     Ok(Opened { name, settings, artifact })
 }
 
@@ -114,7 +117,13 @@ fn check(opened: &Opened) -> Result<(), Refusal> {
 
 fn unloaded(error: &LoadError) -> Refusal {
     let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
-    Refusal { unlisted, ..Refusal::of(error) }
+    let again = match error {
+        error if error.is_passing() => Again::Soon,
+        // What it needs for that may be there later.
+        _ if unlisted => Again::Touched,
+        _ => Again::Changed,
+    };
+    Refusal { unlisted, again, ..Refusal::of(error) }
 }
 
 pub(super) fn unexamined() -> Refusal {

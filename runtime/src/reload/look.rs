@@ -3,19 +3,20 @@
 //! What was compiled before takes milliseconds, and what was not may take a minute; so files of the first kind go first and
 //! never wait for the second.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::load::{Opened, SIDE_BY_SIDE, load, load_kept, open, unexamined};
-use super::refusal::Refusal;
+use super::refusal::{Again, Refusal};
 use super::stamp::Sight;
 use super::terms::Terms;
 use crate::catalog::{Catalog, Entry};
+use crate::config::PluginConfig;
 use crate::plugin::Loader;
 
 /// Files that are looked into at the same time, those apart that have to be compiled.
@@ -55,17 +56,24 @@ pub(super) struct Looks {
 struct Looker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
+    /// Bytes, by their digest, and settings that were tried together in vain.
+    hopeless: Mutex<BTreeMap<PathBuf, (String, PluginConfig)>>,
 }
 
 impl Looks {
     pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>, terms: Arc<Terms>) -> Self {
         Self {
-            looker: Arc::new(Looker { loader, catalog }),
+            looker: Arc::new(Looker { loader, catalog, hopeless: Mutex::default() }),
             quick: Looking::new(),
             compiling: Looking::new(),
             waiting: VecDeque::new(),
             terms,
         }
+    }
+
+    /// Forgets what was learnt of a file that is gone.
+    pub(super) fn forget(&self, path: &Path) {
+        self.looker.hopeless().remove(path);
     }
 
     /// How many more may begin.
@@ -159,10 +167,11 @@ impl Looker {
             Ok(opened) => opened,
             Err(looked) => return Some(looked),
         };
+        let tried = (opened.artifact.digest.clone(), opened.settings.clone());
         match load_kept(&self.loader, &opened).await {
-            Ok(Some(entry)) => Some(Looked::New(Box::new(entry))),
+            Ok(Some(entry)) => Some(self.learn(path, tried, Ok(entry))),
             Ok(None) => None,
-            Err(refusal) => Some(Looked::Refused(refusal)),
+            Err(refusal) => Some(self.learn(path, tried, Err(refusal))),
         }
     }
 
@@ -171,10 +180,29 @@ impl Looker {
             Ok(opened) => opened,
             Err(looked) => return Some(looked),
         };
-        Some(match load(&self.loader, opened).await {
-            Ok(entry) => Looked::New(Box::new(entry)),
-            Err(refusal) => Looked::Refused(refusal),
-        })
+        let tried = (opened.artifact.digest.clone(), opened.settings.clone());
+        Some(self.learn(path, tried, load(&self.loader, opened).await))
+    }
+
+    /// Remembers what nothing but a change can help.
+    fn learn(&self, path: &Path, tried: (String, PluginConfig), loaded: Result<Entry, Refusal>) -> Looked {
+        let mut hopeless = self.hopeless();
+        match loaded {
+            Ok(entry) => {
+                hopeless.remove(path);
+                Looked::New(Box::new(entry))
+            }
+            Err(refusal) => {
+                if refusal.again == Again::Changed {
+                    hopeless.insert(path.to_owned(), tried);
+                }
+                Looked::Refused(refusal)
+            }
+        }
+    }
+
+    fn hopeless(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (String, PluginConfig)>> {
+        self.hopeless.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads it, unless there is nothing to load.
@@ -182,14 +210,22 @@ impl Looker {
         let (terms, from) = (Arc::clone(terms), path.to_owned());
         let opening = spawn_blocking(move || {
             let opened = open(&terms, &from);
-            (opened, Sight::of(&from) == Some(sight))
+            (opened, Sight::of(&from).is_ok_and(|now| now == Some(sight)))
         });
         let opened = match opening.await {
             Ok((_, false)) => return Err(Looked::Changed),
             Ok((opened, true)) => opened.map_err(Looked::Refused)?,
             Err(_) => return Err(Looked::Refused(unexamined())),
         };
-        if self.is_served(&opened) { Err(Looked::Same) } else { Ok(opened) }
+        let same = self.is_served(&opened) || self.is_hopeless(path, &opened);
+        if same { Err(Looked::Same) } else { Ok(opened) }
+    }
+
+    fn is_hopeless(&self, path: &Path, opened: &Opened) -> bool {
+        let hopeless = self.hopeless();
+        hopeless.get(path).is_some_and(|(digest, settings)| {
+            *digest == opened.artifact.digest && *settings == opened.settings
+        })
     }
 
     fn is_served(&self, opened: &Opened) -> bool {

@@ -25,11 +25,23 @@ pub(super) struct Refusal {
     pub(super) unlisted: bool,
     /// Of what was read.
     pub(super) digest: Option<String>,
+    pub(super) again: Again,
+}
+
+/// When a file that is not served is to be looked into again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// When it has other bytes or settings: nothing else could help.
+    Changed,
+    /// When anything about it has changed.
+    Touched,
+    /// In a while: it was this machine that failed.
+    Soon,
 }
 
 impl Refusal {
     pub(super) fn new(why: String) -> Self {
-        Self { why, unlisted: false, digest: None }
+        Self { why, unlisted: false, digest: None, again: Again::Touched }
     }
 
     /// For an error and its causes.

@@ -4,9 +4,11 @@
 //! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -82,7 +84,12 @@ impl Watcher {
                 match self.catalog.current().entry(&plugin) {
                     Some(entry) => {
                         let listing = list(Arc::clone(entry), Arc::clone(&self.catalog));
-                        under_way.spawn(async move { (plugin, listing.await) });
+                        let listing = AssertUnwindSafe(listing).catch_unwind();
+                        under_way.spawn(async move {
+                            let failed =
+                                |_| Err(Unlisted::Failed("listing it failed in this server".to_owned()));
+                            (plugin, listing.await.unwrap_or_else(failed))
+                        });
                     }
                     None => pace.forget(&plugin),
                 }
@@ -140,7 +147,7 @@ fn publish(entry: Entry, catalog: &Catalog) {
             let why = Escaped(&mask.text(&first.why)).to_string();
             tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
         }
-        Some(current.with(vec![Arc::new(entry)]))
+        Some(current.with(Arc::new(entry)))
     });
 }
 

@@ -27,13 +27,19 @@ pub struct ScanError {
     source: std::io::Error,
 }
 
+impl ScanError {
+    pub(super) fn of(folder: &Path, source: std::io::Error) -> Self {
+        Self { folder: folder.to_owned(), source }
+    }
+}
+
 /// Lists the `.wasm` files directly in `folder`, in the order of their names. Files that begin with a dot are left
 /// alone: editors and copy programs use them while they write.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn scan(folder: &Path) -> Result<Vec<Candidate>, ScanError> {
-    let failed = |source| ScanError { folder: folder.to_owned(), source };
+    let failed = |source| ScanError::of(folder, source);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

@@ -43,7 +43,9 @@ impl Settings {
     }
 
     pub(super) fn see(&mut self, seen: &Seen, now: Instant) {
-        self.config.see(seen.config, now);
+        if let Some(config) = seen.config {
+            self.config.see(config, now);
+        }
     }
 
     /// When it is time to read something again.

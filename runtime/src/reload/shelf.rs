@@ -2,11 +2,12 @@
 //!
 //! Plugins that are found together are published together, so that a client hears of a list once and not of each.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::refusal::{Refusal, Skipped, note};
-use super::scan::{Candidate, ScanError};
+use super::scan::{ScanError, name_of};
 use crate::catalog::{Catalog, Entry, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::Audit;
@@ -41,15 +42,20 @@ pub(super) struct Shelf {
     catalog: Arc<Catalog>,
     audit: Audit,
     say: Say,
-    /// Found and not yet published.
-    fresh: Vec<Arc<Entry>>,
+    /// Found and not yet published, by name.
+    fresh: BTreeMap<String, Arc<Entry>>,
+    /// Gone and not yet taken away.
+    gone: BTreeSet<String>,
+    /// What was told last of files that cannot be served: each is told once.
+    told: BTreeMap<PathBuf, (Option<String>, String)>,
     /// Whether all that was there at the start has been looked into; until then names go by order and not by who was first.
     loaded: bool,
 }
 
 impl Shelf {
     pub(super) fn new(catalog: Arc<Catalog>, audit: Audit, say: Say) -> Self {
-        Self { catalog, audit, say, fresh: Vec::new(), loaded: false }
+        let (fresh, gone, told) = Default::default();
+        Self { catalog, audit, say, fresh, gone, told, loaded: false }
     }
 
     pub(super) fn say(&self, event: Event<'_>) {
@@ -58,31 +64,61 @@ impl Shelf {
 
     /// Takes what was found in a file; a plugin is published with the next ones.
     pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>) {
+        if let Err(refusal) = &found {
+            let told = (refusal.digest.clone(), refusal.why.clone());
+            if self.told.insert(path.to_owned(), told.clone()) == Some(told) {
+                return;
+            }
+        }
         note(&self.audit, path, &found);
         match found {
-            Ok(entry) => self.fresh.push(Arc::new(entry)),
+            Ok(entry) => {
+                self.told.remove(path);
+                self.gone.remove(entry.plugin.name());
+                self.fresh.insert(entry.plugin.name().to_owned(), Arc::new(entry));
+            }
             Err(refusal) => self.say(Event::Refused(&refusal.at(path))),
+        }
+    }
+
+    /// A file is what is served already, so what was found in it meanwhile is not published.
+    pub(super) fn same(&mut self, path: &Path) {
+        if let Ok(name) = name_of(path) {
+            self.fresh.remove(&name);
+        }
+    }
+
+    /// The file of a plugin is gone; so is the plugin, with the next step.
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.told.remove(path);
+        if let Ok(name) = name_of(path) {
+            self.fresh.remove(&name);
+            self.gone.insert(name);
         }
     }
 
     /// Whether something waits for being published.
     pub(super) fn has_fresh(&self) -> bool {
-        !self.fresh.is_empty()
+        !self.fresh.is_empty() || !self.gone.is_empty()
     }
 
-    /// Publishes what was taken, in one step.
+    /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) fn publish(&mut self) {
-        let fresh = std::mem::take(&mut self.fresh);
-        if fresh.is_empty() {
-            return;
-        }
+        let (fresh, gone) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.gone));
+        let mut removed = Vec::new();
         self.catalog.update(|current| {
-            let fresh = fresh.clone();
-            Some(if self.loaded { current.with(fresh) } else { current.with_anew(fresh) })
+            removed = gone.into_iter().filter(|name| current.entry(name).is_some()).collect();
+            let fresh: Vec<_> = fresh.values().cloned().collect();
+            let changed = !(fresh.is_empty() && removed.is_empty());
+            let by_order = !self.loaded;
+            changed.then(|| current.changed(fresh, &removed, by_order))
         });
         let current = self.catalog.current();
-        for entry in &fresh {
+        for entry in fresh.values() {
             self.say(Event::Published(&current, entry));
+        }
+        for name in &removed {
+            self.say(Event::Removed(name));
         }
     }
 
@@ -90,19 +126,6 @@ impl Shelf {
     pub(super) fn loaded(&mut self) {
         if !std::mem::replace(&mut self.loaded, true) {
             self.say(Event::Loaded(&self.catalog.current()));
-        }
-    }
-
-    /// The file of a plugin is gone.
-    pub(super) fn remove(&mut self, path: &Path) {
-        let Candidate { name: Ok(name), .. } = Candidate::at(path.to_owned()) else { return };
-        let mut removed = false;
-        self.catalog.update(|current| {
-            removed = current.entry(&name).is_some();
-            removed.then(|| current.without(&name))
-        });
-        if removed {
-            self.say(Event::Removed(&name));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a file looks like from outside: enough to see that it is another one, or has changed.
 
 use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +28,15 @@ pub(super) struct Sight {
 
 impl Stamp {
     /// Of what lies at `path`; a link is itself. `None` when nothing is there.
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        std::fs::symlink_metadata(path).ok().as_ref().map(Self::from)
+    ///
+    /// # Errors
+    /// When that cannot be told: a file that cannot be looked at is not gone.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        match std::fs::symlink_metadata(path) {
+            Ok(about) => Ok(Some(Self::from(&about))),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -45,10 +53,13 @@ impl From<&Metadata> for Stamp {
 
 impl Sight {
     /// Of the plugin at `path`; `None` when it is not there.
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        let component = Stamp::of(path)?;
-        let (settings, signature) = (Stamp::of(&beside(path)), Stamp::of(&signature(path)));
-        Some(Self { component, settings, signature })
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let Some(component) = Stamp::of(path)? else { return Ok(None) };
+        let (settings, signature) = (Stamp::of(&beside(path))?, Stamp::of(&signature(path))?);
+        Ok(Some(Self { component, settings, signature }))
     }
 }
 
@@ -67,16 +78,16 @@ mod tests {
     fn every_change_of_a_file_shows() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.wasm");
-        assert_eq!(Stamp::of(&path), None);
+        assert_eq!(Stamp::of(&path).unwrap(), None);
         std::fs::write(&path, "one").unwrap();
-        let first = Stamp::of(&path);
-        assert_eq!(first, Stamp::of(&path));
+        let first = Stamp::of(&path).unwrap();
+        assert_eq!(first, Stamp::of(&path).unwrap());
         std::fs::write(&path, "four").unwrap();
-        let second = Stamp::of(&path);
+        let second = Stamp::of(&path).unwrap();
         assert_ne!(first, second);
         std::fs::write(dir.path().join("b"), "four").unwrap();
         std::fs::rename(dir.path().join("b"), &path).unwrap();
-        assert_ne!(second, Stamp::of(&path), "another file of the same length");
+        assert_ne!(second, Stamp::of(&path).unwrap(), "another file of the same length");
     }
 
     #[test]
@@ -84,13 +95,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.wasm");
         std::fs::write(dir.path().join("a.toml"), "").unwrap();
-        assert_eq!(Sight::of(&path), None);
+        assert_eq!(Sight::of(&path).unwrap(), None);
         std::fs::write(&path, "one").unwrap();
-        let first = Sight::of(&path);
+        let first = Sight::of(&path).unwrap();
         std::fs::write(dir.path().join("a.toml"), "prefix = \"\"").unwrap();
-        let second = Sight::of(&path);
+        let second = Sight::of(&path).unwrap();
         assert_ne!(first, second);
         std::fs::write(dir.path().join("a.wasm.minisig"), "").unwrap();
-        assert_ne!(second, Sight::of(&path));
+        assert_ne!(second, Sight::of(&path).unwrap());
     }
 }
