@@ -1,0 +1,87 @@
+//! What it takes from a file that is renamed into the plugin folder to a client that hears of it, and what 200 plugins take
+//! to start and to keep. The real program serves; the aim stands beside what was measured.
+//!
+//! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run may
+//! share the machine with somebody else's work, and that only ever makes waits longer.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise"
+)]
+
+mod crowd;
+mod publishing;
+mod served;
+mod swapping;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crowd::Crowd;
+use table::Table;
+
+/// A plugin of some 100 KB that says of its tool which build it is.
+const GUEST: &str = "version_a.wasm";
+
+/// A plugin of a few tools.
+const OTHER: &str = "polite.wasm";
+
+/// What [`GUEST`] says of its tool.
+const SAYS: &str = "Say which build this is.";
+
+/// Runs until one meets every aim.
+const RUNS: usize = 3;
+
+fn main() -> ExitCode {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().event_interval(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let crowd = Crowd::prepare().await;
+        for _ in 0..RUNS {
+            let missed = measure(&crowd).await.missed();
+            if missed.is_empty() {
+                return ExitCode::SUCCESS;
+            }
+            println!("aims that are not met:\n  {}\n", missed.join("\n  "));
+        }
+        ExitCode::FAILURE
+    })
+}
+
+/// Measures everything once.
+async fn measure(crowd: &Crowd) -> Table {
+    let mut table = Table::begin();
+    publishing::with_new_code(&mut table).await;
+    publishing::with_kept_code(&mut table).await;
+    for plugins in [1, crowd::PLUGINS] {
+        swapping::measure(&mut table, plugins).await;
+    }
+    crowd.measure(&mut table).await;
+    table
+}
+
+/// A test guest.
+fn guest(file: &str) -> PathBuf {
+    let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(file);
+    assert!(guest.is_file(), "{} is missing; run `cargo measure reload`, which builds it", guest.display());
+    guest
+}
+
+/// A build of [`GUEST`] that is like no other: other bytes, and another description of its tool, which clients see.
+fn build(number: usize) -> Vec<u8> {
+    let mut bytes = std::fs::read(guest(GUEST)).unwrap();
+    let says = format!("Build number {number:011}");
+    assert_eq!(says.len(), SAYS.len(), "nothing else in the file may move");
+    let places: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(SAYS.as_bytes())).collect();
+    assert!(!places.is_empty(), "{GUEST} no longer says {SAYS:?}");
+    for at in places {
+        bytes[at..at + says.len()].copy_from_slice(says.as_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,68 @@
+//! The swap itself: kept code of a version is loaded and takes the place of the version before it, without a server around.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plugport::catalog::{Catalog, Entry, Snapshot};
+use plugport::config::{Config, Server};
+use plugport::observe::Audit;
+use plugport::plugin::{Artifact, Loader};
+use plugport::sandbox::{Cache, Compiler, Store};
+
+use super::served::PROGRAM;
+use super::table::{Spread, Table};
+use super::{OTHER, build, guest};
+
+const SWAPS: usize = 300;
+
+/// Swaps before those that count; the first two compile.
+const WARM_UP: usize = 20;
+
+/// Loading and swapping together.
+const AIM: Duration = Duration::from_millis(1);
+
+/// Swaps one of `plugins` again and again.
+pub async fn measure(table: &mut Table, plugins: usize) {
+    let place = tempfile::tempdir().unwrap();
+    let loader = loader(place.path());
+    let mut entries = Vec::new();
+    for number in 1..plugins {
+        entries.push(load(&loader, &format!("p{number:03}"), &guest(OTHER)).await);
+    }
+    let catalog = Catalog::new(Snapshot::new(entries));
+    let files = [0, 1].map(|number| {
+        let file = place.path().join(format!("{number}.wasm"));
+        std::fs::write(&file, build(number)).unwrap();
+        file
+    });
+    let (mut loads, mut swaps, mut both) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..WARM_UP + SWAPS {
+        let begun = Instant::now();
+        let entry = load(&loader, "v", &files[round % files.len()]).await;
+        let loaded = begun.elapsed();
+        catalog.update(|current| Some(current.with(Arc::new(entry))));
+        let swapped = begun.elapsed();
+        if round >= WARM_UP {
+            loads.push(loaded);
+            swaps.push(swapped - loaded);
+            both.push(swapped);
+        }
+    }
+    let of = if plugins == 1 { "the only plugin".to_owned() } else { format!("one of {plugins} plugins") };
+    table.aimed(&format!("swapping {of}: loading kept code, and the swap"), Spread::of(&both), AIM);
+    table.times("  loading: reading, kept code, an instance that lists, vetting", Spread::of(&loads));
+    table.times("  the swap", Spread::of(&swaps));
+}
+
+fn loader(state: &Path) -> Loader {
+    let compiler = Compiler::with_program(PROGRAM.into()).keeping(Cache::open(state, 64).unwrap());
+    let settings = Server { parked_calls: 0, ..Server::default() };
+    Loader::new(&settings, Store::new("unused".into()), Audit::none(), compiler).unwrap()
+}
+
+async fn load(loader: &Loader, name: &str, file: &Path) -> Entry {
+    let settings = Config::new("unused".into()).plugin(name);
+    let artifact = Artifact::read(file, settings.limits.wasm_mib).unwrap();
+    Entry::vet(loader.load(name, artifact, settings).await.unwrap())
+}
