@@ -12,16 +12,18 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::call::stem;
 use super::capabilities::granted;
 use super::published::Published;
+use super::standing::Stand;
 use super::{Failure, console};
 use crate::catalog::{Catalog, Entry, Refused, Snapshot};
 use crate::cli;
-use crate::config::{AuditConfig, Config, ConfigError, parse_listen};
+use crate::config::{AuditConfig, Config, ConfigError, Pin, parse_listen};
 use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
-use crate::reload::{Event, Folder, Found, Skipped, Stamp, Watcher, load_folder};
+use crate::reload::{Event, Folder, Found, Skipped, Stamp, Standing, Watcher, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 use crate::transport::{http, stdio};
 
@@ -41,17 +43,20 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen()?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
-    let Prepared { server, watcher, folder, known } = tokio::select! {
+    let Prepared { server, watcher, folder, known, catalog, standing } = tokio::select! {
         prepared = prepare(&config, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
+    let pin = config.server.pin;
+    let pin = pin.unwrap_or_else(|| Pin::usual((!args.stdio).then_some(config.server.listen)));
+    let stand = Stand::new(&config, pin, catalog, standing);
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
     let following = tokio::spawn(folder.run(known, stop.clone()));
     let served = if args.stdio {
-        serve_stdio(server, signals).await
+        serve_stdio(server, stand, signals).await
     } else {
-        serve_http(server, &config, args.source.file().as_deref(), signals).await
+        serve_http(server, stand, &config, args.source.file().as_deref(), signals).await
     };
     stop.cancel();
     watching.await.context("watching for changes failed")?;
@@ -68,8 +73,15 @@ fn allow_open_files() {
     }
 }
 
-async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
+async fn serve_stdio(server: Arc<Server>, stand: Stand, mut signals: Signals) -> Result<ExitCode, Failure> {
+    let telling = stand.tell("stdio".to_owned()).await;
     console::remark("serving MCP on stdin and stdout");
+    let served = until_stopped(server, &mut signals).await;
+    telling.end().await;
+    served
+}
+
+async fn until_stopped(server: Arc<Server>, signals: &mut Signals) -> Result<ExitCode, Failure> {
     let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
     let mut serving = pin!(async { tokio::join!(serving, server.keep()).0 });
     let failed = "the client's pipe failed";
@@ -87,6 +99,7 @@ async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCo
 
 async fn serve_http(
     server: Arc<Server>,
+    stand: Stand,
     config: &Config,
     file: Option<&Path>,
     mut signals: Signals,
@@ -95,6 +108,7 @@ async fn serve_http(
     let listener = http::Listener::bind(wanted).await.with_context(|| {
         format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
     })?;
+    let telling = stand.tell(format!("http://{}{}", listener.address, http::PATH)).await;
     welcome(&listener, config, file);
     let stop = CancellationToken::new();
     let router = http::router(Arc::clone(&server));
@@ -105,18 +119,21 @@ async fn serve_http(
             tracing::warn!("stopped calls that were still under way");
         }
     });
+    let mut code = ExitCode::SUCCESS;
     tokio::select! {
-        () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
+        () = serving.as_mut() => {}
         () = signals.stopped() => {
             server.stop();
             stop.cancel();
+            // Draining takes a while; whoever asks twice means it.
+            tokio::select! {
+                () = serving => {}
+                () = signals.stopped() => code = ExitCode::FAILURE,
+            }
         }
     }
-    // Draining takes a while; whoever asks twice means it.
-    tokio::select! {
-        () = serving => Ok(ExitCode::SUCCESS),
-        () = signals.stopped() => Ok(ExitCode::FAILURE),
-    }
+    telling.end().await;
+    Ok(code)
 }
 
 /// Ctrl-C and termination. Made before anything is served, so that none is missed.
@@ -170,6 +187,8 @@ struct Prepared {
     watcher: Watcher,
     folder: Folder,
     known: BTreeMap<PathBuf, Stamp>,
+    catalog: Arc<Catalog>,
+    standing: Arc<Standing>,
 }
 
 async fn prepare(config: &Config, audit: Audit) -> Result<Prepared, Failure> {
@@ -184,6 +203,10 @@ async fn prepare(config: &Config, audit: Audit) -> Result<Prepared, Failure> {
     let Found { snapshot, skipped, known } =
         load_folder(&loader, config).await.map_err(|error| Failure::Usage(error.into()))?;
     announce(&snapshot, config);
+    let standing = Arc::new(Standing::new(config.server.plugins));
+    for file in &skipped {
+        standing.refused(&file.path, Some(&stem(&file.path)), &file.why, false, None);
+    }
     skipped.iter().take(MOST_SKIPPED).for_each(announce_skipped);
     if let Some(more) = skipped.len().checked_sub(MOST_SKIPPED).filter(|more| *more > 0) {
         console::remark(&format!("skipped {more} more; the audit has a line for each"));
@@ -192,8 +215,8 @@ async fn prepare(config: &Config, audit: Audit) -> Result<Prepared, Failure> {
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let say = Box::new(announce_event);
     let folder = Folder::new(Arc::new(loader), Arc::new(config.clone()), Arc::clone(&catalog), say);
-    let server = Arc::new(Server::new(catalog, config.server.clone()));
-    Ok(Prepared { server, watcher, folder, known })
+    let server = Arc::new(Server::new(Arc::clone(&catalog), config.server.clone()));
+    Ok(Prepared { server, watcher, folder, known, catalog, standing })
 }
 
 /// Compiles outside, and keeps what it compiled where that can be done.

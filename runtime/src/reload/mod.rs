@@ -10,9 +10,11 @@ mod load;
 mod relist;
 mod scan;
 mod stamp;
+mod standing;
 
 pub use folder::{Event, Folder, Say};
 pub use load::{Found, Skipped, load_folder};
 pub use relist::Watcher;
 pub use scan::{Candidate, ScanError, scan};
 pub use stamp::Stamp;
+pub use standing::{Known, Standing, Unserved};
