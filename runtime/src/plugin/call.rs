@@ -278,3 +278,37 @@ fn shown(mut error: GuestError, mask: &Mask) -> GuestError {
     *text = mask.within(text, ERROR_TEXT).into_owned();
     error
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use crate::sandbox::Permits;
+    use tokio::sync::Semaphore;
+
+    /// Runs something under walls that it does not hit, of a plugin that is retired after a moment.
+    async fn retired<T>(work: impl AsyncFnOnce(Waiting) -> T) -> Result<wasmtime::Result<T>, Interrupted> {
+        let permits = Arc::new(Permits::new(&Limits::default(), Arc::new(Semaphore::new(9))));
+        let permit = permits.acquire().await.unwrap();
+        let (waiting, meter, retirement) =
+            (Waiting::new(permits, permit), Meter::new(9), Retirement::default());
+        let minute = Duration::from_secs(60);
+        let walls = Walls { wall: minute, cpu: minute, retirement: &retirement };
+        let work = work(waiting.clone());
+        let retiring = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            retirement.end();
+        };
+        tokio::join!(bounded(async { Ok(work.await) }, walls, &waiting, &meter), retiring).0
+    }
+
+    #[tokio::test]
+    async fn what_still_runs_when_the_plugin_is_retired_is_ended_wherever_it_waits() {
+        let long = Duration::from_secs(3_600);
+        let napping = retired(async |_| tokio::time::sleep(long).await).await;
+        assert_eq!(napping.unwrap_err(), Interrupted::Replaced);
+        let asking = retired(async |waiting| waiting.outside(tokio::time::sleep(long)).await).await;
+        assert_eq!(asking.unwrap_err(), Interrupted::Replaced);
+        assert!(retired(async |_| 5).await.is_ok_and(|done| done.is_ok_and(|answer| answer == 5)));
+    }
+}

@@ -31,7 +31,7 @@ impl Retirement {
     }
 
     /// Its time is over; whether it was not before.
-    fn end(&self) -> bool {
+    pub(super) fn end(&self) -> bool {
         let first = !self.is_over.swap(true, Ordering::SeqCst);
         self.over.notify_waiters();
         first

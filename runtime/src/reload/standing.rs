@@ -112,8 +112,9 @@ impl Standing {
     #[must_use]
     pub fn snapshot(&self) -> Known {
         let unserved = self.files().values().cloned().collect();
-        let draining = self.old().iter().filter_map(|old| old.version.upgrade());
-        Known { unserved, draining: draining.filter(|plugin| plugin.is_busy()).collect() }
+        let mut draining: Vec<_> = self.old().iter().filter_map(|old| old.version.upgrade()).collect();
+        draining.retain(|plugin| plugin.is_busy());
+        Known { unserved, draining }
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Unserved>> {
