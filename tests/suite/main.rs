@@ -47,6 +47,7 @@ mod rmcp_answering;
 mod rmcp_client;
 mod rounds;
 mod settings;
+mod status;
 mod stdio;
 mod streams;
 mod tools;

@@ -69,7 +69,7 @@ impl Catalog {
     }
 
     /// The same with a snapshot that is made from the current one. With `None` everything stays.
-    pub fn update(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) {
+    pub fn update(&self, next: impl FnOnce(&Arc<Snapshot>) -> Option<Snapshot>) {
         let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.current.load_full();
         let Some(after) = next(&before) else { return };

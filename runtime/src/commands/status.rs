@@ -1,10 +1,199 @@
-//! `plugport status`.
+//! `plugport status`: ask every server that runs with this state folder how it stands, and show it.
+//!
+//! A server tells one JSON document, which is passed on as it came or shown as a table. The table is for people: it has the
+//! words of strangers in it, so all of it is made harmless.
 
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::Failure;
-use crate::cli;
+use anyhow::Context as _;
+use serde_json::Value;
 
-pub(super) async fn run(_args: cli::Status) -> Result<ExitCode, Failure> {
-    Ok(ExitCode::FAILURE)
+use super::{Failure, console};
+use crate::cli::{self, Source};
+use crate::config::Config;
+use crate::observe::Escaped;
+use crate::transport::local;
+
+/// Hexadecimal digits of a digest that are shown: enough to tell versions apart.
+const DIGITS: usize = 12;
+
+/// The columns, by the fields of the document that they show.
+const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
+
+pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
+    let source = Source { plugins: PathBuf::new(), config: args.config };
+    let state = Config::state_folder(source.file().as_deref())?;
+    let answers = local::ask(&state).await.map_err(anyhow::Error::from)?;
+    let (mut documents, mut silent) = (Vec::new(), 0);
+    for (name, answer) in answers {
+        match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
+            Ok(document) => documents.push(document),
+            Err(why) => {
+                silent += 1;
+                console::remark(&format!(
+                    "the server at {}: {why:#}",
+                    state.join("run").join(name).display()
+                ));
+            }
+        }
+    }
+    if args.json {
+        console::print_json(&format!("{:#}", Value::Array(documents.clone())));
+    } else if !documents.is_empty() {
+        let servers: Vec<String> = documents.iter().map(server).collect();
+        console::print(&servers.join("\n\n"));
+    }
+    if documents.is_empty() && silent == 0 {
+        return Err(nobody(&state).into());
+    }
+    Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(document: &[u8]) -> anyhow::Result<Value> {
+    serde_json::from_slice(document)
+        .context("answered with what is not JSON; is it another version of this program?")
+}
+
+fn nobody(state: &Path) -> anyhow::Error {
+    anyhow::anyhow!(
+        "no server runs with the state folder {}; start one with `plugport serve`, or say with --config which \
+         configuration it has, and ask as the same user",
+        state.display()
+    )
+}
+
+/// One server, in lines.
+fn server(document: &Value) -> String {
+    let text = |key: &str| shown(field(document, key));
+    let config = match field(document, "config") {
+        Value::Null => "no configuration".to_owned(),
+        file => format!("configuration {}", shown(file)),
+    };
+    let mut lines = vec![
+        format!(
+            "{}: plugport {}, process {}, since {}",
+            text("serving"),
+            text("version"),
+            text("pid"),
+            text("since")
+        ),
+        format!("  plugins in {}, {config}, pin {}", text("folder"), text("pin")),
+    ];
+    let plugins = field(document, "plugins").as_array().map(Vec::as_slice).unwrap_or_default();
+    if plugins.is_empty() {
+        lines.push("  no plugins".to_owned());
+        return lines.join("\n");
+    }
+    let mut rows = vec![headings()];
+    rows.extend(plugins.iter().map(row));
+    let widths = widths(&rows);
+    let mut reasons = plugins.iter().map(reason);
+    for (at, row) in rows.iter().enumerate() {
+        lines.push(aligned(row, &widths));
+        if at > 0 {
+            lines.extend(reasons.next().flatten());
+        }
+    }
+    lines.join("\n")
+}
+
+fn headings() -> Vec<String> {
+    let names = ["name", "state", "digest"].into_iter().chain(COUNTS).chain(["limits hit"]);
+    names.map(str::to_uppercase).collect()
+}
+
+fn row(plugin: &Value) -> Vec<String> {
+    // A file that cannot be a plugin has no name.
+    let name = if field(plugin, "name").is_null() { field(plugin, "file") } else { field(plugin, "name") };
+    let digest = field(plugin, "digest").as_str().map(|digest| digest.trim_start_matches("sha256:"));
+    let digest = digest.map_or("-".to_owned(), |digest| digest.chars().take(DIGITS).collect());
+    let mut row = vec![shown(name), shown(field(plugin, "state")), Escaped(&digest).to_string()];
+    row.extend(COUNTS.map(|count| shown(field(plugin, count))));
+    row.push(limits(field(plugin, "limits")));
+    row
+}
+
+fn limits(limits: &Value) -> String {
+    let hit = limits.as_object().into_iter().flatten();
+    let hit: Vec<String> = hit.map(|(name, times)| format!("{} {}", Escaped(name), shown(times))).collect();
+    if hit.is_empty() { "-".to_owned() } else { hit.join(", ") }
+}
+
+fn reason(plugin: &Value) -> Option<String> {
+    let why = field(plugin, "why").as_str()?;
+    let left =
+        field(plugin, "quarantined_s").as_u64().map(|left| format!("; {left} s left")).unwrap_or_default();
+    Some(format!("      {}{left}", Escaped(why)))
+}
+
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    widths
+}
+
+fn aligned(row: &[String], widths: &[usize]) -> String {
+    let mut line = " ".to_owned();
+    for (cell, &width) in row.iter().zip(widths) {
+        // Writing to a string does not fail.
+        let _ = write!(line, " {cell:<width$} ");
+    }
+    line.trim_end().to_owned()
+}
+
+/// What is missing is shown like what is not there.
+fn field<'v>(value: &'v Value, key: &str) -> &'v Value {
+    value.get(key).unwrap_or(&Value::Null)
+}
+
+/// A value as text that cannot move a cursor.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => Escaped(text).to_string(),
+        Value::Null => "-".to_owned(),
+        other => Escaped(&other.to_string()).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_server_is_shown_as_a_table_with_reasons() {
+        let document = json!({
+            "version": "0.1.0", "pid": 7, "since": "2026-11-21T00:00:00Z", "serving": "stdio", "folder": "plugins",
+            "config": null, "pin": "off",
+            "plugins": [
+                { "name": "a", "state": "serving", "digest": "sha256:0123456789abcdef", "calls": 12, "running": 0,
+                  "failed": 1, "forced": 2, "refused": 0, "limits": { "fuel": 1, "wall_ms": 1 }, "why": null },
+                { "name": null, "file": "b\u{1b}[2J.wasm", "state": "failed", "digest": null, "calls": 0, "running": 0,
+                  "failed": 0, "forced": 0, "refused": 0, "limits": {}, "why": "is\nbad" },
+            ],
+        });
+        let shown = server(&document);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], "stdio: plugport 0.1.0, process 7, since 2026-11-21T00:00:00Z");
+        assert_eq!(lines[1], "  plugins in plugins, no configuration, pin off");
+        assert!(lines[2].starts_with("  NAME ") && lines[2].ends_with("LIMITS HIT"), "{shown}");
+        assert!(lines[3].contains("0123456789ab ") && lines[3].ends_with("fuel 1, wall_ms 1"), "{shown}");
+        assert!(lines[4].starts_with("  b\\u{1b}[2J.wasm  failed "), "{shown}");
+        assert_eq!(lines[5], "      is\\u{a}bad");
+        let at = |line: &str, word: &str| line.find(word).unwrap();
+        assert_eq!(at(lines[2], "STATE"), at(lines[3], "serving"));
+    }
+
+    #[test]
+    fn what_is_no_document_is_shown_without_harm() {
+        assert!(server(&json!(5)).contains("no plugins"));
+        assert!(server(&json!({ "plugins": [7, {}] })).lines().count() > 3);
+    }
 }

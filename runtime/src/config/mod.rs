@@ -93,6 +93,22 @@ impl Config {
         Self::parse(&text, file, folder)
     }
 
+    /// The state folder that a file names, whatever is wrong with the rest: a server that runs read it when it was right, and
+    /// with other variables and files around it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn state_folder(file: Option<&Path>) -> Result<PathBuf, ConfigError> {
+        let Some(file) = file else { return Ok(PathBuf::from(STATE)) };
+        let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
+        let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        let mut reader = Reader::new(&text);
+        let section = reader.root().take("server").and_then(|entry| entry.section(&mut reader));
+        let state = section.and_then(|section| Server::read(section, &mut reader).state);
+        let base = file.parent().unwrap_or(Path::new(""));
+        Ok(base.join(state.as_deref().unwrap_or(Path::new(STATE))))
+    }
+
     fn parse(text: &str, file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
         let mut reader = Reader::new(text);
         let mut root = reader.root();

@@ -16,6 +16,7 @@ use wasmtime::Store;
 
 use super::errand::{Errand, Function, Weight};
 use super::failure::Interrupted;
+use super::retirement::Retirement;
 use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
@@ -77,7 +78,7 @@ impl Plugin {
     async fn within<E: Errand>(&self, wall: Wall, errand: E) -> Called<E::Answer> {
         let job = errand.job();
         let function = job.function;
-        let mut record = Record::new(&self.shared, &job);
+        let mut record = Record::new(&self.shared, &self.counts, &job);
         let outcome = match self.admission.check(&job) {
             Ok(()) => self.attempt(wall, errand, &mut record).await,
             Err(refused) => {
@@ -101,6 +102,11 @@ impl Plugin {
             record.refused(&self.refusals);
             return Err(CallFailure::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
         };
+        // It may have waited for its place until the plugin's time was over.
+        if self.retirement.is_over() {
+            record.refused(&self.refusals);
+            return Err(CallFailure::Replaced);
+        }
         record.began(|| errand.job());
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
         let mut run = Run::start(self, waiting, record).map_err(|error| {
@@ -110,7 +116,8 @@ impl Plugin {
         })?;
         let (waiting, meter) = (run.waiting.clone(), run.store.data().meter.clone());
         let work = errand.enter(self, &mut run.store);
-        let ended = bounded(work, wall.time, limits.cpu(), &waiting, &meter).await;
+        let walls = Walls { wall: wall.time, cpu: limits.cpu(), retirement: &self.retirement };
+        let ended = bounded(work, walls, &waiting, &meter).await;
         run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
@@ -181,6 +188,8 @@ impl<'p> Run<'p> {
                 let detail = brief(DETAIL, format_args!("{error:?}"));
                 (CallFailure::classify(&error, self.store.data(), limits), detail)
             }
+            // Not the guest's doing, and told of once for all calls.
+            Err(Interrupted::Replaced) => return Err(CallFailure::Replaced),
             Err(why) => (CallFailure::interrupted(why, limits, wall), format!("{why:?}")),
         };
         self.plugin.report(&failure, &detail);
@@ -203,27 +212,41 @@ impl Drop for Run<'_> {
 /// A guest's answer or its error, unless it trapped, unless it was interrupted.
 type Settled<T> = Result<wasmtime::Result<Result<T, GuestError>>, Interrupted>;
 
-/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
-/// host functions. A panic of the host inside it ends this call only.
-async fn bounded<T>(
-    work: impl Future<Output = wasmtime::Result<T>>,
+/// What ends a call from outside, besides its fuel for host functions.
+struct Walls<'p> {
     wall: Duration,
     cpu: Duration,
+    retirement: &'p Retirement,
+}
+
+/// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
+/// host functions, and until its plugin is retired. A panic of the host inside it ends this call only.
+async fn bounded<T>(
+    work: impl Future<Output = wasmtime::Result<T>>,
+    walls: Walls<'_>,
     waiting: &Waiting,
     meter: &Meter,
 ) -> Result<wasmtime::Result<T>, Interrupted> {
+    let Walls { wall, cpu, retirement } = walls;
     let begun = tokio::time::Instant::now();
     let work = pin!(AssertUnwindSafe(work).catch_unwind());
     let mut work = pin!(CpuTime::new(work, cpu));
     let mut end = pin!(tokio::time::sleep_until(begun + wall));
+    let mut retired = pin!(retirement.over());
     poll_fn(|context| {
         match work.as_mut().poll(context) {
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Interrupted::Cpu)),
             Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interrupted::Panicked)),
             Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
             Poll::Pending if meter.is_spent() => return Poll::Ready(Err(Interrupted::Fuel)),
-            Poll::Pending if waiting.is_outside() => return Poll::Pending,
             Poll::Pending => {}
+        }
+        // Also while it waits for the client, which may take longer than anything else.
+        if retired.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(Interrupted::Replaced));
+        }
+        if waiting.is_outside() {
+            return Poll::Pending;
         }
         let deadline = begun + wall + waiting.waited();
         if end.deadline() != deadline {
@@ -254,4 +277,38 @@ fn shown(mut error: GuestError, mask: &Mask) -> GuestError {
     };
     *text = mask.within(text, ERROR_TEXT).into_owned();
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use crate::sandbox::Permits;
+    use tokio::sync::Semaphore;
+
+    /// Runs something under walls that it does not hit, of a plugin that is retired after a moment.
+    async fn retired<T>(work: impl AsyncFnOnce(Waiting) -> T) -> Result<wasmtime::Result<T>, Interrupted> {
+        let permits = Arc::new(Permits::new(&Limits::default(), Arc::new(Semaphore::new(9))));
+        let permit = permits.acquire().await.unwrap();
+        let (waiting, meter, retirement) =
+            (Waiting::new(permits, permit), Meter::new(9), Retirement::default());
+        let minute = Duration::from_secs(60);
+        let walls = Walls { wall: minute, cpu: minute, retirement: &retirement };
+        let work = work(waiting.clone());
+        let retiring = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            retirement.end();
+        };
+        tokio::join!(bounded(async { Ok(work.await) }, walls, &waiting, &meter), retiring).0
+    }
+
+    #[tokio::test]
+    async fn what_still_runs_when_the_plugin_is_retired_is_ended_wherever_it_waits() {
+        let long = Duration::from_secs(3_600);
+        let napping = retired(async |_| tokio::time::sleep(long).await).await;
+        assert_eq!(napping.unwrap_err(), Interrupted::Replaced);
+        let asking = retired(async |waiting| waiting.outside(tokio::time::sleep(long)).await).await;
+        assert_eq!(asking.unwrap_err(), Interrupted::Replaced);
+        assert!(retired(async |_| 5).await.is_ok_and(|done| done.is_ok_and(|answer| answer == 5)));
+    }
 }

@@ -40,6 +40,8 @@ pub enum CallFailure {
     },
     /// The server has no room for another instance.
     Full,
+    /// Another version has its place, and the time that its calls had left is over.
+    Replaced,
     /// Our fault, or the machine's.
     Host(String),
 }
@@ -75,6 +77,10 @@ impl CallFailure {
                  try again in {seconds} s"
             ),
             Self::Full => "the server is busy: all its instances are in use; try again later".to_owned(),
+            Self::Replaced => format!(
+                "the plugin was replaced while the {what} ran, and its time to finish is over (setting [server] `drain_s`); \
+                 call it again"
+            ),
             Self::Host(_) => format!("the server could not run the {what}; its log has the details"),
         }
     }
@@ -165,6 +171,7 @@ pub(super) enum Interrupted {
     Cpu,
     Fuel,
     Panicked,
+    Replaced,
 }
 
 impl CallFailure {
@@ -178,9 +185,12 @@ impl CallFailure {
         match self {
             Self::Crashed(_) | Self::Exited(_) | Self::Contract(_) => true,
             Self::Limit(limit) => !GENTLE.contains(&limit.name),
-            Self::Guest(_) | Self::Busy { .. } | Self::Quarantined { .. } | Self::Full | Self::Host(_) => {
-                false
-            }
+            Self::Guest(_)
+            | Self::Busy { .. }
+            | Self::Quarantined { .. }
+            | Self::Full
+            | Self::Replaced
+            | Self::Host(_) => false,
         }
     }
 
@@ -191,6 +201,7 @@ impl CallFailure {
             Interrupted::Cpu => Self::limit(limits, "cpu_ms"),
             Interrupted::Fuel => Self::limit(limits, "fuel"),
             Interrupted::Panicked => Self::Crashed("the server failed in what it asked for"),
+            Interrupted::Replaced => Self::Replaced,
         }
     }
 

@@ -13,6 +13,7 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::admission::Admission;
 use super::exports::FEATURES;
 use super::refusals::Refusals;
+use super::retirement::Retirement;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{self, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
@@ -179,7 +180,8 @@ impl Loader {
         let shared = Arc::new(Shared::new(name, digest, config, self.common.clone()));
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
         let refusals = Refusals::new(Arc::clone(&shared));
-        let plugin = Plugin { shared, pre, exports, permits, admission, refusals };
+        let (counts, retirement) = (Arc::default(), Retirement::default());
+        let plugin = Plugin { shared, pre, exports, permits, admission, refusals, counts, retirement };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),

@@ -19,11 +19,14 @@ mod quarantine;
 mod record;
 mod refusals;
 mod resources;
+mod retirement;
 mod size;
 mod surface;
+mod tally;
 mod tools;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::InstancePre;
 
@@ -46,6 +49,7 @@ pub use listing::Offer;
 pub use load::{LoadError, Loaded, Loader};
 pub use record::Record;
 pub use surface::{Surface, WIT_VERSION};
+pub use tally::Tally;
 
 use crate::config::PluginConfig;
 use crate::host::{Shared, State};
@@ -54,6 +58,8 @@ use crate::sandbox::Permits;
 use admission::Admission;
 use exports::Exports;
 use refusals::Refusals;
+use retirement::Retirement;
+use tally::Counts;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
@@ -63,6 +69,8 @@ pub struct Plugin {
     permits: Arc<Permits>,
     admission: Admission,
     refusals: Arc<Refusals>,
+    counts: Arc<Counts>,
+    retirement: Retirement,
 }
 
 impl Plugin {
@@ -88,6 +96,12 @@ impl Plugin {
     #[must_use]
     pub fn config(&self) -> &PluginConfig {
         &self.shared.config
+    }
+
+    /// For how much longer it is left alone because its calls keep failing, if it is.
+    #[must_use]
+    pub fn quarantined(&self) -> Option<Duration> {
+        self.admission.quarantine.admit(Instant::now()).err()
     }
 }
 

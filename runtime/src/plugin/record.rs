@@ -1,5 +1,6 @@
 //! What the audit says of one call. It is written when the record is dropped, so that every call that began has one line and
-//! only one, also when its future is dropped in the middle. Those that were refused are [counted](Refusals).
+//! only one, also when its future is dropped in the middle. Those that were refused are [counted](Refusals). The plugin's
+//! tally is fed from here too.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,9 +10,10 @@ use serde::Serialize;
 use super::Plugin;
 use super::artifact::sha256;
 use super::call::Usage;
-use super::errand::{Job, Weight};
+use super::errand::{Function, Job, Weight};
 use super::failure::CallFailure;
 use super::refusals::{Refusals, Refused};
+use super::tally::{Counts, End};
 use crate::host::{Caller, Shared};
 use crate::observe::Escaped;
 
@@ -22,6 +24,7 @@ const ARGUMENTS: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Record {
     plugin: Arc<Shared>,
+    counts: Arc<Counts>,
     begun: Instant,
     function: &'static str,
     name: String,
@@ -32,6 +35,9 @@ pub struct Record {
     arguments: Option<String>,
     usage: Option<Usage>,
     outcome: Outcome,
+    end: End,
+    /// It began, and is counted as a call that runs.
+    is_counted: bool,
     /// It did not begin: where it is counted.
     refused: Option<Arc<Refusals>>,
 }
@@ -80,6 +86,7 @@ pub(super) enum Outcome {
     Busy,
     Quarantined,
     Cancelled,
+    Replaced,
     Host,
 }
 
@@ -93,15 +100,17 @@ impl Outcome {
             CallFailure::Contract(fault) => Self::Contract { why: Escaped(fault).to_string() },
             CallFailure::Busy { .. } | CallFailure::Full => Self::Busy,
             CallFailure::Quarantined { .. } => Self::Quarantined,
+            CallFailure::Replaced => Self::Replaced,
             CallFailure::Host(_) => Self::Host,
         }
     }
 }
 
 impl Record {
-    pub(super) fn new(plugin: &Arc<Shared>, job: &Job<'_>) -> Self {
+    pub(super) fn new(plugin: &Arc<Shared>, counts: &Arc<Counts>, job: &Job<'_>) -> Self {
         Self {
             plugin: Arc::clone(plugin),
+            counts: Arc::clone(counts),
             begun: Instant::now(),
             function: job.function.name(),
             name: job.name.to_owned(),
@@ -111,12 +120,18 @@ impl Record {
             arguments: None,
             usage: None,
             outcome: Outcome::Cancelled,
+            end: End::Cancelled,
+            is_counted: false,
             refused: None,
         }
     }
 
     /// It has a place and begins; `job` is asked for only when something is to be noted of it.
     pub(super) fn began<'j>(&mut self, job: impl FnOnce() -> Job<'j>) {
+        if !self.is_listing() {
+            self.counts.began();
+            self.is_counted = true;
+        }
         let Some(whole) = self.plugin.audit.tells_arguments() else { return };
         let arguments = job().arguments;
         self.arguments = Some(if whole {
@@ -139,13 +154,31 @@ impl Record {
 
     /// It has ended.
     pub(super) fn ended(&mut self, outcome: Result<Weight, &CallFailure>) {
-        self.outcome = match outcome {
+        (self.outcome, self.end) = match outcome {
             Ok(Weight { bytes, failed, .. }) => {
                 self.bytes_out = bytes;
-                if failed { Outcome::Error } else { Outcome::Ok }
+                if failed { (Outcome::Error, End::Failed) } else { (Outcome::Ok, End::Ok) }
             }
-            Err(failure) => Outcome::of(failure),
+            Err(failure) => (Outcome::of(failure), End::of(failure)),
         };
+    }
+
+    fn is_listing(&self) -> bool {
+        self.function == Function::List.name()
+    }
+
+    /// Counts it, now that it is over.
+    fn count(&self) {
+        match self.outcome {
+            Outcome::Limit { limit, .. } => self.counts.hit(limit),
+            Outcome::Busy if self.refused.is_some() => self.counts.hit("queued_calls"),
+            _ => {}
+        }
+        if self.is_counted {
+            self.counts.ended(self.end, self.usage().fuel);
+        } else if self.refused.is_some() && !self.is_listing() {
+            self.counts.refused();
+        }
     }
 
     /// What the call cost. One that did not begin cost the time that it waited.
@@ -157,6 +190,17 @@ impl Record {
     /// The answer cannot be sent after all; `fault` has no secrets in it.
     pub fn broke_contract(&mut self, fault: &str) {
         self.outcome = Outcome::Contract { why: Escaped(fault).to_string() };
+        self.end = End::Forced;
+    }
+}
+
+impl End {
+    fn of(failure: &CallFailure) -> Self {
+        match failure {
+            CallFailure::Replaced => Self::Cancelled,
+            failure if failure.is_forced() => Self::Forced,
+            _ => Self::Failed,
+        }
     }
 }
 
@@ -179,6 +223,7 @@ impl Plugin {
 
 impl Drop for Record {
     fn drop(&mut self) {
+        self.count();
         let Shared { name, digest, audit, .. } = &*self.plugin;
         if audit.tells_arguments().is_none() {
             return;

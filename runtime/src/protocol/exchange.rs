@@ -61,6 +61,15 @@ pub(super) enum Running {
 }
 
 impl Running {
+    /// Whether it has ended already, whoever still waits for it.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Fresh(_) => false,
+            Self::Task(task) => task.is_finished(),
+            Self::Detached(task) => task.is_finished(),
+        }
+    }
+
     async fn outcome(&mut self) -> Outcome {
         if let Self::Fresh(future) = self {
             if let Some(outcome) = poll_fn(|context| Poll::Ready(ready(future.as_mut().poll(context)))).await

@@ -23,6 +23,7 @@ use super::scan::ScanError;
 use super::settings::{Reread, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
+use super::standing::Standing;
 use super::terms::Terms;
 use crate::catalog::Catalog;
 use crate::plugin::Loader;
@@ -56,12 +57,20 @@ pub struct Folder {
     ready: Option<Instant>,
     /// What was there at the start and has not been looked into.
     initial: BTreeSet<PathBuf>,
+    standing: Arc<Standing>,
 }
 
 impl Folder {
     /// Follows the folder of `terms`, publishing to `catalog`. `config` is where the configuration is, or would be.
     #[must_use]
-    pub fn new(loader: Arc<Loader>, terms: Terms, config: PathBuf, catalog: Arc<Catalog>, say: Say) -> Self {
+    pub fn new(
+        loader: Arc<Loader>,
+        terms: Terms,
+        config: PathBuf,
+        catalog: Arc<Catalog>,
+        standing: Arc<Standing>,
+        say: Say,
+    ) -> Self {
         let watched =
             Watched { folder: terms.config.folder.clone(), config, lock: terms.config.lock.clone() };
         let (terms, audit) = (Arc::new(terms), loader.audit().clone());
@@ -71,10 +80,11 @@ impl Folder {
             eyes: Eyes::open(watched),
             ledger: Ledger::default(),
             looks: Looks::new(loader, Arc::clone(&catalog), terms),
-            shelf: Shelf::new(catalog, audit, say),
+            shelf: Shelf::new(catalog, audit, Arc::clone(&standing), say),
             readable: true,
             ready: None,
             initial: BTreeSet::new(),
+            standing,
         }
     }
 
@@ -118,7 +128,8 @@ impl Folder {
             }
             self.act();
             self.publish_in_time();
-            let (pause, wake) = (looked + PAUSE, self.wake(Instant::now()));
+            let drained = self.standing.retire(self.settings.terms().config.server.drain);
+            let (pause, wake) = (looked + PAUSE, self.wake(Instant::now(), drained.map(Instant::from_std)));
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.hints.come() => tokio::time::sleep_until(pause).await,
@@ -228,11 +239,11 @@ impl Folder {
     }
 
     /// When to go on although nothing happens.
-    fn wake(&self, now: Instant) -> Instant {
+    fn wake(&self, now: Instant, drained: Option<Instant>) -> Instant {
         // While no more can be looked into, the end of a look is what to wait for.
         let next = self.ledger.next().filter(|_| self.looks.room() > 0);
         let ready = self.ready.map(|ready| ready + GATHER);
-        let times = [next, self.settings.next(), ready];
+        let times = [next, self.settings.next(), ready, drained];
         let wake = times.into_iter().flatten().min().unwrap_or(now + PERIOD);
         wake.min(now + PERIOD).max(now + PAUSE)
     }

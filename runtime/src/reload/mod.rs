@@ -17,6 +17,7 @@ mod settings;
 mod settling;
 mod shelf;
 mod stamp;
+mod standing;
 mod terms;
 
 pub use folder::Folder;
@@ -25,4 +26,5 @@ pub use refusal::Skipped;
 pub use relist::Watcher;
 pub use scan::{Candidate, ScanError, scan};
 pub use shelf::{Event, Say};
+pub use standing::{Known, Standing, Unserved};
 pub use terms::Terms;

@@ -128,6 +128,8 @@ async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), Unlisted> 
     let offer = match known.plugin.list().await {
         Ok(offer) => offer,
         Err(CallFailure::Busy { .. }) => return Err(Unlisted::Busy),
+        // What another version offers is told by that version.
+        Err(CallFailure::Replaced) => return Ok(()),
         Err(CallFailure::Guest(error)) => return Err(Unlisted::Failed(error.in_words())),
         Err(failure) => return Err(Unlisted::Failed(failure.of("plugin"))),
     };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::refusal::{Refusal, Skipped, note};
 use super::scan::{ScanError, name_of};
+use super::standing::Standing;
 use crate::catalog::{Catalog, Entry, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::Audit;
@@ -41,6 +42,7 @@ pub enum Event<'e> {
 pub(super) struct Shelf {
     catalog: Arc<Catalog>,
     audit: Audit,
+    standing: Arc<Standing>,
     say: Say,
     /// Found and not yet published, by name.
     fresh: BTreeMap<String, Arc<Entry>>,
@@ -53,9 +55,9 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    pub(super) fn new(catalog: Arc<Catalog>, audit: Audit, say: Say) -> Self {
+    pub(super) fn new(catalog: Arc<Catalog>, audit: Audit, standing: Arc<Standing>, say: Say) -> Self {
         let (fresh, gone, told) = Default::default();
-        Self { catalog, audit, say, fresh, gone, told, loaded: false }
+        Self { catalog, audit, standing, say, fresh, gone, told, loaded: false }
     }
 
     pub(super) fn say(&self, event: Event<'_>) {
@@ -65,6 +67,8 @@ impl Shelf {
     /// Takes what was found in a file; a plugin is published with the next ones.
     pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>) {
         if let Err(refusal) = &found {
+            let (name, Refusal { why, digest, .. }) = (name_of(path).ok(), refusal);
+            self.standing.refused(path, name.as_deref(), why, false, digest.clone());
             let told = (refusal.digest.clone(), refusal.why.clone());
             if self.told.insert(path.to_owned(), told.clone()) == Some(told) {
                 return;
@@ -74,6 +78,7 @@ impl Shelf {
         match found {
             Ok(entry) => {
                 self.told.remove(path);
+                self.standing.served(path);
                 self.gone.remove(entry.plugin.name());
                 self.fresh.insert(entry.plugin.name().to_owned(), Arc::new(entry));
             }
@@ -86,11 +91,14 @@ impl Shelf {
         if let Ok(name) = name_of(path) {
             self.fresh.remove(&name);
         }
+        self.standing.served(path);
+        self.told.remove(path);
     }
 
     /// The file of a plugin is gone; so is the plugin, with the next step.
     pub(super) fn remove(&mut self, path: &Path) {
         self.told.remove(path);
+        self.standing.gone(path);
         if let Ok(name) = name_of(path) {
             self.fresh.remove(&name);
             self.gone.insert(name);
@@ -105,8 +113,9 @@ impl Shelf {
     /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) fn publish(&mut self) {
         let (fresh, gone) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.gone));
-        let mut removed = Vec::new();
+        let (mut removed, mut before) = (Vec::new(), None);
         self.catalog.update(|current| {
+            before = Some(Arc::clone(current));
             removed = gone.into_iter().filter(|name| current.entry(name).is_some()).collect();
             let fresh: Vec<_> = fresh.values().cloned().collect();
             let changed = !(fresh.is_empty() && removed.is_empty());
@@ -114,6 +123,12 @@ impl Shelf {
             changed.then(|| current.changed(fresh, &removed, by_order))
         });
         let current = self.catalog.current();
+        let served = before.iter().flat_map(|before| before.entries());
+        for old in served.filter(|old| {
+            fresh.contains_key(old.plugin.name()) || removed.iter().any(|name| name == old.plugin.name())
+        }) {
+            self.standing.replaced(&old.plugin);
+        }
         for entry in fresh.values() {
             self.say(Event::Published(&current, entry));
         }

@@ -4,5 +4,6 @@
 pub mod fuzzing;
 pub mod http;
 mod lines;
+pub mod local;
 mod pipe;
 pub mod stdio;

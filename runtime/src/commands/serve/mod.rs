@@ -13,9 +13,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::standing::Stand;
 use super::{Failure, console};
 use crate::cli;
-use crate::config::{self, ConfigError, parse_listen};
+use crate::config::{self, ConfigError, Pin, parse_listen};
 use crate::protocol::Server;
 use crate::transport::{http, stdio};
 use announce::welcome;
@@ -39,23 +40,27 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         true => None,
         false => Some(listen(&settings).await?),
     };
-    let file = args.source.file();
+    let pin = settings.pin.unwrap_or_else(|| Pin::usual(listener.as_ref().map(|listener| listener.address)));
     // Whoever connects meanwhile waits in the socket.
-    let Prepared { server, watcher, folder } = tokio::select! {
+    let Prepared { server, watcher, folder, catalog, standing } = tokio::select! {
         prepared = prepare(&args.source, config.clone(), settings, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
+    let serving = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
+    let stand = Stand::new(&config, pin, catalog, standing);
+    let telling = stand.tell(serving.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
     let served = match listener {
         None => serve_stdio(server, signals).await,
         Some(listener) => {
-            welcome(&listener, &config, file.as_deref());
+            welcome(&listener, &config, args.source.file().as_deref());
             serve_http(server, listener, signals).await
         }
     };
     stop.cancel();
+    telling.end().await;
     watching.await.context("watching for changes failed")?;
     following.await.context("following the plugin folder failed")?;
     served
@@ -90,7 +95,7 @@ async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCo
     // Draining takes a while; whoever asks twice means it.
     tokio::select! {
         served = serving => served.context(failed)?,
-        () = signals.stopped() => {}
+        () = signals.stopped() => return Ok(ExitCode::FAILURE),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use crate::config::{self, AuditConfig, Config};
 use crate::observe::{Audit, AuditWriter as Writer};
 use crate::plugin::Loader;
 use crate::protocol::Server;
-use crate::reload::{Folder, Terms, Watcher};
+use crate::reload::{Folder, Standing, Terms, Watcher};
 use crate::sandbox::{Cache, Compiler, Store};
 
 /// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
@@ -45,6 +45,8 @@ pub(super) struct Prepared {
     pub(super) server: Arc<Server>,
     pub(super) watcher: Watcher,
     pub(super) folder: Folder,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) standing: Arc<Standing>,
 }
 
 /// Loads what can be served at once. `settings` are those of the configuration, or what the command line says instead.
@@ -67,11 +69,19 @@ pub(super) async fn prepare(
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let announcer = Announcer::new(&config);
     let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
+    let standing = Arc::new(Standing::new(settings.plugins));
     let terms = Terms::new(Arc::new(config));
-    let mut folder = Folder::new(Arc::new(loader), terms, source.config_file(), Arc::clone(&catalog), say);
+    let mut folder = Folder::new(
+        Arc::new(loader),
+        terms,
+        source.config_file(),
+        Arc::clone(&catalog),
+        Arc::clone(&standing),
+        say,
+    );
     folder.begin().await.map_err(|error| Failure::Usage(error.into()))?;
-    let server = Arc::new(Server::new(catalog, settings));
-    Ok(Prepared { server, watcher, folder })
+    let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
+    Ok(Prepared { server, watcher, folder, catalog, standing })
 }
 
 /// Compiles outside, and keeps what it compiled where that can be done.

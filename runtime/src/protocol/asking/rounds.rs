@@ -130,6 +130,11 @@ pub(in crate::protocol) fn resume(
     let bound = binding::of(None, &request.method, request.params.as_deref());
     let taken =
         server.parked.take(state, bound).map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    // Its plugin may have been retired meanwhile: no answer helps any more, and the client hears why.
+    if taken.call.work.is_over() {
+        let ParkedCall { work, context, asking, .. } = taken.call;
+        return Ok(Resumed::Call(Waking { context, asking }, work));
+    }
     if let Some(unfit) = taken.call.asking.open.iter().find_map(|(_, question)| unfit(question, answers)) {
         server.parked.put_back(taken);
         return Err(unfit);

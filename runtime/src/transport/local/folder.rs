@@ -1,0 +1,126 @@
+//! The folder of the sockets: ours alone, held open, and reached by a path that is short enough.
+//!
+//! An address of a socket has room for some hundred bytes, and a path can be longer. On Linux what lies in an open folder has a
+//! short path too, by way of `/proc`.
+
+use std::fs::DirBuilder;
+use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, fchmod, fstat, unlinkat};
+use rustix::process::geteuid;
+use tokio::net::UnixStream;
+
+use super::LocalError;
+
+/// Its name in the state folder.
+const NAME: &str = "run";
+
+/// How the names of sockets end.
+const SUFFIX: &str = ".sock";
+
+/// Longest address that every system has room for, bytes.
+const ADDRESS: usize = 100;
+
+/// Sockets that are looked at. There is one per server, so these are far more than there are.
+const MOST: usize = 256;
+
+/// The folder, open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    pub(super) fd: OwnedFd,
+}
+
+impl Folder {
+    /// Opens the one in this state folder, and makes it before if it is not there.
+    pub(super) fn make(state: &Path) -> Result<Self, LocalError> {
+        let path = state.join(NAME);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|error| LocalError::Folder(path.clone(), error))?;
+        let opened = open(&path).and_then(|fd| {
+            // It may have been made by someone who did not care.
+            fchmod(&fd, Mode::RWXU)?;
+            Ok(fd)
+        });
+        match opened {
+            Ok(fd) => Ok(Self { path, fd }),
+            Err(error) => Err(LocalError::Folder(path, error)),
+        }
+    }
+
+    /// Opens the one in this state folder; `None` when there is none.
+    pub(super) fn open(state: &Path) -> Result<Option<Self>, LocalError> {
+        let path = state.join(NAME);
+        match open(&path) {
+            Ok(fd) => Ok(Some(Self { path, fd })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LocalError::Folder(path, error)),
+        }
+    }
+
+    /// The names of the sockets, in order.
+    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = entry.file_name().to_str().ok().filter(|name| name.ends_with(SUFFIX));
+            names.extend(name.map(ToOwned::to_owned));
+            if names.len() >= MOST {
+                break;
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Connects to a socket.
+    pub(super) async fn connect(&self, name: &str) -> io::Result<UnixStream> {
+        let address = self.address(name).map_err(io::Error::other)?;
+        UnixStream::connect(address).await
+    }
+
+    /// What is gone already need not be removed.
+    pub(super) fn remove(&self, name: &str) {
+        let _ = unlinkat(&self.fd, name, AtFlags::empty());
+    }
+
+    /// A path to a socket that fits into an address.
+    pub(super) fn address(&self, name: &str) -> Result<PathBuf, LocalError> {
+        let path = self.path.join(name);
+        if path.as_os_str().as_bytes().len() <= ADDRESS {
+            return Ok(path);
+        }
+        short(&self.fd, name).ok_or(LocalError::TooLong(path))
+    }
+}
+
+/// The path of a file in an open folder.
+#[cfg(target_os = "linux")]
+fn short(folder: &OwnedFd, name: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn short(_: &OwnedFd, _: &str) -> Option<PathBuf> {
+    None
+}
+
+/// Opens a folder of ours, and no other.
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    let stat = fstat(&folder)?;
+    if stat.st_uid != geteuid().as_raw() || stat.st_mode & 0o022 != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is another user's, or others may write there",
+        ));
+    }
+    Ok(folder)
+}

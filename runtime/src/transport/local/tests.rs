@@ -1,0 +1,109 @@
+use super::*;
+use std::os::unix::fs::PermissionsExt as _;
+
+/// A server that answers with `document`, and what stops it.
+async fn serve(state: &Path, document: &'static str) -> (tokio::task::JoinHandle<()>, CancellationToken) {
+    let stop = CancellationToken::new();
+    let local = Local::bind(state).await.unwrap();
+    (tokio::spawn(local.serve(move || document.as_bytes().to_vec(), stop.clone())), stop)
+}
+
+async fn answers(state: &Path) -> Vec<String> {
+    let answers = ask(state).await.unwrap().into_iter();
+    answers.map(|(_, answer)| String::from_utf8(answer.unwrap()).unwrap()).collect()
+}
+
+fn names(state: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(state.join("run")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn every_server_of_a_folder_answers_until_it_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    assert!(answers(&state).await.is_empty(), "nothing is made by asking");
+    assert!(!state.exists());
+    let (first, stop_first) = serve(&state, "one").await;
+    let (second, stop_second) = serve(&state, "two").await;
+    assert_eq!(names(&state).len(), 2);
+    let mut found = answers(&state).await;
+    found.sort();
+    assert_eq!(found, ["one", "two"]);
+    assert_eq!(answers(&state).await.len(), 2, "and again");
+    stop_first.cancel();
+    first.await.unwrap();
+    assert_eq!(answers(&state).await, ["two"]);
+    stop_second.cancel();
+    second.await.unwrap();
+    assert!(names(&state).is_empty());
+}
+
+#[tokio::test]
+async fn nobody_else_may_open_the_folder_or_the_socket() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let local = Local::bind(dir.path()).await.unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&run), mode(&run.join(&local.name))), (0o700, 0o600));
+    drop(local);
+    std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(matches!(Local::bind(dir.path()).await, Err(LocalError::Folder(..))));
+    assert!(matches!(ask(dir.path()).await, Err(LocalError::Folder(..))));
+}
+
+#[tokio::test]
+async fn what_a_killed_server_left_is_taken_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let leave = || drop(std::os::unix::net::UnixListener::bind(run.join("1.sock")).unwrap());
+    leave();
+    assert!(answers(dir.path()).await.is_empty());
+    assert!(names(dir.path()).is_empty());
+    leave();
+    let local = Local::bind(dir.path()).await.unwrap();
+    assert_eq!(names(dir.path()), [local.name.clone()]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_path_of_any_length_will_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("long".repeat(50)).join("state");
+    let (serving, stop) = serve(&state, "far away").await;
+    assert_eq!(answers(&state).await, ["far away"]);
+    stop.cancel();
+    serving.await.unwrap();
+    assert!(names(&state).is_empty());
+}
+
+/// More than the socket's buffers hold, for someone who never reads.
+#[tokio::test]
+async fn who_does_not_read_holds_up_the_next_for_a_moment_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let stop = CancellationToken::new();
+    let local = Local::bind(dir.path()).await.unwrap();
+    let idle = UnixStream::connect(local.folder.address(&local.name).unwrap()).await.unwrap();
+    let serving = tokio::spawn(local.serve(|| vec![b'x'; 8 << 20], stop.clone()));
+    let found = ask(dir.path()).await.unwrap();
+    assert!(matches!(found.as_slice(), [(_, Ok(answer))] if answer.len() == 8 << 20));
+    stop.cancel();
+    serving.await.unwrap();
+    drop(idle);
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_not_read_to_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let stop = CancellationToken::new();
+    let local = Local::bind(dir.path()).await.unwrap();
+    let serving = tokio::spawn(local.serve(|| vec![b'x'; 17 << 20], stop.clone()));
+    let found = ask(dir.path()).await.unwrap();
+    assert!(matches!(found.as_slice(), [(_, Err(Unanswered::TooLong))]));
+    stop.cancel();
+    serving.await.unwrap();
+}

@@ -1,0 +1,286 @@
+//! `plugport status`: what runs here, what it serves, what it does not and why, and what calls have come to.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use plugport_tests::guests::{folder, guest};
+use plugport_tests::http::{Client, LEGACY, Reply};
+use plugport_tests::server::{Server, binary};
+use serde_json::{Value, json};
+
+use crate::asking::{able, asker, form};
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// What `plugport status` says in this folder: exit code, stdout, stderr.
+fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(binary()).arg("status").args(args).current_dir(folder).output();
+    let Output { status, stdout, stderr } = output.unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// The servers that run with the state of this folder.
+fn servers(folder: &Path) -> Vec<Value> {
+    let (_, out, err) = run(folder, &["--json"]);
+    let Ok(Value::Array(servers)) = serde_json::from_str(&out) else { panic!("{out}{err}") };
+    servers
+}
+
+/// The versions of a plugin that a server knows.
+fn versions(server: &Server, name: &str) -> Vec<Value> {
+    let servers = servers(server.folder());
+    let [server] = servers.as_slice() else { panic!("one server was expected: {servers:?}") };
+    let plugins = server["plugins"].as_array().unwrap();
+    plugins.iter().filter(|plugin| plugin["name"] == name).cloned().collect()
+}
+
+/// The only version of it.
+fn version(server: &Server, name: &str) -> Value {
+    let mut versions = versions(server, name);
+    assert_eq!(versions.len(), 1, "{versions:?}");
+    versions.remove(0)
+}
+
+/// Waits until one version is in this state.
+async fn stands(server: &Server, name: &str, state: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let known = versions(server, name);
+        if let Some(version) = known.iter().find(|version| version["state"] == state) {
+            return version.clone();
+        }
+        assert!(Instant::now() < deadline, "{name} was expected to be {state}: {known:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Puts a guest into the place of another.
+fn replace(server: &Server, file: &str, by: &str) {
+    let beside = server.folder().join(".part");
+    std::fs::copy(guest(by), &beside).unwrap();
+    std::fs::rename(beside, server.folder().join(file)).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
+    let config = "[plugins.polite]\nlimits = { wall_ms = 2_000, tool_calls_per_second = 3 }\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let client = Client::new(server.url());
+    assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    client.call("polite-fail", json!({ "reason": "no luck" })).await.tool_error();
+    assert!(client.call("polite-nap", json!({ "ms": 60_000 })).await.tool_error().contains("`wall_ms`"));
+    let mut refused = 0;
+    for _ in 0..12 {
+        let reply = client.call("polite-whoami", json!({})).await;
+        refused += u64::from(reply.tool_text().contains("tool_calls_per_second"));
+    }
+    let known = servers(server.folder());
+    assert_eq!(known.len(), 1, "{known:?}");
+    let told = &known[0];
+    assert_eq!((&told["serving"], &told["pid"]), (&json!(server.url()), &json!(server.pid())));
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(told["pin"], "off");
+    let polite = version(&server, "polite");
+    assert_eq!((&polite["state"], &polite["why"]), (&json!("serving"), &json!(null)));
+    assert!(polite["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert!(polite["published"]["tools"].as_array().unwrap().contains(&json!("polite-echo")));
+    assert_eq!((&polite["calls"], &polite["running"]), (&json!(15 - refused), &json!(0)), "{polite}");
+    assert_eq!((&polite["ok"], &polite["failed"]), (&json!(13 - refused), &json!(1)));
+    assert_eq!((&polite["forced"], &polite["refused"]), (&json!(1), &json!(refused)));
+    assert_eq!(polite["limits"]["wall_ms"], 1);
+    assert_eq!(polite["limits"].get("tool_calls_per_second").map_or(0, |hit| hit.as_u64().unwrap()), refused);
+    assert!(polite["fuel"].as_u64().unwrap() > 0 && polite["last_call"].is_string());
+    let (code, shown, _) = run(server.folder(), &[]);
+    assert_eq!(code, Some(0));
+    assert!(shown.starts_with(&server.url()) && shown.contains("wall_ms 1"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_told_with_the_reason() {
+    let server =
+        Server::builder().guest("polite").file("broken.wasm", b"\0asm\x0d\0\x01\0\xff").start().await;
+    let broken = version(&server, "broken");
+    assert_eq!((&broken["state"], &broken["calls"]), (&json!("failed"), &json!(0)));
+    assert!(broken["why"].as_str().unwrap().contains("is damaged or truncated"), "{broken}");
+    let (code, shown, _) = run(server.folder(), &[]);
+    assert_eq!(code, Some(0), "a plugin that failed is no failure to ask");
+    assert!(shown.contains("\n      is damaged or truncated"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_left_alone_is_told_as_such() {
+    let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3 }\n";
+    let server = Server::builder().guest("hostile_panic").config(config).start().await;
+    let client = Client::new(server.url());
+    for _ in 0..4 {
+        client.call("hostile_panic-boom", json!({ "message": "x" })).await.tool_error();
+    }
+    let left_alone = version(&server, "hostile_panic");
+    assert_eq!(left_alone["state"], "quarantined");
+    assert!(left_alone["quarantined_s"].as_u64().unwrap() > 0);
+    assert_eq!((&left_alone["forced"], &left_alone["refused"]), (&json!(3), &json!(1)));
+    assert!(run(server.folder(), &[]).1.contains("s left"));
+}
+
+/// A server that an editor would start.
+struct Editor(Child);
+
+impl Editor {
+    fn start(folder: &Path, plugins: &Path) -> Self {
+        let mut command = Command::new(binary());
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until so many servers run with the state of this folder.
+async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let known = servers(folder);
+        if known.len() == count {
+            return known;
+        }
+        assert!(Instant::now() < deadline, "{count} servers were expected: {known:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn every_server_of_a_state_folder_is_told_of_and_one_that_was_killed_is_not() {
+    let server = Server::builder().guest("polite").start().await;
+    let others = folder(&["version_a"]);
+    let mut editor = Editor::start(server.folder(), others.path());
+    let known = run_there(server.folder(), 2).await;
+    let other = known.iter().find(|server| server["serving"] == "stdio").unwrap();
+    assert_eq!(other["plugins"][0]["name"], "version_a");
+    let sockets = || std::fs::read_dir(server.folder().join("plugport-state/run")).unwrap().count();
+    assert_eq!(sockets(), 2);
+    editor.kill();
+    assert_eq!(sockets(), 2, "it had no chance to tidy up");
+    assert_eq!(servers(server.folder()).len(), 1);
+    assert_eq!(sockets(), 1);
+    let state = server.folder().join("plugport-state/run");
+    // One that is stopped takes its socket with it.
+    let mut editor = Editor::start(server.folder(), others.path());
+    run_there(server.folder(), 2).await;
+    drop(editor.0.stdin.take());
+    assert!(editor.0.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(state).unwrap().count(), 1);
+}
+
+#[test]
+fn without_a_server_it_is_told_what_to_look_at() {
+    let place = tempfile::tempdir().unwrap();
+    let (code, out, err) = run(place.path(), &[]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("no server runs with the state folder plugport-state"), "{err}");
+    assert_eq!(run(place.path(), &["--json"]).1, "[]\n");
+    let (code, _, err) = run(place.path(), &["--config", "none.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("cannot read the configuration none.toml"), "{err}");
+    assert!(!place.path().join("plugport-state").exists(), "asking makes nothing");
+}
+
+/// An address of a socket has room for some hundred bytes.
+#[tokio::test]
+async fn the_state_folder_may_have_a_long_path() {
+    let state = format!("{0}/{0}/state", "long".repeat(40));
+    let config = format!("[server]\nstate = \"{state}\"\n");
+    let server = Server::builder().guest("polite").config(&config).start().await;
+    assert_eq!(version(&server, "polite")["state"], "serving");
+    assert!(!server.said().contains("will not find this server"), "{}", server.said());
+    // What is wrong with the rest of the configuration by now does not matter.
+    let config =
+        format!("{config}[plugins.polite.grants]\nsecrets = {{ token = {{ env = \"PLUGPORT_NONE\" }} }}\n");
+    std::fs::write(server.folder().join("plugport.toml"), config).unwrap();
+    assert_eq!(servers(server.folder()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_plugin_that_nobody_approved_is_told_as_held() {
+    let server = Server::builder().guest("version_a").config("[server]\npin = \"strict\"\n").start().await;
+    let held = stands(&server, "version_a", "held").await;
+    assert!(held["why"].as_str().unwrap().contains("plugport approve"), "{held}");
+    assert_eq!(servers(server.folder())[0]["pin"], "strict");
+}
+
+/// C2: a call that outlives its version has the time to drain, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
+    let config = "[server]\ndrain_s = 3\n[plugins.polite]\nlimits = { quarantine_traps = 1 }\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let client = Client::new(server.url());
+    let during = client.clone();
+    let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 25_000 })).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let before = version(&server, "polite");
+    assert_eq!(before["running"], 1);
+    replace(&server, "polite.wasm", "version_a");
+    let draining = stands(&server, "polite", "draining").await;
+    assert_eq!((&draining["digest"], &draining["running"]), (&before["digest"], &json!(1)));
+    let ended = nap.await.unwrap();
+    assert!(ended.tool_error().contains("the plugin was replaced while the tool ran"), "{ended:?}");
+    assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
+    let lines = server.audited("call", 1).await;
+    assert!(lines.iter().any(|line| line["outcome"] == "replaced"), "{lines:?}");
+    assert_eq!(client.call("polite-version", json!({})).await.tool_text(), "a");
+    assert_eq!(version(&server, "polite")["state"], "serving");
+}
+
+fn question() -> Value {
+    json!({ "method": "elicitation/create", "params": form(), "key": "who" })
+}
+
+/// C2: a call that waits for its client has no stream open; the client hears of the end when it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
+    let server = asker("[server]\ndrain_s = 1\n").await;
+    let client = Client::new(server.url());
+    let call = async |more: Value| -> Reply {
+        let mut params = json!({ "name": "ask", "arguments": question() });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+    };
+    let asked = call(json!({})).await;
+    assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
+    replace(&server, "asker.wasm", "version_a");
+    stands(&server, "asker", "draining").await;
+    while versions(&server, "asker").len() > 1 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Whatever it answers, or nothing.
+    let ended = call(json!({ "requestState": asked.result()["requestState"], "inputResponses": {} })).await;
+    assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
+}
+
+/// Where a stream is open, it hears at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_session_that_waits_is_ended_with_its_version() {
+    let server = asker("[server]\ndrain_s = 1\n").await;
+    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let params = json!({ "name": "ask", "arguments": question() });
+    let mut stream = session.stream(json!(7), "tools/call", params).await;
+    let asked = stream.message().await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    replace(&server, "asker.wasm", "version_a");
+    let withdrawn = stream.message().await;
+    assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
+    let answer = stream.message().await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(answer["id"] == 7 && text.contains("`drain_s`"), "{answer}");
+}
