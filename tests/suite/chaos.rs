@@ -4,11 +4,12 @@
 use std::time::{Duration, Instant};
 
 use plugport_tests::contained::{Neighbour, Source};
-use plugport_tests::guests::guest;
+use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files;
 use plugport_tests::http::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
 use plugport_tests::reload::{answers, put, put_bytes, said, tools};
 use plugport_tests::server::Server;
+use plugport_tests::stdio::Pipe;
 use serde_json::{Value, json};
 
 use crate::asking::{able, model_says};
@@ -219,6 +220,21 @@ async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has
     assert!(!nap.is_finished(), "the call was over before the server took no more");
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
     assert_eq!(server.ended().await, Some(0));
+}
+
+/// C6, on a pipe.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
+    let plugins = folder(&["polite"]);
+    let mut pipe = Pipe::start(plugins.path());
+    pipe.initialize(LEGACY).await;
+    let nap = json!({ "name": "polite-nap", "arguments": { "ms": 1_500 } });
+    pipe.request(json!("nap"), "tools/call", nap).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    pipe.signal("-TERM").await;
+    let answer = pipe.next().await;
+    assert_eq!(answer["result"]["content"][0]["text"], "rested", "{answer}");
+    assert_eq!(pipe.ended().await, Some(0));
 }
 
 /// C6.
