@@ -2,6 +2,8 @@
 //! transports. What they check is in `tests/clients`; they share no code with this project or with each other, so a
 //! mistake that the server and its own tests agree on ends here.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, ensure};
 use plugport_tests::clients::Outside::{self, Python, TypeScript};
 use plugport_tests::guests::PATIENT;
@@ -17,7 +19,13 @@ async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Resul
 
 async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
     let plugins = server::folder(&["polite"]);
-    let config = plugins.path().join("plugport.toml");
+    let command = stdio_command(plugins.path())?;
+    agrees(&client.drive("client", "stdio", mode, command).await?, revision)
+}
+
+/// What a client starts to be served the plugins of a folder.
+pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
+    let config = plugins.join("plugport.toml");
     std::fs::write(&config, format!("{PATIENT}state = \"state\"\n"))?;
     let program = server::binary();
     let words = [
@@ -27,13 +35,12 @@ async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Resu
         "--config".as_ref(),
         config.as_os_str(),
         "--plugins".as_ref(),
-        plugins.path().as_os_str(),
+        plugins.as_os_str(),
     ];
-    let command = words.map(|word| word.to_string_lossy().into_owned()).into();
-    agrees(&client.drive("client", "stdio", mode, command).await?, revision)
+    Ok(words.map(|word| word.to_string_lossy().into_owned()).into())
 }
 
-fn agrees(report: &Value, revision: &str) -> Result<()> {
+pub(crate) fn agrees(report: &Value, revision: &str) -> Result<()> {
     ensure!(report["ok"] == true && report["revision"] == revision, "unexpected report {report}");
     Ok(())
 }

@@ -4,7 +4,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plugport::config::{Config, Limits, Server as Settings};
@@ -16,11 +16,11 @@ use plugport_tests::contained::{children, resident};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
 use plugport_tests::http::Client;
+use plugport_tests::raw::{Raw, runs, until};
 use plugport_tests::server::{Server, binary};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 /// Limits under which every bomb is one, so that the tests take seconds.
 const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 8\n\
@@ -28,71 +28,6 @@ const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 
 
 /// What must hold for calls while something is compiled.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// A server that may be killed while it starts.
-struct Raw {
-    child: Child,
-    said: Arc<Mutex<String>>,
-}
-
-impl Raw {
-    fn start(plugins: &Path, config: &str) -> Self {
-        let file = plugins.join("plugport.toml");
-        std::fs::write(&file, config).unwrap();
-        let mut command = Command::new(binary());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins);
-        command.arg("--config").arg(file);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().unwrap();
-        let said = Arc::new(Mutex::new(String::new()));
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let hears = Arc::clone(&said);
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                *hears.lock().unwrap() += &(line + "\n");
-            }
-        });
-        Self { child, said }
-    }
-
-    fn pid(&self) -> u32 {
-        self.child.id().unwrap()
-    }
-
-    fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
-    }
-
-    async fn says(&self, text: &str) {
-        until(&format!("the server says {text:?}"), || self.said().contains(text)).await;
-    }
-
-    /// Waits until it compiles; the processes that do.
-    async fn compiles(&self) -> Vec<u32> {
-        let pid = self.pid();
-        until("a compiler runs", || !children(pid).is_empty()).await;
-        children(pid)
-    }
-
-    async fn signal(&self, signal: &str) {
-        let pid = self.pid().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
-    }
-}
-
-async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(100), "waited in vain until {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Whether a process runs; a zombie does not.
-fn runs(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
-}
 
 /// Where a server keeps compiled code.
 fn cache(plugins: &Path) -> PathBuf {

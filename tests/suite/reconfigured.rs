@@ -4,10 +4,9 @@ use std::path::Path;
 
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
+use plugport_tests::reload::answers;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
-
-use crate::reload::answers;
 
 /// As an editor would: beside, and then in its place.
 fn say(folder: &Path, file: &str, text: &str) {

@@ -1,37 +1,14 @@
 //! The folder changes while the server serves: what is copied in is published, what is replaced is served from then on,
 //! what is deleted is gone, and no call fails for it.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plugport_tests::contained::{Neighbour, PATIENCE};
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put};
 use plugport_tests::server::Server;
 use serde_json::json;
-
-/// Puts a guest where a program that copies carefully would: beside, and then in its place.
-fn put(name: &str, folder: &Path, file: &str) {
-    let beside = folder.join(format!(".{file}.part"));
-    std::fs::copy(guest(name), &beside).unwrap();
-    std::fs::rename(beside, folder.join(file)).unwrap();
-}
-
-/// Waits until the tool answers with this, or is not there.
-pub(crate) async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let reply = client.call(tool, json!({})).await;
-        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
-        if answer == expected {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_appears_changes_and_vanishes() {
@@ -172,43 +149,4 @@ async fn a_storm_of_changes_delays_no_call() {
     put("version_a", server.folder(), "v.wasm");
     answers(&Client::new(server.url()), "v-version", Some("a")).await;
     assert!(server.said().len() < 64 << 10, "{} bytes of log", server.said().len());
-}
-
-/// Calls that never pause, and twenty swaps. None may fail, and none that began after a version answered may get an older
-/// one.
-#[tokio::test(flavor = "multi_thread")]
-async fn swaps_fail_no_call() {
-    let server = Server::builder().file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
-    let over = Arc::new(AtomicBool::new(false));
-    let callers: Vec<_> = (0..16)
-        .map(|_| {
-            let (client, over) = (Client::new(server.url()), Arc::clone(&over));
-            tokio::spawn(async move {
-                let mut calls = 0;
-                while !over.load(Ordering::Relaxed) {
-                    let reply = client.call("v-version", json!({})).await;
-                    assert!(matches!(reply.tool_text(), "a" | "b"), "{reply:?}");
-                    calls += 1;
-                }
-                calls
-            })
-        })
-        .collect();
-    let client = Client::new(server.url());
-    for swap in 0..20 {
-        let version = if swap % 2 == 0 { "b" } else { "a" };
-        put(&format!("version_{version}"), server.folder(), "v.wasm");
-        answers(&client, "v-version", Some(version)).await;
-        for _ in 0..10 {
-            assert_eq!(
-                client.call("v-version", json!({})).await.tool_text(),
-                version,
-                "an older version answered"
-            );
-        }
-    }
-    over.store(true, Ordering::Relaxed);
-    for caller in callers {
-        assert!(caller.await.unwrap() > 20);
-    }
 }

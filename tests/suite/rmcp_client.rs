@@ -25,14 +25,14 @@ type Client = RunningService<RoleClient, Listener>;
 
 /// How the client and the server find their revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Era {
+pub(crate) enum Era {
     Sessions,
     Stateless,
     Newest,
 }
 
 impl Era {
-    fn lifecycle(self) -> ClientLifecycleMode {
+    pub(crate) fn lifecycle(self) -> ClientLifecycleMode {
         let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
         match self {
             Self::Sessions => ClientLifecycleMode::Initialize,

@@ -10,14 +10,14 @@ use crate::asking::{GRANTED, able, asker, form, model_says, prompt};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-struct Caller(Client);
+pub(crate) struct Caller(Client);
 
 impl Caller {
-    fn of(server: &Server) -> Self {
+    pub(crate) fn of(server: &Server) -> Self {
         Self(Client::new(server.url()))
     }
 
-    async fn call(&self, tool: &str, arguments: &Value, more: Value) -> Reply {
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value, more: Value) -> Reply {
         let mut params = json!({ "name": tool, "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
@@ -28,11 +28,11 @@ fn asking(key: &str) -> Value {
     json!({ "key": key, "method": "elicitation/create", "params": form() })
 }
 
-fn accepted(key: &str, name: &str) -> Value {
+pub(crate) fn accepted(key: &str, name: &str) -> Value {
     json!({ key: { "action": "accept", "content": { "name": name } } })
 }
 
-fn state(reply: &Reply) -> Value {
+pub(crate) fn state(reply: &Reply) -> Value {
     assert_eq!(reply.result()["resultType"], "input_required", "{reply:?}");
     reply.result()["requestState"].clone()
 }

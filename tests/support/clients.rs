@@ -32,9 +32,27 @@ impl Outside {
         mode: &'static str,
         target: Vec<String>,
     ) -> Result<Value> {
+        self.run(script, ["--transport", transport, "--mode", mode].map(str::to_owned).into(), target).await
+    }
+
+    /// The same for a script that leaves a file in a folder for each step that it has taken.
+    pub async fn follow(
+        self,
+        script: &'static str,
+        transport: &'static str,
+        mode: &'static str,
+        steps: &Path,
+        target: Vec<String>,
+    ) -> Result<Value> {
+        let steps = steps.display().to_string();
+        let options = ["--transport", transport, "--mode", mode, "--steps", &steps].map(str::to_owned);
+        self.run(script, options.into(), target).await
+    }
+
+    async fn run(self, script: &'static str, options: Vec<String>, target: Vec<String>) -> Result<Value> {
         tokio::task::spawn_blocking(move || {
             let mut command = self.command(script)?;
-            command.args(["--transport", transport, "--mode", mode, "--"]).args(target);
+            command.args(options).arg("--").args(target);
             let output = command.output().context("the client does not start")?;
             let said = String::from_utf8_lossy(&output.stderr);
             ensure!(output.status.success(), "{}", said.trim_end());

@@ -86,6 +86,17 @@ pub fn many_functions(count: u32) -> Vec<u8> {
     component(&[CORE, &section(1, &TYPE), &section(3, &functions), &section(10, &code)].concat())
 }
 
+/// The same component beside something that nobody reads, so that its digest is another.
+pub fn labelled(component: &[u8], label: &str) -> Vec<u8> {
+    let name = [number(u32::try_from(label.len()).unwrap()), label.into()].concat();
+    [component, &section(0, &name)].concat()
+}
+
+/// The same component beside many functions that nobody calls, so that it takes long to compile.
+pub fn burdened(component: &[u8], functions: u32) -> Vec<u8> {
+    [component, &many_functions(functions)[EMPTY.len()..]].concat()
+}
+
 /// One function with this body.
 pub fn one_function(body: &[u8]) -> Vec<u8> {
     let code = [number(1), function(body)].concat();

@@ -21,6 +21,8 @@ pub mod guests;
 pub mod hostile_files;
 pub mod http;
 pub mod place;
+pub mod raw;
+pub mod reload;
 pub mod schema;
 pub mod server;
 pub mod stdio;

@@ -42,6 +42,7 @@ pub struct Builder {
     plugins: Option<PathBuf>,
     config: Option<String>,
     env: Vec<(String, String)>,
+    under: Option<String>,
     alone: bool,
 }
 
@@ -52,6 +53,7 @@ impl Server {
             plugins: None,
             config: None,
             env: Vec::new(),
+            under: None,
             alone: false,
         }
     }
@@ -121,9 +123,19 @@ impl Server {
     }
 
     /// Asks it to stop and waits; its exit code.
-    pub async fn terminate(mut self) -> Option<i32> {
+    pub async fn terminate(self) -> Option<i32> {
+        self.signal("-TERM").await;
+        self.ended().await
+    }
+
+    /// Sends it a signal, by the name that `kill` has for it.
+    pub async fn signal(&self, signal: &str) {
         let pid = self.pid().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().await.unwrap();
+        assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
+    }
+
+    /// Waits for its end; its exit code.
+    pub async fn ended(mut self) -> Option<i32> {
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
         ended.expect("the server stops").unwrap().code()
     }
@@ -170,19 +182,26 @@ impl Builder {
         self
     }
 
+    /// Started by a shell that runs this first, and becomes the server then.
+    pub fn under(self, shell: &str) -> Self {
+        Self { under: Some(shell.to_owned()), ..self }
+    }
+
     /// With no other server beside it, because it is to be measured.
     pub fn alone(self) -> Self {
         Self { alone: true, ..self }
     }
 
     pub async fn start(self) -> Server {
-        let machine = Arc::clone(&MACHINE);
         let share = if self.alone {
-            Share::Whole(machine.write_owned().await)
+            Share::Whole(whole_machine().await)
         } else {
-            Share::Common(machine.read_owned().await)
+            Share::Common(Arc::clone(&MACHINE).read_owned().await)
         };
-        let mut command = Command::new(binary());
+        let mut command = match &self.under {
+            Some(shell) => shelled(shell),
+            None => Command::new(binary()),
+        };
         command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
         // Its state is kept beside its plugins then.
@@ -203,6 +222,18 @@ impl Builder {
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
         Server { _share: share, child, url, said, folder: self.folder }
     }
+}
+
+/// The machine without any server of this module, until the guard is dropped.
+pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
+    Arc::clone(&MACHINE).write_owned().await
+}
+
+/// The program, started by a shell that runs something first.
+pub fn shelled(shell: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\"")).arg(binary());
+    command
 }
 
 async fn listen(

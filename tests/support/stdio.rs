@@ -69,6 +69,18 @@ impl Pipe {
         answer
     }
 
+    /// Sends the server a signal, by the name that `kill` has for it.
+    pub async fn signal(&self, signal: &str) {
+        let pid = self.child.id().expect("the server is running").to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
+    }
+
+    /// Waits for its end, with the input still open; its exit code.
+    pub async fn ended(mut self) -> Option<i32> {
+        let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
+        ended.expect("the server stops").unwrap().code()
+    }
+
     /// Ends the input; gives the remaining lines of stdout, all of stderr, and the exit code.
     pub async fn end(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin.take());

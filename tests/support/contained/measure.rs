@@ -29,7 +29,8 @@ impl Process {
         Self::read(server.pid())
     }
 
-    fn read(pid: u32) -> Self {
+    /// Of any server's.
+    pub fn read(pid: u32) -> Self {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server is alive").count();
         let threads = usize::try_from(number(&status, "Threads:")).unwrap();
@@ -38,7 +39,7 @@ impl Process {
     }
 
     /// The same when its files have stayed the same for a moment.
-    pub(super) async fn settled(self) -> Self {
+    pub async fn settled(self) -> Self {
         let mut last = self;
         for _ in 0..10 {
             tokio::time::sleep(PAUSE).await;
@@ -52,7 +53,7 @@ impl Process {
     }
 
     /// The same when it is about as small as `start`, or when waiting no longer helps.
-    pub(super) async fn back_to(self, start: Self) -> Self {
+    pub async fn back_to(self, start: Self) -> Self {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let mut now = self;
         while (now.files > start.files + 2 || now.threads > start.threads + 2)

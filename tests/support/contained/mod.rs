@@ -39,7 +39,7 @@ const COMMON_LIMITS: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\n
 pub const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What a server may have grown by after all the repeats.
-const GROWTH: i64 = 32 << 20;
+pub const GROWTH: i64 = 32 << 20;
 
 /// Log of one attack, all its repeats together.
 const LOG: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! A polite plugin's caller: asks for an echo again and again and notes how long it waits.
+//! A polite plugin's caller: asks again and again, for an echo if for nothing else, and notes how long it waits.
 //!
 //! It has a client of its own, which checks no schemas, since its own work would count as the server's.
 
@@ -38,8 +38,21 @@ impl Neighbour {
 
     /// Asks once; how long the answer took.
     pub async fn ask(&self) -> Duration {
-        let params =
-            json!({ "name": "polite-echo", "arguments": { "message": "hello" }, "_meta": stateless_meta() });
+        let (waited, text) = self.call("polite-echo", &json!({ "message": "hello" })).await;
+        assert_eq!(text, "hello");
+        waited
+    }
+
+    /// Calls a tool; how long its answer took, and the text of it.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> (Duration, String) {
+        let (waited, message) = self.try_call(tool, arguments).await.expect("the server answers");
+        let text = message["result"]["content"][0]["text"].as_str();
+        (waited, text.unwrap_or_else(|| panic!("no text in {message}")).to_owned())
+    }
+
+    /// Calls a tool of a server that may be killed meanwhile; how long its answer took, and the answer.
+    pub async fn try_call(&self, tool: &str, arguments: &Value) -> reqwest::Result<(Duration, Value)> {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": stateless_meta() });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
         let request = self
             .http
@@ -48,16 +61,14 @@ impl Neighbour {
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", STATELESS)
             .header("mcp-method", "tools/call")
-            .header("mcp-name", "polite-echo")
+            .header("mcp-name", tool)
             .body(body);
         let begun = Instant::now();
-        let text =
-            request.send().await.expect("the server answers").text().await.expect("the server answers");
+        let text = request.send().await?.text().await?;
         let waited = begun.elapsed();
-        let message: Value = serde_json::from_str(text.trim_start_matches("data: ").trim())
+        let message = serde_json::from_str(text.trim_start_matches("data: ").trim())
             .unwrap_or_else(|error| panic!("{error} in {text}"));
-        assert_eq!(message["result"]["content"][0]["text"], "hello", "{text}");
-        waited
+        Ok((waited, message))
     }
 
     /// Asks so many times.
@@ -94,7 +105,7 @@ impl Visit {
 }
 
 impl Latencies {
-    fn of(mut waits: Vec<Duration>) -> Self {
+    pub fn of(mut waits: Vec<Duration>) -> Self {
         waits.sort();
         Self(waits)
     }

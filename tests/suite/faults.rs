@@ -1,0 +1,153 @@
+//! What the machine does wrong (C11): disks are full, events of the file system are lost, and times of files mean nothing.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant, SystemTime};
+
+use plugport_tests::contained::Source;
+use plugport_tests::guests::guest;
+use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put};
+use plugport_tests::server::{Server, shelled};
+use serde_json::json;
+use tokio::process::Command;
+
+/// What the folder must be followed within although no event tells of anything.
+const CONVERGENCE: Duration = Duration::from_secs(5);
+
+/// From here on no file of the server may be longer than so many KiB, which is how a disk without room looks.
+fn full_beyond(kib: u32) -> String {
+    // In the shell's blocks of 512 bytes. The limit can be lifted again, and reaching it is an error and not the end.
+    format!("trap '' XFSZ; ulimit -S -f {}", kib * 2)
+}
+
+/// Calls go on while the audit has no room, what it has stays whole, and it goes on when it has room again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_stops_the_audit_and_no_call() {
+    let server = Server::builder()
+        .guest("polite")
+        .config("[audit]\narguments = true\n")
+        .under(&full_beyond(1_024))
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    let long = "x".repeat(1 << 10);
+    let echo = async || {
+        assert_eq!(client.call("polite-echo", json!({ "message": long })).await.tool_text(), long);
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut calls = 0;
+    while !server.said().contains("the audit cannot be written") {
+        assert!(Instant::now() < deadline, "there always was room; the server said:\n{}", server.said());
+        echo().await;
+        calls += 1;
+    }
+    let begun = Instant::now();
+    for _ in 0..50 {
+        echo().await;
+        calls += 1;
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "calls waited for the disk: {:?}", begun.elapsed());
+    let pid = server.pid().to_string();
+    let lifted = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status();
+    assert!(lifted.await.unwrap().success());
+    server.says("the audit is written again").await;
+    // What was noted meanwhile has waited, and every line is whole.
+    let echoes = server.audited("call", calls + 1).await.iter().filter(|line| line["name"] == "echo").count();
+    assert_eq!(echoes, calls);
+    assert_eq!(server.terminate().await, Some(0));
+}
+
+/// Runs `plugport approve` in a folder, after the shell has done something else.
+async fn approve(place: &Path, shell: &str) -> Output {
+    let mut command = shelled(shell);
+    command.args(["approve", "--yes", "--plugins", "plugins"]).current_dir(place).kill_on_drop(true);
+    let output = tokio::time::timeout(Duration::from_secs(300), command.output()).await;
+    output.expect("approving ends").unwrap()
+}
+
+fn listing(folder: &Path) -> Vec<OsString> {
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
+}
+
+/// A lock for which there is no room leaves the one that is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_leaves_the_lock_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let plugins = place.path().join("plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    // Small, so that what the engine keeps of it in files has room where the lock has none.
+    let small = Source::Wat("bad_result").bytes();
+    std::fs::write(plugins.join("first.wasm"), &small).unwrap();
+    let first = approve(place.path(), ":").await;
+    assert!(first.status.success(), "{first:?}");
+    let lock = || std::fs::read_to_string(place.path().join("plugport.lock")).unwrap();
+    let (before, beside) = (lock(), listing(place.path()));
+    for number in 0..200 {
+        std::fs::write(plugins.join(format!("p{number}.wasm")), &small).unwrap();
+    }
+    let full = approve(place.path(), &full_beyond(16)).await;
+    let told = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert!(!full.status.success() && told.contains("plugport.lock"), "{full:?}");
+    assert_eq!((lock(), listing(place.path())), (before, beside), "{told}");
+    let done = approve(place.path(), ":").await;
+    assert!(done.status.success() && lock().contains("p199"), "{done:?}");
+}
+
+/// What watches the folder watches the folder that it found. Through a link that names another one since, no event ever
+/// comes, and looking must find what changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_event_tells_of_is_found_within_seconds() {
+    let outside = tempfile::tempdir().unwrap();
+    let (link, next) = (outside.path().join("plugins"), outside.path().join("next"));
+    for folder in ["0", "1"] {
+        std::fs::create_dir(outside.path().join(folder)).unwrap();
+    }
+    put("version_a", &outside.path().join("0"), "v.wasm");
+    put("version_b", &outside.path().join("1"), "v.wasm");
+    std::os::unix::fs::symlink("0", &link).unwrap();
+    let server = Server::builder().plugins(&link).start().await;
+    let client = Client::new(server.url());
+    // Both versions are compiled once before time is taken.
+    for (turn, folder) in [1, 0, 1, 0].into_iter().enumerate() {
+        std::os::unix::fs::symlink(folder.to_string(), &next).unwrap();
+        std::fs::rename(&next, &link).unwrap();
+        let begun = Instant::now();
+        answers(&client, "v-version", Some(["a", "b"][folder])).await;
+        let took = begun.elapsed();
+        assert!(turn == 0 || took < CONVERGENCE, "turn {turn} took {took:?}; {}", server.said());
+    }
+    std::fs::remove_file(outside.path().join("0/v.wasm")).unwrap();
+    let begun = Instant::now();
+    answers(&client, "v-version", None).await;
+    assert!(begun.elapsed() < CONVERGENCE, "{:?}; {}", begun.elapsed(), server.said());
+}
+
+/// A file is found whatever its time says. To set the machine's clock takes more than a test should be allowed; the
+/// server measures time with the clock that nobody can set, and compares times of files for nothing but being the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_with_times_of_other_centuries_are_found() {
+    let server = Server::builder().file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).start().await;
+    let client = Client::new(server.url());
+    let day = Duration::from_secs(24 * 3600);
+    let now = SystemTime::now();
+    // The last two are the same, as after `cp -p` of builds that are made reproducible.
+    let times = [
+        now + 40 * 365 * day,
+        now - Duration::from_secs(3600),
+        SystemTime::UNIX_EPOCH,
+        SystemTime::UNIX_EPOCH,
+    ];
+    for (turn, time) in times.into_iter().enumerate() {
+        let version = ["b", "a"][turn % 2];
+        let (beside, file) = (server.folder().join(".v.part"), server.folder().join("v.wasm"));
+        std::fs::copy(guest(&format!("version_{version}")), &beside).unwrap();
+        std::fs::File::options().write(true).open(&beside).unwrap().set_modified(time).unwrap();
+        std::fs::rename(&beside, &file).unwrap();
+        answers(&client, "v-version", Some(version)).await;
+    }
+}

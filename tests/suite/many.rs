@@ -1,0 +1,141 @@
+//! A folder with many plugins, and one with a plugin that takes long: what was compiled before is there at once, what was
+//! not comes later, and clients are told.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plugport_tests::contained::{Process, children};
+use plugport_tests::guests::{folder, guest};
+use plugport_tests::hostile_files::{burdened, labelled};
+use plugport_tests::http::{Client, LEGACY, Stream};
+use plugport_tests::raw::Raw;
+use plugport_tests::reload::tools;
+use plugport_tests::server::whole_machine;
+use serde_json::json;
+
+const PLUGINS: u64 = 200;
+
+/// What may pass between the start of a process and its first list, with all code kept. An unoptimised server takes a few
+/// milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
+const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } else { Duration::from_secs(1) };
+
+/// What a plugin that nobody calls may keep resident.
+const IDLE: u64 = 400 << 10;
+
+/// All on one page, and a start that waits for whatever has to be compiled.
+const PATIENT: &str = "[server]\npage_size = 1000\nstart_wait_ms = 600000\n";
+
+/// The same, but waiting no longer than usual.
+const USUAL: &str = "[server]\npage_size = 1000\n[limits]\ncompile_ms = 600000\n";
+
+/// So many functions take seconds to compile in any build, and less memory than a compiler may have.
+const BURDEN: u32 = 30_000;
+
+/// A server from its start to its first list: what it lists, and what that took.
+async fn first_list(plugins: &Path, config: &str) -> (Raw, Vec<String>, Duration) {
+    let begun = Instant::now();
+    let server = Raw::start(plugins, config);
+    let listed = tools(&Client::new(server.url().await)).await;
+    (server, listed, begun.elapsed())
+}
+
+/// Waits until the server tells of a change after which the tool is listed.
+async fn told_of(stream: &mut Stream, client: &Client, tool: &str) {
+    loop {
+        assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
+        if tools(client).await.iter().any(|name| name == tool) {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
+    let _machine = whole_machine().await;
+    let plugins = folder(&[]);
+    let (mut none, listed, _) = first_list(plugins.path(), PATIENT).await;
+    assert_eq!(listed, [""; 0]);
+    let empty = Process::read(none.pid()).settled().await;
+    none.child.kill().await.unwrap();
+
+    let small = std::fs::read(guest("version_a")).unwrap();
+    for number in 0..PLUGINS {
+        let bytes = labelled(&small, &format!("copy {number}"));
+        std::fs::write(plugins.path().join(format!("p{number:03}.wasm")), bytes).unwrap();
+    }
+    let mut cold = Raw::start(plugins.path(), PATIENT);
+    cold.says("\nloaded").await;
+    cold.child.kill().await.unwrap();
+
+    let (server, listed, took) = first_list(plugins.path(), USUAL).await;
+    let expected: Vec<String> = (0..PLUGINS).map(|number| format!("p{number:03}-version")).collect();
+    assert_eq!(listed, expected, "the first list has all; the server said:\n{}", server.said());
+    let full = Process::read(server.pid()).settled().await;
+    let each = full.memory.saturating_sub(empty.memory) / PLUGINS;
+    println!("{PLUGINS} plugins are listed {took:?} after the start; each keeps {} KiB", each >> 10);
+    assert!(took < START, "{PLUGINS} plugins took {took:?}");
+    assert!(each <= IDLE, "{each} bytes for each plugin, from {empty:?} to {full:?}");
+    let last = Client::new(server.url().await).call("p199-version", json!({})).await;
+    assert_eq!(last.tool_text(), "a");
+}
+
+/// Whoever asks while one file is compiled gets what is ready, and hears of it when it is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
+    let _machine = whole_machine().await;
+    let plugins = folder(&["polite", "version_b"]);
+    let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
+    // The first by its name, and of the others nothing is kept either.
+    std::fs::write(plugins.path().join("a_slow.wasm"), slow).unwrap();
+    let server = Raw::start(plugins.path(), USUAL);
+    let client = Client::new(server.url().await);
+    let session = client.session(LEGACY).await;
+    let mut stream = session.listen(None).await;
+    let early = tools(&client).await;
+    assert!(
+        !early.contains(&"a_slow-version".to_owned()),
+        "it was compiled too soon to try anything: {early:?}"
+    );
+    for name in ["polite", "version_b"] {
+        server.says(&format!("published {name}: ")).await;
+    }
+    assert!(!server.said().contains("published a_slow: "), "the others waited:\n{}", server.said());
+    assert_eq!(client.call("version_b-version", json!({})).await.tool_text(), "b");
+
+    told_of(&mut stream, &client, "a_slow-version").await;
+    assert_eq!(client.call("a_slow-version", json!({})).await.tool_text(), "a");
+    server.says("\nloaded").await;
+}
+
+/// The first list never misses what was compiled before, however long something else takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
+    let _machine = whole_machine().await;
+    let plugins = folder(&["polite", "version_b"]);
+    let (mut first, ..) = first_list(plugins.path(), PATIENT).await;
+    first.says("\nloaded").await;
+    first.child.kill().await.unwrap();
+    let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
+    std::fs::write(plugins.path().join("a_slow.wasm"), slow).unwrap();
+    for wait in [0, 1_000] {
+        let config = format!("[server]\nstart_wait_ms = {wait}\n[limits]\ncompile_ms = 600000\n");
+        let (mut server, listed, took) = first_list(plugins.path(), &config).await;
+        println!("with a wait of {wait} ms the first list came after {took:?}");
+        let ready = ["polite-echo", "version_b-version"].map(str::to_owned);
+        assert!(ready.iter().all(|tool| listed.contains(tool)), "{listed:?}; {}", server.said());
+        assert!(!listed.contains(&"a_slow-version".to_owned()), "it was compiled too soon to try anything");
+        assert!(
+            took < Duration::from_millis(wait) + START,
+            "the start waited for {took:?}: {}",
+            server.said()
+        );
+        if wait > 0 {
+            let session = Client::new(server.url().await).session(LEGACY).await;
+            let mut stream = session.listen(None).await;
+            told_of(&mut stream, &Client::new(server.url().await), "a_slow-version").await;
+        }
+        let compilers = children(server.pid());
+        server.child.kill().await.unwrap();
+        assert!(wait > 0 || !compilers.is_empty(), "nothing was being compiled");
+    }
+}
