@@ -46,6 +46,7 @@ mod rmcp_answering;
 mod rmcp_client;
 mod rounds;
 mod settings;
+mod signatures;
 mod stdio;
 mod streams;
 mod tools;

@@ -11,6 +11,7 @@ mod limits;
 mod pin;
 mod reader;
 mod server;
+mod signatures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub use grants::{
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use pin::Pin;
 pub use server::{Server, parse_listen};
+pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 
 use reader::{Entry, Reader, Section};
 
@@ -63,6 +65,8 @@ pub struct PluginConfig {
     pub limits: Limits,
     /// What it may reach.
     pub grants: Grants,
+    /// Whether it is refused without a signature.
+    pub require_signature: bool,
 }
 
 impl Config {
@@ -137,7 +141,12 @@ impl Config {
             let protected = self.protected();
             plugin.grants = Grants::read(section, Place { base, protected: &protected }, reader);
         }
-        from.finish(reader, &["prefix", "limits", "grants"]);
+        if let Some(entry) = from.take("require_signature")
+            && let Some(required) = self.server.signature_keys.read_required(&entry, reader)
+        {
+            plugin.require_signature = required;
+        }
+        from.finish(reader, &["prefix", "limits", "grants", "require_signature"]);
         plugin
     }
 
@@ -186,6 +195,7 @@ impl Config {
             prefix: name.to_owned(),
             limits: self.limits.clone(),
             grants: Grants::default(),
+            require_signature: self.server.require_signature,
         })
     }
 }

@@ -1,20 +1,23 @@
-//! From bytes to a plugin: compile, link, find the exports, run once to list.
+//! From bytes to a plugin: verify who signed them, compile, link, find the exports, run once to list.
 //!
 //! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
 //! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a while is
 //! kept off the async threads.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use super::admission::Admission;
+use super::artifact::{file_name, signature_path};
 use super::exports::FEATURES;
 use super::refusals::Refusals;
+use super::signature::{self, SignatureError, Signed};
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
-use crate::config::{self, PluginConfig};
+use crate::config::{self, PluginConfig, SignatureKeys};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
 use crate::sandbox::{self, Callers, CompileError, Compiler, EngineError, Permits, Store};
@@ -26,6 +29,7 @@ pub struct Loader {
     linker: Arc<Linker<State>>,
     places: Arc<Semaphore>,
     callers: Arc<Callers<Caller>>,
+    signature_keys: Arc<SignatureKeys>,
     common: Common,
 }
 
@@ -43,6 +47,14 @@ pub struct Loaded {
 /// Why a component is not a plugin. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Nobody who is believed vouches for it.
+    #[error("is refused for its signature, {file}")]
+    Signature {
+        /// The name of the signature's file.
+        file: String,
+        /// What is wrong with it.
+        source: SignatureError,
+    },
     /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -103,6 +115,7 @@ impl Loader {
             linker: Arc::new(linker),
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
+            signature_keys: Arc::clone(&settings.signature_keys),
             common: Common { changes: Arc::default(), store, audit },
         })
     }
@@ -122,13 +135,15 @@ impl Loader {
     /// Loads a component under `name` with what the operator says of it.
     ///
     /// # Errors
-    /// When it is not a component, not a plugin, or does not start.
+    /// When it is not signed as it must be, not a component, not a plugin, or does not start.
     pub async fn load(
         &self,
         name: &str,
         artifact: Artifact,
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
+        // Before anything else: what is refused here reaches neither the compiler nor a start.
+        let (artifact, signed) = self.verify(artifact, config.require_signature).await?;
         let Artifact { digest, bytes, .. } = artifact;
         let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
         let linker = Arc::clone(&self.linker);
@@ -139,12 +154,28 @@ impl Loader {
         let shared = Arc::new(Shared::new(name, digest, config, self.common.clone()));
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
         let refusals = Refusals::new(Arc::clone(&shared));
-        let plugin = Plugin { shared, pre, exports, permits, admission, refusals };
+        let plugin = Plugin { shared, pre, exports, permits, admission, refusals, signed };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
         })?;
         Ok(Loaded { plugin: Arc::new(plugin), surface, offer })
+    }
+
+    /// Finds out who signed the file. Hashing a large one takes a while.
+    async fn verify(
+        &self,
+        artifact: Artifact,
+        required: bool,
+    ) -> Result<(Artifact, Option<Signed>), LoadError> {
+        let keys = Arc::clone(&self.signature_keys);
+        let verifying = tokio::task::spawn_blocking(move || -> Result<_, LoadError> {
+            let Artifact { path, bytes, signature, .. } = &artifact;
+            let signed = signature::check(bytes, signature.as_deref(), &keys, required, SystemTime::now())
+                .map_err(|source| LoadError::Signature { file: file_name(&signature_path(path)), source })?;
+            Ok((artifact, signed))
+        });
+        verifying.await.map_err(|_| LoadError::Unexamined)?
     }
 }
 
