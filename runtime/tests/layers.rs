@@ -39,7 +39,7 @@ const CRATES: [(&str, &[&str]); 9] = [
     ("hyper", &["transport", "host"]),
     ("clap", &["cli", "main"]),
     ("toml", &["config", "catalog"]),
-    ("minisign_verify", &["config"]),
+    ("minisign_verify", &["config", "plugin"]),
     ("notify", &["reload", "commands"]),
 ];
 

@@ -61,7 +61,7 @@ fn loader() -> Loader {
 async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<Loaded, LoadError> {
     let config = Config { limits, ..Config::new("unused".into()) }.plugin("p");
     let digest = "of nothing else".to_owned();
-    loader.load("p", Artifact { path: "p.wasm".into(), digest, bytes }, config).await
+    loader.load("p", Artifact { path: "p.wasm".into(), digest, bytes, signature: None }, config).await
 }
 
 fn tight() -> Limits {

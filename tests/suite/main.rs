@@ -52,6 +52,7 @@ mod rmcp_answering;
 mod rmcp_client;
 mod rounds;
 mod settings;
+mod signatures;
 mod status;
 mod stdio;
 mod streams;

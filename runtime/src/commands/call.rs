@@ -94,8 +94,14 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
             path.display()
         ));
     }
-    let settings =
-        PluginConfig { prefix: name.clone(), limits: config.limits.clone(), grants: Grants::default() };
+    // Nobody has to vouch for what a person wants to try and what gets nothing.
+    let settings = PluginConfig {
+        prefix: name.clone(),
+        limits: config.limits.clone(),
+        grants: Grants::default(),
+        require_signature: false,
+        signature_keys: Arc::default(),
+    };
     let store = Store::in_memory().context("cannot keep anything in memory")?;
     Ok(Meant { path, name, settings, store })
 }
@@ -106,10 +112,25 @@ pub(super) fn stem(path: &Path) -> String {
 }
 
 pub(super) async fn load(meant: Meant, server: &config::Server, state: &Path) -> Result<Entry, Failure> {
+    let artifact = read(&meant)?;
+    load_read(meant, artifact, server, state).await
+}
+
+pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {
+    let unusable = |error| anyhow::Error::new(error).context(meant.path.display().to_string());
+    Artifact::read(&meant.path, meant.settings.limits.wasm_mib)
+        .map_err(|error| Failure::Usage(unusable(error)))
+}
+
+/// Loads what was read.
+pub(super) async fn load_read(
+    meant: Meant,
+    artifact: Artifact,
+    server: &config::Server,
+    state: &Path,
+) -> Result<Entry, Failure> {
     let Meant { path, name, settings, store } = meant;
     let unusable = || path.display().to_string();
-    let artifact = Artifact::read(&path, settings.limits.wasm_mib)
-        .map_err(|error| Failure::Usage(anyhow::Error::new(error).context(unusable())))?;
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, ..server.clone() };
     let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
+use super::signed::Signature;
 use super::{Failure, call, console};
 use crate::catalog::{
     Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
@@ -21,7 +23,8 @@ use crate::sandbox::Store;
 struct Inspected {
     entry: Entry,
     file: PathBuf,
-    bytes: u64,
+    bytes: usize,
+    signature: Signature,
     reach: Reach,
 }
 
@@ -32,14 +35,22 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
         None => Config::new(PathBuf::new()),
     };
     let settings = config.plugin(&name);
-    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it.
-    let ungranted = PluginConfig { grants: Grants::default(), ..settings.clone() };
+    // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it; and one that
+    // would be refused for its signature is shown too.
+    let ungranted = PluginConfig {
+        grants: Grants::default(),
+        require_signature: false,
+        signature_keys: Arc::default(),
+        ..settings.clone()
+    };
     let store = Store::in_memory().context("cannot keep anything in memory")?;
     let meant = call::Meant { path: args.file.clone(), name, settings: ungranted, store };
-    let entry = call::load(meant, &config.server, &PathBuf::new()).await?;
+    let artifact = call::read(&meant)?;
+    let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
+    let bytes = artifact.bytes.len();
+    let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
-    let bytes = std::fs::metadata(&args.file).map(|metadata| metadata.len()).unwrap_or_default();
-    let found = Inspected { entry, file: args.file, bytes, reach };
+    let found = Inspected { entry, file: args.file, bytes, signature, reach };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {
@@ -49,7 +60,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
 }
 
 fn as_json(found: &Inspected) -> Value {
-    let Inspected { entry, file, bytes, reach } = found;
+    let Inspected { entry, file, bytes, signature, reach } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
         .refused
@@ -60,6 +71,7 @@ fn as_json(found: &Inspected) -> Value {
         "file": file,
         "bytes": bytes,
         "digest": format!("sha256:{}", entry.plugin.digest()),
+        "signature": signature.as_json(),
         "imports": entry.surface.imports,
         "exports": entry.surface.exports,
         "tools": tools,
@@ -118,10 +130,11 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
 }
 
 fn as_text(found: &Inspected) -> String {
-    let Inspected { entry, file, bytes, reach } = found;
+    let Inspected { entry, file, bytes, signature, reach } = found;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
+        Escaped(&signature.in_words()).to_string(),
     ];
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));

@@ -10,6 +10,7 @@ mod dev;
 mod inspect;
 mod published;
 mod serve;
+mod signed;
 mod standing;
 mod status;
 

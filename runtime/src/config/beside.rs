@@ -52,7 +52,8 @@ impl Config {
         let root = reader.root();
         let base = file.parent().unwrap_or(Path::new(""));
         let plugin = self.read_plugin(name, root, base, &mut reader);
-        let plugin = reader.finish(file, plugin)?;
+        let mut plugin = reader.finish(file, plugin)?;
+        plugin.require_signature |= self.plugin(name).require_signature;
         if plugin.grants != super::Grants::default() && !self.server.grants_beside {
             let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
                        write it into plugport.toml, or set that";

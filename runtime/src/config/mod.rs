@@ -12,9 +12,11 @@ mod limits;
 mod pin;
 mod reader;
 mod server;
+mod signatures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use audit::AuditConfig;
 pub use beside::beside;
@@ -26,6 +28,7 @@ pub use grants::{
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use pin::Pin;
 pub use server::{Server, parse_listen};
+pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 
 use reader::{Entry, Reader, Section};
 
@@ -65,6 +68,10 @@ pub struct PluginConfig {
     pub limits: Limits,
     /// What it may reach.
     pub grants: Grants,
+    /// Whether it is refused without a signature.
+    pub require_signature: bool,
+    /// Whose signatures are believed.
+    pub signature_keys: Arc<SignatureKeys>,
 }
 
 impl Config {
@@ -155,7 +162,12 @@ impl Config {
             let protected = self.protected();
             plugin.grants = Grants::read(section, Place { base, protected: &protected }, reader);
         }
-        from.finish(reader, &["prefix", "limits", "grants"]);
+        if let Some(entry) = from.take("require_signature")
+            && let Some(required) = self.server.signature_keys.read_required(&entry, reader)
+        {
+            plugin.require_signature = required;
+        }
+        from.finish(reader, &["prefix", "limits", "grants", "require_signature"]);
         plugin
     }
 
@@ -212,6 +224,8 @@ impl Config {
             prefix: name.to_owned(),
             limits: self.limits.clone(),
             grants: Grants::default(),
+            require_signature: self.server.require_signature,
+            signature_keys: Arc::clone(&self.server.signature_keys),
         })
     }
 }

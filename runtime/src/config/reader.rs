@@ -36,6 +36,11 @@ impl<'i> Reader<'i> {
         self.faults.push(Fault { line, key: key.to_owned(), message: message.into() });
     }
 
+    /// Whether something is wrong at or below this key.
+    pub(super) fn is_faulty(&self, path: &str) -> bool {
+        self.faults.iter().any(|fault| fault.key.starts_with(path))
+    }
+
     /// Ends the reading: `value` if nothing was wrong with it.
     pub(super) fn finish<T>(mut self, file: &std::path::Path, value: T) -> Result<T, ConfigError> {
         if self.faults.is_empty() {

@@ -2,10 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::pin::Pin;
 use super::reader::{Reader, Section};
+use super::signatures::SignatureKeys;
 
 /// PLUG on a phone keypad.
 const DEFAULT_PORT: u16 = 7584;
@@ -43,6 +45,10 @@ pub struct Server {
     pub pin: Option<Pin>,
     /// Whether what a file beside a plugin grants it holds.
     pub grants_beside: bool,
+    /// Whose signatures on plugins are believed.
+    pub signature_keys: Arc<SignatureKeys>,
+    /// Whether a plugin without a signature is refused, unless its own section says otherwise.
+    pub require_signature: bool,
     /// How long a start waits for plugins that have to be compiled.
     pub start_wait: Duration,
     /// How long calls of a version that was replaced may go on.
@@ -84,6 +90,8 @@ impl Default for Server {
             requests_per_session: 128,
             pin: None,
             grants_beside: false,
+            signature_keys: Arc::default(),
+            require_signature: false,
             start_wait: Duration::from_secs(1),
             drain: Duration::from_secs(60),
             plugins: 1_000,
@@ -114,6 +122,8 @@ const KEYS: &[&str] = &[
     "requests_per_session",
     "pin",
     "grants_beside",
+    "signature_keys",
+    "require_signature",
     "start_wait_ms",
     "drain_s",
     "plugins",
@@ -152,6 +162,13 @@ impl Server {
         }
         if let Some(entry) = from.take("grants_beside") {
             server.grants_beside = entry.boolean(reader).unwrap_or_default();
+        }
+        if let Some(entry) = from.take("signature_keys") {
+            server.signature_keys = Arc::new(SignatureKeys::read(entry, reader));
+        }
+        if let Some(entry) = from.take("require_signature") {
+            let required = server.signature_keys.read_required(&entry, reader);
+            server.require_signature = required.unwrap_or_default();
         }
         let mut count = |key: &str, max: usize, slot: &mut usize| {
             if let Some(value) = take_count(&mut from, reader, key, max) {
@@ -197,8 +214,11 @@ impl Server {
 impl Server {
     /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
     pub(super) fn agrees_until_restart(&self, other: &Self) -> bool {
-        let Self { pin, grants_beside, drain, plugins, .. } = *other;
-        Self { pin, grants_beside, drain, plugins, ..self.clone() } == *other
+        let Self { pin, grants_beside, drain, plugins, require_signature, .. } = *other;
+        let signature_keys = Arc::clone(&other.signature_keys);
+        let taken =
+            Self { pin, grants_beside, drain, plugins, require_signature, signature_keys, ..self.clone() };
+        taken == *other
     }
 }
 

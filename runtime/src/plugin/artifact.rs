@@ -1,16 +1,16 @@
-//! From a path to the bytes of a component.
+//! From a path to the bytes of a component, and of the signature beside it.
 //!
-//! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested and
+//! The file is opened once, must be a regular file and is read to a bound; what was read is what is digested, verified and
 //! compiled, so a file that is swapped meanwhile cannot pass one check and fail another.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
+
+use super::regular::{self, Irregular, Links};
 
 /// A component's bytes and where they came from.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Artifact {
     pub digest: String,
     /// The component.
     pub bytes: Vec<u8>,
+    /// What lay beside it as its signature. Nobody has looked at it yet.
+    pub signature: Option<Vec<u8>>,
 }
 
 /// Why a file is not a component. Each says what to do.
@@ -29,6 +31,9 @@ pub enum ArtifactError {
     /// The system refused.
     #[error("cannot be read; check that it exists and may be read")]
     Unreadable(#[source] std::io::Error),
+    /// A link, where none is followed.
+    #[error("is a symbolic link; copy the file itself into the folder")]
+    Link,
     /// A directory, device, socket or pipe.
     #[error("is not a regular file; put a compiled .wasm file in its place")]
     NotAFile,
@@ -37,6 +42,14 @@ pub enum ArtifactError {
         "is larger than {0} MiB (limit `wasm_mib`); build it for release and strip it, or raise the limit"
     )]
     TooLarge(u64),
+    /// What lies beside it as its signature cannot be read.
+    #[error("has a signature that cannot be used, {file}")]
+    Signature {
+        /// Its name.
+        file: String,
+        /// What is wrong with it.
+        source: Irregular,
+    },
     /// No bytes at all.
     #[error("is empty; build or copy it again")]
     Empty,
@@ -73,40 +86,38 @@ const MAGIC: &[u8; 4] = b"\0asm";
 const CORE_VERSION: u32 = 0x0000_0001;
 const COMPONENT_VERSION: u32 = 0x0001_000d;
 
+/// Longest signature, bytes. minisign's own have some 300.
+const SIGNATURE: u64 = 16 << 10;
+
 impl Artifact {
-    /// Reads a file of at most `max_mib` MiB and checks its header.
+    /// Reads a file of at most `max_mib` MiB and checks its header. The path is what a person wrote and may be a link; the
+    /// signature lies beside the link then.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size that begins like a component.
     pub fn read(path: &Path, max_mib: u64) -> Result<Self, ArtifactError> {
-        let artifact = Self::read_any(path, max_mib)?;
+        let artifact = Self::open(path, max_mib, Links::Followed)?;
         artifact.check()?;
         Ok(artifact)
     }
 
-    /// The same, whatever is in the file: what is refused has a digest too.
+    /// Reads a file of the plugin folder, whatever is in it: what is refused has a digest too. It may not be a link.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size.
     pub fn read_any(path: &Path, max_mib: u64) -> Result<Self, ArtifactError> {
-        // A pipe would otherwise block the open for ever.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags)
-            .open(path)
-            .map_err(ArtifactError::Unreadable)?;
-        let metadata = file.metadata().map_err(ArtifactError::Unreadable)?;
-        if !metadata.is_file() {
-            return Err(ArtifactError::NotAFile);
-        }
-        let max = max_mib << 20;
-        let mut bytes = Vec::new();
-        file.take(max + 1).read_to_end(&mut bytes).map_err(ArtifactError::Unreadable)?;
-        if bytes.len() as u64 > max {
-            return Err(ArtifactError::TooLarge(max_mib));
-        }
-        Ok(Self { path: path.to_owned(), digest: sha256(&bytes), bytes })
+        Self::open(path, max_mib, Links::Refused)
+    }
+
+    fn open(path: &Path, max_mib: u64, links: Links) -> Result<Self, ArtifactError> {
+        let bytes = regular::read(path, max_mib << 20, links).map_err(|why| match why {
+            Irregular::Unreadable(error) => ArtifactError::Unreadable(error),
+            Irregular::Link => ArtifactError::Link,
+            Irregular::NotAFile => ArtifactError::NotAFile,
+            Irregular::TooLarge(_) => ArtifactError::TooLarge(max_mib),
+        })?;
+        let signature = read_signature(path)?;
+        Ok(Self { path: path.to_owned(), digest: sha256(&bytes), bytes, signature })
     }
 
     /// Checks its header.
@@ -115,6 +126,33 @@ impl Artifact {
     /// When it does not begin like a component.
     pub fn check(&self) -> Result<(), ArtifactError> {
         check_header(&self.bytes)
+    }
+}
+
+/// The file that holds the signature of the file at `path`: `tool.wasm.minisig`.
+#[must_use]
+pub fn signature_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".minisig");
+    PathBuf::from(name)
+}
+
+/// The last part of a path, for a message.
+pub(super) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read_signature(path: &Path) -> Result<Option<Vec<u8>>, ArtifactError> {
+    let beside = signature_path(path);
+    match regular::read(&beside, SIGNATURE, Links::Refused) {
+        Ok(bytes) => Ok(Some(bytes)),
+        // A name that would be too long for the system is nobody's either.
+        Err(Irregular::Unreadable(error))
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidFilename) =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(ArtifactError::Signature { file: file_name(&beside), source }),
     }
 }
 
@@ -164,5 +202,38 @@ mod tests {
         std::fs::File::create(&large).unwrap().set_len((1 << 20) + 1).unwrap();
         assert!(matches!(Artifact::read(&large, 1), Err(ArtifactError::TooLarge(1))));
         assert!(matches!(Artifact::read(&dir.path().join("none"), 1), Err(ArtifactError::Unreadable(_))));
+    }
+
+    #[test]
+    fn a_link_is_followed_for_a_person_and_refused_in_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file.wasm"), dir.path().join("link.wasm"));
+        std::fs::write(&file, b"\0asm\x0d\0\x01\0").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(Artifact::read(&link, 1).unwrap().digest, Artifact::read_any(&file, 1).unwrap().digest);
+        assert!(matches!(Artifact::read_any(&link, 1), Err(ArtifactError::Link)));
+    }
+
+    #[test]
+    fn a_signature_is_read_as_carefully_as_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file.wasm");
+        std::fs::write(&file, b"\0asm\x0d\0\x01\0").unwrap();
+        let signature = || Artifact::read_any(&file, 1).map(|artifact| artifact.signature);
+        assert_eq!(signature().unwrap(), None);
+        let beside = signature_path(&file);
+        assert_eq!(beside, dir.path().join("file.wasm.minisig"));
+        std::fs::write(&beside, "signed").unwrap();
+        assert_eq!(signature().unwrap().as_deref(), Some(&b"signed"[..]));
+        std::fs::write(&beside, "x".repeat(20 << 10)).unwrap();
+        let refused = signature().unwrap_err();
+        assert!(refused.to_string().ends_with("cannot be used, file.wasm.minisig"), "{refused}");
+        std::fs::remove_file(&beside).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &beside).unwrap();
+        let refused = signature().unwrap_err();
+        assert!(matches!(refused, ArtifactError::Signature { source: Irregular::Link, .. }), "{refused:?}");
+        let long = dir.path().join(format!("{}.wasm", "n".repeat(250)));
+        std::fs::write(&long, "").unwrap();
+        assert_eq!(Artifact::read_any(&long, 1).unwrap().signature, None);
     }
 }

@@ -1,19 +1,22 @@
-//! From bytes to a plugin: compile, link, find the exports, run once to list.
+//! From bytes to a plugin: verify who signed them, compile, link, find the exports, run once to list.
 //!
 //! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
 //! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a while is
 //! kept off the async threads.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use super::admission::Admission;
+use super::artifact::{file_name, signature_path};
 use super::exports::FEATURES;
 use super::refusals::Refusals;
 use super::retirement::Retirement;
+use super::signature::{self, SignatureError, Signed};
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{self, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
@@ -44,6 +47,14 @@ pub struct Loaded {
 /// Why a component is not a plugin. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// Nobody who is believed vouches for it.
+    #[error("is refused for its signature, {file}")]
+    Signature {
+        /// The name of the signature's file.
+        file: String,
+        /// What is wrong with it.
+        source: SignatureError,
+    },
     /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -137,38 +148,41 @@ impl Loader {
     /// Loads a component under `name` with what the operator says of it.
     ///
     /// # Errors
-    /// When it is not a component, not a plugin, or does not start.
+    /// When it is not signed as it must be, not a component, not a plugin, or does not start.
     pub async fn load(
         &self,
         name: &str,
         artifact: Artifact,
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
+        // Before anything else: what is refused here reaches neither the compiler nor a start.
+        let (artifact, signed) = verify(artifact, &config).await?;
         let Artifact { digest, bytes, .. } = artifact;
         let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
-        self.start(name, digest, component, config).await
+        self.start(name, (digest, signed), component, config).await
     }
 
     /// The same, but only from code that was compiled before: `None` when there is none.
     ///
     /// # Errors
-    /// When it is not a plugin, or does not start.
+    /// When it is not signed as it must be, not a plugin, or does not start.
     pub async fn load_kept(
         &self,
         name: &str,
-        digest: &str,
-        config: &PluginConfig,
+        artifact: Artifact,
+        config: PluginConfig,
     ) -> Result<Option<Loaded>, LoadError> {
-        let Some(component) = self.compiler.recall(&self.engine, digest, &config.limits).await else {
+        let (Artifact { digest, .. }, signed) = verify(artifact, &config).await?;
+        let Some(component) = self.compiler.recall(&self.engine, &digest, &config.limits).await else {
             return Ok(None);
         };
-        self.start(name, digest.to_owned(), component, config.clone()).await.map(Some)
+        self.start(name, (digest, signed), component, config).await.map(Some)
     }
 
     async fn start(
         &self,
         name: &str,
-        digest: String,
+        (digest, signed): (String, Option<Signed>),
         component: Component,
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
@@ -181,13 +195,29 @@ impl Loader {
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
         let refusals = Refusals::new(Arc::clone(&shared));
         let (counts, retirement) = (Arc::default(), Retirement::default());
-        let plugin = Plugin { shared, pre, exports, permits, admission, refusals, counts, retirement };
+        let plugin =
+            Plugin { shared, pre, exports, permits, admission, refusals, signed, counts, retirement };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
         })?;
         Ok(Loaded { plugin: Arc::new(plugin), surface, offer })
     }
+}
+
+/// Finds out who signed the file. Hashing a large one takes a while.
+async fn verify(artifact: Artifact, config: &PluginConfig) -> Result<(Artifact, Option<Signed>), LoadError> {
+    let (keys, required) = (Arc::clone(&config.signature_keys), config.require_signature);
+    if keys.is_empty() && !required {
+        return Ok((artifact, None));
+    }
+    let verifying = tokio::task::spawn_blocking(move || -> Result<_, LoadError> {
+        let Artifact { path, bytes, signature, .. } = &artifact;
+        let signed = signature::check(bytes, signature.as_deref(), &keys, required, SystemTime::now())
+            .map_err(|source| LoadError::Signature { file: file_name(&signature_path(path)), source })?;
+        Ok((artifact, signed))
+    });
+    verifying.await.map_err(|_| LoadError::Unexamined)?
 }
 
 /// Finds out what a component is, and joins what it imports to what the host has.

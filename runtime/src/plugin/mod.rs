@@ -18,8 +18,10 @@ mod prompts;
 mod quarantine;
 mod record;
 mod refusals;
+mod regular;
 mod resources;
 mod retirement;
+mod signature;
 mod size;
 mod surface;
 mod tally;
@@ -41,13 +43,15 @@ pub use crate::bindings::plugport::plugin::types::{
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
 pub use crate::host::{ChangeBoard, Pending};
-pub use artifact::{Artifact, ArtifactError};
+pub use artifact::{Artifact, ArtifactError, signature_path};
 pub use call::{Called, Usage};
 pub use completions::Unfinished;
 pub use failure::{CallFailure, Limit};
 pub use listing::Offer;
 pub use load::{LoadError, Loaded, Loader};
 pub use record::Record;
+pub use regular::Irregular;
+pub use signature::{SignatureError, Signed, check as check_signature, claimed_key};
 pub use surface::{Surface, WIT_VERSION};
 pub use tally::Tally;
 
@@ -71,6 +75,7 @@ pub struct Plugin {
     refusals: Arc<Refusals>,
     counts: Arc<Counts>,
     retirement: Retirement,
+    signed: Option<Signed>,
 }
 
 impl Plugin {
@@ -84,6 +89,12 @@ impl Plugin {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.shared.digest
+    }
+
+    /// Who vouched for the file, if that was looked at.
+    #[must_use]
+    pub fn signed(&self) -> Option<&Signed> {
+        self.signed.as_ref()
     }
 
     /// What hides its secrets in text that people read.

@@ -97,17 +97,18 @@ pub(super) async fn load(loader: &Loader, opened: Opened) -> Result<Entry, Refus
 }
 
 /// The same, but only if it was compiled before; `None` when it was not.
-pub(super) async fn load_kept(loader: &Loader, opened: &Opened) -> Result<Option<Entry>, Refusal> {
+pub(super) async fn load_kept(loader: &Loader, opened: Opened) -> Result<Option<Entry>, Refusal> {
+    let digest = opened.artifact.digest.clone();
     let loaded = async {
-        check(opened)?;
+        check(&opened)?;
         let Opened { name, settings, artifact } = opened;
-        let loaded = loader.load_kept(name, &artifact.digest, settings).await;
+        let loaded = loader.load_kept(&name, artifact, settings).await;
         match loaded.map_err(|error| unloaded(&error))? {
             Some(loaded) => vet(loaded).await.map(Some),
             None => Ok(None),
         }
     };
-    loaded.await.map_err(|refusal| Refusal { digest: Some(opened.artifact.digest.clone()), ..refusal })
+    loaded.await.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
 }
 
 /// What can be told without running it.
@@ -120,6 +121,7 @@ fn unloaded(error: &LoadError) -> Refusal {
     let again = match error {
         error if error.is_passing() => Again::Soon,
         // What it needs for that may be there later.
+        LoadError::Signature { .. } => Again::Touched,
         _ if unlisted => Again::Touched,
         _ => Again::Changed,
     };

@@ -168,7 +168,7 @@ impl Looker {
             Err(looked) => return Some(looked),
         };
         let tried = (opened.artifact.digest.clone(), opened.settings.clone());
-        match load_kept(&self.loader, &opened).await {
+        match load_kept(&self.loader, opened).await {
             Ok(Some(entry)) => Some(self.learn(path, tried, Ok(entry))),
             Ok(None) => None,
             Err(refusal) => Some(self.learn(path, tried, Err(refusal))),

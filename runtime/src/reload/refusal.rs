@@ -75,6 +75,8 @@ struct Line<'a> {
     file: String,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
@@ -87,7 +89,9 @@ impl<'a> Line<'a> {
         };
         let digest = digest.map(|digest| format!("sha256:{digest}"));
         let why = why.map(|why| Escaped(why).to_string());
-        Self { event: "load", plugin, digest, file, outcome, why }
+        let signed = loaded.as_ref().ok().and_then(|entry| entry.plugin.signed());
+        let signed_by = signed.map(|signed| signed.key.to_string());
+        Self { event: "load", plugin, digest, file, outcome, signed_by, why }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::config::beside;
+use crate::plugin::signature_path;
 
 /// Which file lies under a name, and in which state. Two that are equal have the same bytes, unless someone sets clocks
 /// back to deceive; what is served is decided by the digest of what was read.
@@ -34,8 +35,11 @@ impl Stamp {
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::symlink_metadata(path) {
             Ok(about) => Ok(Some(Self::from(&about))),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => match error.kind() {
+                // A name that is too long for the system is nobody's either.
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => Ok(None),
+                _ => Err(error),
+            },
         }
     }
 }
@@ -58,16 +62,9 @@ impl Sight {
     /// When that cannot be told.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let Some(component) = Stamp::of(path)? else { return Ok(None) };
-        let (settings, signature) = (Stamp::of(&beside(path))?, Stamp::of(&signature(path))?);
+        let (settings, signature) = (Stamp::of(&beside(path))?, Stamp::of(&signature_path(path))?);
         Ok(Some(Self { component, settings, signature }))
     }
-}
-
-/// The file with the signature of the one at `path`.
-fn signature(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".minisig");
-    name.into()
 }
 
 #[cfg(test)]

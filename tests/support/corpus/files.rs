@@ -320,8 +320,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry(
         "H38",
         "not_a_file",
-        "FIFO, socket, directory, device, link loop",
-        &[Test("what_is_no_regular_file_is_skipped_at_once")],
+        "FIFO, socket, directory, device, links and loops of them",
+        &[
+            Test("what_is_no_regular_file_is_skipped_at_once"),
+            Test("a_signature_that_is_no_file_blocks_and_crashes_nothing"),
+        ],
     ),
     entry(
         "H39",

@@ -1,0 +1,252 @@
+//! `signature_keys`: whose signatures on plugins are believed, and until when.
+//!
+//! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also in
+//! every signature that it makes; no two have the same one, so an id chooses a key.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use data_encoding::BASE64;
+use minisign_verify::PublicKey;
+use toml::de::DeValue;
+use toml::value::{Date, Datetime, Offset};
+
+use super::reader::{Entry, Reader};
+
+/// What names a key, in its own text and in its signatures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyId([u8; 8]);
+
+impl KeyId {
+    /// The id in a line of a key or of a signature: in both it comes after two letters that name the algorithm.
+    #[must_use]
+    pub fn in_line(line: &str) -> Option<Self> {
+        let bytes = BASE64.decode(line.as_bytes()).ok()?;
+        bytes.get(2..10)?.try_into().ok().map(Self)
+    }
+}
+
+/// As minisign shows it.
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016X}", u64::from_le_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A key whose signatures are believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedKey {
+    /// What names it.
+    pub id: KeyId,
+    /// The key.
+    pub key: PublicKey,
+    /// From when on its signatures are not believed any more, whenever they were made: whoever has stolen a key can write
+    /// any date.
+    pub until: Option<SystemTime>,
+}
+
+impl TrustedKey {
+    /// Reads `"RW..."` or `{ key = "RW...", until = 2027-01-01 }`. `None`: it is neither, which was noted.
+    fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        if matches!(entry.value, DeValue::String(_)) {
+            return Self::parse(&entry, reader);
+        }
+        let (path, span) = (entry.key.clone(), entry.span.clone());
+        let mut section = entry.section(reader)?;
+        let key = section.take("key");
+        let until = section.take("until").and_then(|entry| read_until(&entry, reader));
+        section.finish(reader, &["key", "until"]);
+        if key.is_none() {
+            reader.fault(span, &path, "needs `key`, a public key of minisign");
+        }
+        Some(Self { until, ..Self::parse(&key?, reader)? })
+    }
+
+    fn parse(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = entry.string(reader)?;
+        let parsed = KeyId::in_line(&text).zip(PublicKey::from_base64(&text).ok());
+        if parsed.is_none() {
+            let why =
+                "is no public key of minisign; write the second line of minisign.pub, which begins with RW";
+            reader.fault(entry.span.clone(), &entry.key, why);
+        }
+        let (id, key) = parsed?;
+        Some(Self { id, key, until: None })
+    }
+
+    /// Whether its signatures are believed at this time.
+    #[must_use]
+    pub fn holds(&self, now: SystemTime) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// The keys whose signatures are believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignatureKeys {
+    keys: Vec<TrustedKey>,
+}
+
+impl SignatureKeys {
+    pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Self {
+        let mut found = Self::default();
+        for item in entry.array(reader) {
+            let (path, span) = (item.key.clone(), item.span.clone());
+            let Some(key) = TrustedKey::read(item, reader) else { continue };
+            if found.find(key.id).is_some() {
+                reader.fault(span, &path, format!("has two keys with the id {}; remove one of them", key.id));
+            } else {
+                found.keys.push(key);
+            }
+        }
+        found
+    }
+
+    /// The key of this id.
+    #[must_use]
+    pub fn find(&self, id: KeyId) -> Option<&TrustedKey> {
+        self.keys.iter().find(|key| key.id == id)
+    }
+
+    /// Whether nobody's signatures are believed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Reads `require_signature`, which without any key would keep everything from being served.
+    pub(super) fn read_required(&self, entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<bool> {
+        let required = entry.boolean(reader)?;
+        if required && self.is_empty() && !reader.is_faulty(PATH) {
+            let why = "needs the keys whose signatures are believed; name them in [server] `signature_keys`";
+            reader.fault(entry.span.clone(), &entry.key, why);
+        }
+        Some(required)
+    }
+}
+
+/// Where they stand.
+const PATH: &str = "server.signature_keys";
+
+fn read_until(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<SystemTime> {
+    let until = match &entry.value {
+        DeValue::Datetime(found) => moment(found),
+        _ => None,
+    };
+    if until.is_none() {
+        let why = "must be a date such as 2027-01-01, which begins at midnight UTC, or a time with its offset, such as \
+                   2027-01-01T12:00:00Z";
+        reader.fault(entry.span.clone(), &entry.key, why);
+    }
+    until
+}
+
+/// When this is, to the second. `None` for a time without a day or without an offset, and for years before 1970.
+fn moment(found: &Datetime) -> Option<SystemTime> {
+    let Date { year, month, day } = found.date?;
+    let (hour, minute, second) = match (found.time, found.offset) {
+        (None, _) => (0, 0, 0),
+        (Some(time), Some(_)) => (time.hour, time.minute, time.second.unwrap_or_default()),
+        (Some(_), None) => return None,
+    };
+    let there = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    let there = humantime::parse_rfc3339(&there).ok()?;
+    let east = match found.offset {
+        Some(Offset::Custom { minutes }) => minutes,
+        _ => 0,
+    };
+    let apart = Duration::from_secs(u64::from(east.unsigned_abs()) * 60);
+    if east > 0 { there.checked_sub(apart) } else { there.checked_add(apart) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Config, ConfigError};
+    use super::*;
+
+    const KEY: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+
+    fn parse(text: &str) -> Result<Config, ConfigError> {
+        Config::parse(text, Path::new("plugport.toml"), "no-such-plugins".into())
+    }
+
+    #[test]
+    fn a_key_has_the_id_that_minisign_shows() {
+        let config = parse(&format!("[server]\nsignature_keys = [{KEY:?}]\n")).unwrap();
+        let id = KeyId::in_line(KEY).unwrap();
+        assert_eq!(id.to_string(), "E7620F1842B4E81F");
+        assert!(config.server.signature_keys.find(id).unwrap().holds(SystemTime::now()));
+    }
+
+    #[test]
+    fn a_key_holds_until_its_day_or_its_second() {
+        for (until, seconds) in [
+            ("1970-01-03", 172_800),
+            ("1970-01-03T01:00:00Z", 176_400),
+            ("1970-01-03T01:00:00+02:00", 169_200),
+            ("1970-01-02T23:00:30.5-02:00", 176_430),
+        ] {
+            let text = format!("[server]\nsignature_keys = [{{ key = {KEY:?}, until = {until} }}]\n");
+            let config = parse(&text).unwrap();
+            let key = config.server.signature_keys.find(KeyId::in_line(KEY).unwrap()).unwrap();
+            let end = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            assert!(key.holds(end - Duration::from_secs(1)) && !key.holds(end), "{until}: {key:?}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_may_need_a_signature_or_need_none() {
+        let text = format!(
+            "[server]\nsignature_keys = [{KEY:?}]\nrequire_signature = true\n\
+             [plugins.a]\nrequire_signature = false\n[plugins.b]\n"
+        );
+        let config = parse(&text).unwrap();
+        let required = ["a", "b", "c"].map(|name| config.plugin(name).require_signature);
+        assert_eq!(required, [false, true, true]);
+        assert!(!Config::new("plugins".into()).plugin("a").require_signature);
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_line_and_key() {
+        let text = format!(
+            "[server]\nsignature_keys = [\n\"RW\",\n5,\n{{ until = 2027-01-01 }},\n\
+             {{ key = {KEY:?}, until = \"soon\" }},\n{KEY:?},\n{{ key = \"\", until = 10:00:00, from = 1 }},\n]\n"
+        );
+        let message = parse(&text).unwrap_err().to_string();
+        for expected in [
+            ":3: server.signature_keys: is no public key of minisign",
+            ":4: server.signature_keys: expected a table",
+            ":5: server.signature_keys: needs `key`",
+            ":6: server.signature_keys.until: must be a date",
+            ":7: server.signature_keys: has two keys with the id E7620F1842B4E81F",
+            ":8: server.signature_keys.key: is no public key",
+            ":8: server.signature_keys.until: must be a date",
+            ":8: server.signature_keys.from: unknown key",
+        ] {
+            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_asked_for_only_where_a_key_could_have_made_it() {
+        for (text, at) in [
+            ("[server]\nrequire_signature = true\n", ":2: server.require_signature: needs the keys"),
+            ("[server]\nsignature_keys = []\nrequire_signature = true\n", ":3: server.require_signature"),
+            ("[plugins.a]\nrequire_signature = true\n", ":2: plugins.a.require_signature: needs the keys"),
+        ] {
+            let message = parse(text).unwrap_err().to_string();
+            assert!(message.contains("1 mistake in") && message.contains(at), "{message}");
+        }
+        let message =
+            parse("[server]\nsignature_keys = [\"x\"]\nrequire_signature = true\n").unwrap_err().to_string();
+        assert!(message.contains("1 mistake in"), "the key is what is wrong:\n{message}");
+    }
+}
