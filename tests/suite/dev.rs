@@ -87,7 +87,7 @@ impl Dev {
     }
 
     fn pid(&self) -> u32 {
-        self.child.id().expect("it runs")
+        self.child.id().unwrap()
     }
 
     /// Its server.
@@ -99,15 +99,15 @@ impl Dev {
         });
         let children: Vec<_> =
             stats.filter(|(_, parent)| *parent == self.pid()).map(|(pid, _)| pid).collect();
-        let [server] = children[..] else { panic!("{children:?}") };
-        server
+        assert_eq!(children.len(), 1, "{children:?}");
+        children[0]
     }
 
     /// Asks it to stop, and waits; its exit code.
     async fn terminate(mut self) -> Option<i32> {
         send("-TERM", self.pid()).await;
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
-        ended.expect("it stops").unwrap().code()
+        ended.unwrap().unwrap().code()
     }
 }
 

@@ -22,7 +22,6 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use tokio::task::spawn_blocking;

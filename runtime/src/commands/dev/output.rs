@@ -169,21 +169,21 @@ mod tests {
 
     use super::*;
 
-    /// What cargo 1.95 prints, shortened.
+    /// What cargo 1.95 printed for a package in `/p/my-tool` that uses another in `/p/helper`, without what is not read.
     const MESSAGES: [&str; 5] = [
-        r#"{"reason":"compiler-artifact","package_id":"registry+https://github.com/rust-lang/crates.io-index#serde@1.0.229","manifest_path":"/registry/serde/Cargo.toml","target":{"kind":["lib"],"crate_types":["lib"],"name":"serde"},"filenames":["/p/target/wasm32-wasip2/release/deps/libserde.rlib"],"executable":null,"fresh":true}"#,
-        r#"{"reason":"compiler-artifact","package_id":"path+file:///p/helper#0.1.0","manifest_path":"/p/helper/Cargo.toml","target":{"kind":["cdylib"],"crate_types":["cdylib"],"name":"helper"},"filenames":["/p/target/wasm32-wasip2/release/helper.wasm"],"executable":null,"fresh":true}"#,
-        r#"{"reason":"build-script-executed","package_id":"path+file:///p#my-tool@0.1.0","linked_libs":[],"env":[],"out_dir":"/p/target/out"}"#,
-        r#"{"reason":"compiler-artifact","package_id":"path+file:///p#my-tool@0.1.0","manifest_path":"/p/Cargo.toml","target":{"kind":["cdylib"],"crate_types":["cdylib"],"name":"my_tool","src_path":"/p/src/lib.rs"},"profile":{"opt_level":"3"},"features":[],"filenames":["/p/target/wasm32-wasip2/release/my_tool.wasm"],"executable":null,"fresh":false}"#,
+        r#"{"reason":"compiler-artifact","package_id":"path+file:///p/my-tool#0.1.0","manifest_path":"/p/my-tool/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"build-script-build"},"features":[],"filenames":["/p/my-tool/target/release/build/my-tool-c8dd53a1bc20ef5a/build-script-build"],"executable":null,"fresh":false}"#,
+        r#"{"reason":"build-script-executed","package_id":"path+file:///p/my-tool#0.1.0","linked_libs":[],"linked_paths":[],"cfgs":[],"env":[],"out_dir":"/p/my-tool/target/wasm32-wasip2/release/build/my-tool-2e46d2cdb2dd1352/out"}"#,
+        r#"{"reason":"compiler-artifact","package_id":"path+file:///p/helper#0.1.0","manifest_path":"/p/helper/Cargo.toml","target":{"kind":["cdylib","rlib"],"crate_types":["cdylib","rlib"],"name":"helper"},"features":[],"filenames":["/p/my-tool/target/wasm32-wasip2/release/deps/helper.wasm","/p/my-tool/target/wasm32-wasip2/release/deps/libhelper.rlib"],"executable":null,"fresh":false}"#,
+        r#"{"reason":"compiler-artifact","package_id":"path+file:///p/my-tool#0.1.0","manifest_path":"/p/my-tool/Cargo.toml","target":{"kind":["cdylib"],"crate_types":["cdylib"],"name":"my_tool"},"profile":{"opt_level":"3"},"features":[],"filenames":["/p/my-tool/target/wasm32-wasip2/release/my_tool.wasm"],"executable":null,"fresh":false}"#,
         r#"{"reason":"build-finished","success":true}"#,
     ];
 
     #[test]
     fn the_artifact_is_the_library_of_the_projects_own_package() {
-        let mut artifacts = Artifacts::of(Path::new("/p"));
+        let mut artifacts = Artifacts::of(Path::new("/p/my-tool"));
         assert!(MESSAGES.iter().all(|line| artifacts.take(line)));
         assert!(!artifacts.take("warning: something in words") && !artifacts.take("{}"));
-        let file = PathBuf::from("/p/target/wasm32-wasip2/release/my_tool.wasm");
+        let file = PathBuf::from("/p/my-tool/target/wasm32-wasip2/release/my_tool.wasm");
         assert_eq!(artifacts.one().unwrap(), Made { file, name: Some("my-tool".to_owned()) });
     }
 
@@ -191,7 +191,7 @@ mod tests {
     fn a_package_without_a_library_or_with_several_files_is_told() {
         let none = Artifacts::of(Path::new("/elsewhere")).one().unwrap_err();
         assert!(none.to_string().contains("cdylib"), "{none}");
-        let mut artifacts = Artifacts::of(Path::new("/p"));
+        let mut artifacts = Artifacts::of(Path::new("/p/my-tool"));
         for name in ["a", "b"] {
             let line = MESSAGES[3].replace("cdylib", "bin").replace("my_tool.wasm", &format!("{name}.wasm"));
             assert!(artifacts.take(&line));

@@ -26,6 +26,9 @@ const NO_SOURCES: [&str; 7] = [
 /// Ends of names of what builds make and of what editors write on the way.
 const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", ".part", "#"];
 
+/// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
+const CACHE: &str = "CACHEDIR.TAG";
+
 /// In how many builds one after the other a file changes before it is taken for what they make: one of which nothing is known,
 /// and one that a person has changed before.
 const PATIENCE: (u8, u8) = (2, 5);
@@ -63,7 +66,7 @@ impl Sources {
         let mut seen = Seen { files: BTreeMap::new(), folders: BTreeSet::new() };
         walk(
             &self.root,
-            |path| !self.has(path),
+            |path| !self.has(path) || path.join(CACHE).exists(),
             |path, is_folder| {
                 if is_folder {
                     seen.folders.insert(path.to_owned());
@@ -186,10 +189,12 @@ mod tests {
     fn sources_are_found_with_their_folders() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        for folder in ["src/deep", "target/x"] {
+        for folder in ["src/deep", "target/x", "built/release"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        for file in ["src/deep/a.rs", "target/x/b.rs", "Cargo.toml"] {
+        for file in
+            ["src/deep/a.rs", "target/x/b.rs", "Cargo.toml", "built/CACHEDIR.TAG", "built/release/c.d"]
+        {
             std::fs::write(root.join(file), "x").unwrap();
         }
         let seen = Sources::new(root.to_owned(), []).look();

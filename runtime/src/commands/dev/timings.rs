@@ -80,7 +80,11 @@ struct Call {
 /// What is told of a line of the audit, if it is about a call.
 fn told(line: &str) -> Option<String> {
     let call: Call = serde_json::from_str(line).ok().filter(|call: &Call| call.event == "call")?;
-    let name = call.name.as_deref().unwrap_or("others");
+    let name = match call.name.as_deref() {
+        // The server itself asked what there is.
+        Some("") => String::new(),
+        name => format!(" {}", name.unwrap_or("others")),
+    };
     let outcome = outcome(&call);
     let cost = match call.times {
         Some(times) => format!("{} times", grouped(times)),
@@ -88,8 +92,8 @@ fn told(line: &str) -> Option<String> {
     };
     // The cost stands before what may be long.
     let line = match outcome.split_once(": ") {
-        Some((what, why)) => brief(LONGEST, format_args!("{} {name}  {what}  {cost}  {why}", call.function)),
-        None => brief(LONGEST, format_args!("{} {name}  {outcome}  {cost}", call.function)),
+        Some((what, why)) => brief(LONGEST, format_args!("{}{name}  {what}  {cost}  {why}", call.function)),
+        None => brief(LONGEST, format_args!("{}{name}  {outcome}  {cost}", call.function)),
     };
     Some(line)
 }
@@ -153,6 +157,7 @@ mod tests {
     fn a_call_is_one_line_with_what_it_cost() {
         for (more, expected) in [
             (json!({}), "tools/call add  ok  1.2 ms  12,345 fuel"),
+            (json!({ "function": "listing", "name": "" }), "listing  ok  1.2 ms  12,345 fuel"),
             (json!({ "elapsed_us": 2_000_000, "fuel": 0 }), "tools/call add  ok  2.0 s  0 fuel"),
             (
                 json!({ "outcome": "error" }),
