@@ -1,4 +1,5 @@
-//! One build: a process group of its own, whose words are passed on, and which is ended whole when it is no longer wanted.
+//! One build: a process group of its own, whose words are passed on, and which is ended whole when it is no longer
+//! wanted.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -25,8 +26,10 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Why there is nothing new.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
-    #[error("cannot start `{program}`{}", with(*.advice))]
-    NotStarted { program: &'static str, advice: Option<&'static str>, source: io::Error },
+    #[error("`{program}` is not installed{}", with(*.advice))]
+    Missing { program: &'static str, advice: Option<&'static str> },
+    #[error("cannot start `{0}`")]
+    NotStarted(&'static str, #[source] io::Error),
     #[error("the build's end could not be seen; change a source to build again")]
     Unseen(#[source] io::Error),
     #[error("it ended with {status}{}", with(*.advice))]
@@ -113,10 +116,11 @@ fn start(project: &Project) -> Result<Child, BuildError> {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn();
-    spawned.map_err(|source| {
-        let missing = source.kind() == io::ErrorKind::NotFound;
-        let advice = missing.then(|| advice::installing(program)).flatten();
-        BuildError::NotStarted { program, advice, source }
+    spawned.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if project.root.is_dir() => {
+            BuildError::Missing { program, advice: advice::installing(program) }
+        }
+        _ => BuildError::NotStarted(program, error),
     })
 }
 

@@ -1,9 +1,9 @@
 //! `plugport dev`: build a project whenever its source changes, and serve what came of it.
 //!
-//! Three processes: this one watches, a build runs beside it now and then, and a server that is no other than `plugport serve`
-//! follows the folder into which the last good build is put. So an author sees what an operator will see, and a build that
-//! fails changes nothing. The server is there from the beginning: clients can connect while the first build runs, have the
-//! version from the day before until then, and hear of the new one.
+//! Three processes: this one watches, a build runs beside it now and then, and a server that is no other than `plugport
+//! serve` follows the folder into which the last good build is put. So an author sees what an operator will see, and a
+//! build that fails changes nothing. The server is there from the beginning: clients can connect while the first build
+//! runs, have the version from the day before until then, and hear of the new one.
 
 mod advice;
 mod build;

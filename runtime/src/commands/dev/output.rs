@@ -169,7 +169,8 @@ mod tests {
 
     use super::*;
 
-    /// What cargo 1.95 printed for a package in `/p/my-tool` that uses another in `/p/helper`, without what is not read.
+    /// What cargo 1.95 printed for a package in `/p/my-tool` that uses another in `/p/helper`, without what is not
+    /// read.
     const MESSAGES: [&str; 5] = [
         r#"{"reason":"compiler-artifact","package_id":"path+file:///p/my-tool#0.1.0","manifest_path":"/p/my-tool/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"build-script-build"},"features":[],"filenames":["/p/my-tool/target/release/build/my-tool-c8dd53a1bc20ef5a/build-script-build"],"executable":null,"fresh":false}"#,
         r#"{"reason":"build-script-executed","package_id":"path+file:///p/my-tool#0.1.0","linked_libs":[],"linked_paths":[],"cfgs":[],"env":[],"out_dir":"/p/my-tool/target/wasm32-wasip2/release/build/my-tool-2e46d2cdb2dd1352/out"}"#,

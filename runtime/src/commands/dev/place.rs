@@ -1,5 +1,5 @@
-//! The folder `.plugport-dev` in a project: what was built last, and what the server keeps. It ignores itself in git and can
-//! be deleted at any time.
+//! The folder `.plugport-dev` in a project: what was built last, and what the server keeps. It ignores itself in git
+//! and can be deleted at any time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ impl Place {
         self.served().next().is_none()
     }
 
-    /// Serves a copy of `file` as the plugin `name`, in place of whatever was served; whether it is another than before.
+    /// Serves a copy of `file` as the plugin `name`, in place of whatever was served; whether it is another than
+    /// before.
     pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, PlaceError> {
         let bytes = std::fs::read(file).map_err(|error| PlaceError::NotMade(file.to_owned(), error))?;
         let target = self.plugins.join(format!("{name}.wasm"));

@@ -1,5 +1,5 @@
-//! What a project is written in, and so what builds it: told from the names of the files that lie in it. Only what surely
-//! builds is guessed; where a language has no one way, a person has to say it.
+//! What a project is written in, and so what builds it: told from the names of the files that lie in it. Only what
+//! surely builds is guessed; where a language has no one way, a person has to say it.
 
 use std::collections::BTreeSet;
 use std::io;

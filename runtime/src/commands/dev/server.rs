@@ -1,5 +1,5 @@
-//! The server of a project: this very program as a child, told where to look. What is served while a plugin is written is so what
-//! will be served later, and a reload here is a reload there.
+//! The server of a project: this very program as a child, told where to look. What is served while a plugin is written
+//! is so what will be served later, and a reload here is a reload there.
 
 use std::io;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! What of a project is source, and whether it has changed so that a build is due.
 //!
 //! A build writes too, and often right beside the sources. Whoever took that for a change would build for ever; whoever
-//! ignored all that happens during a build would lose what a person saves meanwhile. So what cargo writes is known, and of
-//! other builds it is learnt: a file that appears while they run is theirs, and so is one that changes while one after the other
-//! runs. When no build runs, every change counts.
+//! ignored all that happens during a build would lose what a person saves meanwhile. So what cargo writes is known, and
+//! of other builds it is learnt: a file that appears while they run is theirs, and so is one that changes while one
+//! after the other runs. When no build runs, every change counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -29,8 +29,8 @@ const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", "
 /// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
 const CACHE: &str = "CACHEDIR.TAG";
 
-/// In how many builds one after the other a file changes before it is taken for what they make: one of which nothing is known,
-/// and one that a person has changed before.
+/// In how many builds one after the other a file changes before it is taken for what they make: one of which nothing is
+/// known, and one that a person has changed before.
 const PATIENCE: (u8, u8) = (2, 5);
 
 /// The sources of one project.

@@ -1,5 +1,5 @@
-//! The lines that are added to the audit, as they come. The file is written by another process, which may begin it anew or take
-//! half a line away at any time.
+//! The lines that are added to the audit, as they come. The file is written by another process, which may begin it anew
+//! or take half a line away at any time.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};

@@ -1,5 +1,5 @@
-//! One line for every call, from the audit of the server: how it ended, how long it took and what it used. Whoever writes a
-//! tool sees so at once what a change has cost.
+//! One line for every call, from the audit of the server: how it ended, how long it took and what it used. Whoever
+//! writes a tool sees so at once what a change has cost.
 
 use std::time::Duration;
 

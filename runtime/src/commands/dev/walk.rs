@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 /// Files and folders that are looked at; a project has far fewer.
 const MOST: usize = 50_000;
 
-/// Shows every file and folder below `root`, but for those that are left out. Folders behind links are not entered: they may
-/// lead back.
+/// Shows every file and folder below `root`, but for those that are left out. Folders behind links are not entered:
+/// they may lead back.
 pub(super) fn walk(root: &Path, left_out: impl Fn(&Path) -> bool, mut each: impl FnMut(&Path, bool)) {
     let mut pending: Vec<PathBuf> = vec![root.to_owned()];
     let mut seen = 0_usize;

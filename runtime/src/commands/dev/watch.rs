@@ -1,5 +1,5 @@
-//! Sees when sources may have changed. Events of the file system are a hint to look sooner; looking is what finds changes, every
-//! two seconds also when nobody hints.
+//! Sees when sources may have changed. Events of the file system are a hint to look sooner; looking is what finds
+//! changes, every two seconds also when nobody hints.
 //!
 //! Folders are watched one by one: a watch over the whole project would be one over `target` and `node_modules`, too.
 
