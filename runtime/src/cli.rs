@@ -161,10 +161,11 @@ pub struct Dev {
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
-    /// Command that builds the project, run by `sh` in it [default: found by what the project is written in]
+    /// Command that builds the project, run by `sh` in it [default: cargo, `npm run build` or make, as the project has
+    /// Cargo.toml, package.json or a Makefile]
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// What the build makes, when it cannot be found otherwise
+    /// What the build makes, relative to the project [default: what cargo says, or the newest component in the project]
     #[arg(long, value_name = "FILE.wasm")]
     pub output: Option<PathBuf>,
 }

@@ -21,6 +21,7 @@ mod conformance;
 mod corpus;
 mod corpus_files;
 mod denied;
+mod dev;
 mod errors;
 mod fairness;
 mod faults;

@@ -70,7 +70,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Check(args) => check::run(args).await,
                 Command::Approve(args) => approve::run(args).await,
                 Command::Status(args) => status::run(args).await,
-                Command::Dev(args) => dev::run(args).await,
+                Command::Dev(args) => dev::run(args, &cli.log).await,
                 Command::Compile(args) => Ok(compile::run(&args)),
             }
         });

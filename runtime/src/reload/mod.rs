@@ -26,5 +26,6 @@ pub use refusal::Skipped;
 pub use relist::Watcher;
 pub use scan::{Candidate, ScanError, scan};
 pub use shelf::{Event, Say};
+pub use stamp::Stamp;
 pub use standing::{Known, Standing, Unserved};
 pub use terms::Terms;

@@ -11,7 +11,7 @@ use crate::plugin::signature_path;
 /// Which file lies under a name, and in which state. Two that are equal have the same bytes, unless someone sets clocks
 /// back to deceive; what is served is decided by the digest of what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub struct Stamp {
     file: (u64, u64),
     length: u64,
     /// When its bytes last changed, and when anything about it did: seconds and nanoseconds.
@@ -32,7 +32,7 @@ impl Stamp {
     ///
     /// # Errors
     /// When that cannot be told: a file that cannot be looked at is not gone.
-    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
         match std::fs::symlink_metadata(path) {
             Ok(about) => Ok(Some(Self::from(&about))),
             Err(error) => match error.kind() {

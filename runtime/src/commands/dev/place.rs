@@ -1,0 +1,91 @@
+//! The folder `.plugport-dev` in a project: what was built last, and what the server keeps. It ignores itself in git
+//! and can be deleted at any time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why something could not be put there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlaceError {
+    #[error("cannot write to {}; make it writable, or delete it", .0.display())]
+    Unwritable(PathBuf, #[source] io::Error),
+    #[error("cannot read {}, which the build should have made; name what it makes with --output FILE.wasm", .0.display())]
+    NotMade(PathBuf, #[source] io::Error),
+}
+
+/// The folder of one project.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) folder: PathBuf,
+    /// What is served.
+    pub(super) plugins: PathBuf,
+}
+
+impl Place {
+    pub(super) fn make(root: &Path) -> Result<Self, PlaceError> {
+        let folder = root.join(".plugport-dev");
+        let plugins = folder.join("plugins");
+        let unwritable = |error| PlaceError::Unwritable(folder.clone(), error);
+        std::fs::create_dir_all(&plugins).map_err(unwritable)?;
+        let ignore = folder.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(ignore, "*\n").map_err(unwritable)?;
+        }
+        Ok(Self { folder, plugins })
+    }
+
+    /// Whether there is anything to serve.
+    pub(super) fn is_empty(&self) -> bool {
+        self.served().next().is_none()
+    }
+
+    /// Serves a copy of `file` as the plugin `name`, in place of whatever was served; whether it is another than
+    /// before.
+    pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, PlaceError> {
+        let bytes = std::fs::read(file).map_err(|error| PlaceError::NotMade(file.to_owned(), error))?;
+        let target = self.plugins.join(format!("{name}.wasm"));
+        let new = !std::fs::read(&target).is_ok_and(|served| served == bytes);
+        let put = || -> io::Result<()> {
+            if new {
+                let beside = self.plugins.join(format!(".{name}.wasm.part"));
+                std::fs::write(&beside, bytes)?;
+                std::fs::rename(&beside, &target)?;
+            }
+            // What the plugin was called before would be served beside it.
+            self.served().filter(|served| *served != target).try_for_each(std::fs::remove_file)
+        };
+        put().map_err(|error| PlaceError::Unwritable(self.plugins.clone(), error))?;
+        Ok(new)
+    }
+
+    fn served(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = std::fs::read_dir(&self.plugins).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| {
+            let hidden = super::walk::is_hidden(path);
+            !hidden && path.extension().is_some_and(|extension| extension == "wasm")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_plugin_is_served_under_its_present_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::make(dir.path()).unwrap();
+        assert!(place.is_empty() && Place::make(dir.path()).is_ok());
+        let built = dir.path().join("built");
+        assert!(place.put(&built, "a").unwrap_err().to_string().contains("--output"));
+        std::fs::write(&built, "1").unwrap();
+        assert!(place.put(&built, "a").unwrap());
+        assert!(!place.put(&built, "a").unwrap(), "the same again");
+        std::fs::write(&built, "2").unwrap();
+        assert!(place.put(&built, "b").unwrap());
+        let files: Vec<_> =
+            std::fs::read_dir(&place.plugins).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files, [place.plugins.join("b.wasm")]);
+        assert_eq!(std::fs::read_to_string(place.folder.join(".gitignore")).unwrap(), "*\n");
+    }
+}

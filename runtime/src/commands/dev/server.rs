@@ -1,0 +1,83 @@
+//! The server of a project: this very program as a child, told where to look. What is served while a plugin is written
+//! is so what will be served later, and a reload here is a reload there.
+
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::lines::{hear, show};
+use super::place::Place;
+use super::signals::Signals;
+
+/// What a server that is told to end has left; it gives its calls five seconds.
+const END: Duration = Duration::from_secs(10);
+
+/// For how long its last words are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The server. Killed when dropped.
+pub(super) struct Server {
+    child: Child,
+    hearing: JoinHandle<()>,
+}
+
+impl Server {
+    pub(super) fn start(
+        place: &Place,
+        config: Option<&Path>,
+        listen: Option<&str>,
+        log: &str,
+    ) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        let mut command = Command::new(program);
+        command.args(["--log", log, "serve", "--plugins"]).arg(&place.plugins);
+        if let Some(file) = config {
+            command.arg("--config").arg(file);
+        }
+        if let Some(address) = listen {
+            command.args(["--listen", address]);
+        }
+        // Without a configuration its state is kept where it is started.
+        command.current_dir(&place.folder);
+        // An interrupt from the terminal is for this process, which passes it on when everything else has ended.
+        command.process_group(0).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the server")?;
+        let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server cannot be heard"))?;
+        Ok(Self { child, hearing: tokio::spawn(hear(stderr, show)) })
+    }
+
+    /// Waits until it ends by itself. Can be dropped.
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Ends it, and kills it when it takes too long or when a person asks twice.
+    pub(super) async fn stop(mut self, signals: &mut Signals) {
+        self.ask();
+        tokio::select! {
+            _ = timeout(END, self.child.wait()) => {}
+            () = signals.stopped() => {}
+        }
+        // One that has ended is left alone by this.
+        let _ = self.child.kill().await;
+        if timeout(LAST_WORDS, &mut self.hearing).await.is_err() {
+            self.hearing.abort();
+            let _ = self.hearing.await;
+        }
+    }
+
+    /// Asks it to end.
+    fn ask(&self) {
+        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        // One that has ended cannot be asked, and need not be.
+        let _ = id.map(|id| kill_process(id, Signal::TERM));
+    }
+}

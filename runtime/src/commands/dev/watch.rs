@@ -1,0 +1,120 @@
+//! Sees when sources may have changed. Events of the file system are a hint to look sooner; looking is what finds
+//! changes, every two seconds also when nobody hints.
+//!
+//! Folders are watched one by one: a watch over the whole project would be one over `target` and `node_modules`, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::sources::Sources;
+use crate::reload::Stamp;
+
+/// How often to look when nothing is known to have happened.
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// For how long nothing must happen before it is looked: editors save several files at once.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// How long to wait for that quiet.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Watches the sources of a project.
+pub(super) struct Watch {
+    sources: Arc<Sources>,
+    hinted: mpsc::Receiver<()>,
+    watcher: Option<RecommendedWatcher>,
+    folders: BTreeSet<PathBuf>,
+}
+
+impl Watch {
+    pub(super) fn new(sources: Sources) -> Self {
+        let sources = Arc::new(sources);
+        let (hint, hinted) = mpsc::channel(1);
+        let of_interest = Arc::clone(&sources);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.is_ok_and(|event| is_nothing(&event, &of_interest)) {
+                return;
+            }
+            // One hint that waits is as good as many.
+            let _ = hint.try_send(());
+        });
+        let watcher = watcher
+            .map_err(|error| tracing::info!(%error, "changes of the sources are found by looking only"))
+            .ok();
+        Self { sources, hinted, watcher, folders: BTreeSet::new() }
+    }
+
+    /// How the sources look now. `None` when they could not be looked at.
+    pub(super) async fn look(&mut self) -> Option<BTreeMap<PathBuf, Stamp>> {
+        let sources = Arc::clone(&self.sources);
+        let seen = spawn_blocking(move || sources.look()).await.ok()?;
+        self.follow(seen.folders);
+        Some(seen.files)
+    }
+
+    /// Watches these folders and no others.
+    fn follow(&mut self, folders: BTreeSet<PathBuf>) {
+        let Some(watcher) = &mut self.watcher else { return };
+        for gone in self.folders.difference(&folders) {
+            // The system has mostly forgotten it already.
+            let _ = watcher.unwatch(gone);
+        }
+        for new in folders.difference(&self.folders) {
+            if let Err(error) = watcher.watch(new, RecursiveMode::NonRecursive) {
+                tracing::debug!(%error, "changes of a folder are found by looking only");
+            }
+        }
+        self.folders = folders;
+    }
+
+    /// Waits until it is time to look. Can be dropped; whoever drops it looks anyway.
+    pub(super) async fn hinted(&mut self) {
+        match timeout(PERIOD, self.hinted.recv()).await {
+            Ok(Some(())) => {}
+            Ok(None) => return sleep(PERIOD).await,
+            Err(_) => return,
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if timeout(QUIET, self.hinted.recv()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether an event says nothing about sources. Looking opens every folder, which some systems tell, too.
+fn is_nothing(event: &notify::Event, sources: &Sources) -> bool {
+    let elsewhere = !event.paths.is_empty() && !event.paths.iter().any(|path| sources.has(path));
+    !event.need_rescan() && (event.kind.is_access() || elsewhere)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_is_hinted_at_and_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let mut watch = Watch::new(Sources::new(root.clone(), []));
+        assert!(watch.look().await.unwrap().is_empty());
+        std::fs::create_dir(root.join("src")).unwrap();
+        watch.look().await.unwrap();
+        std::fs::write(root.join("src/lib.rs"), "x").unwrap();
+        watch.hinted().await;
+        let seen = watch.look().await.unwrap();
+        assert_eq!(seen.keys().collect::<Vec<_>>(), [&root.join("src/lib.rs")]);
+        std::fs::remove_dir_all(root.join("src")).unwrap();
+        watch.hinted().await;
+        assert!(watch.look().await.unwrap().is_empty());
+        assert_eq!(watch.folders.len(), 1);
+    }
+}
