@@ -41,6 +41,7 @@ pub struct Builder {
     folder: TempDir,
     plugins: Option<PathBuf>,
     config: Option<String>,
+    listen: &'static str,
     env: Vec<(String, String)>,
     alone: bool,
 }
@@ -51,6 +52,7 @@ impl Server {
             folder: tempfile::tempdir().unwrap(),
             plugins: None,
             config: None,
+            listen: "127.0.0.1:0",
             env: Vec::new(),
             alone: false,
         }
@@ -159,6 +161,11 @@ impl Builder {
         self
     }
 
+    /// Listening here.
+    pub fn listen(self, listen: &'static str) -> Self {
+        Self { listen, ..self }
+    }
+
     /// Its plugins folder, for what is not a file of bytes.
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -183,7 +190,7 @@ impl Builder {
             Share::Common(machine.read_owned().await)
         };
         let mut command = Command::new(binary());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]);
+        command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
         // Its state is kept beside its plugins then.
         command.current_dir(self.folder.path());
