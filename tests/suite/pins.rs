@@ -110,25 +110,24 @@ fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
 
 #[test]
 fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
-    let plugins = folder(&["lister"]);
-    std::fs::create_dir(plugins.path().join("marks")).unwrap();
-    let config = "[plugins.lister.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
+    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["lister"]));
+    std::fs::create_dir(place.path().join("marks")).unwrap();
+    let config = place.path().join("plugport.toml");
+    let grants = "[plugins.lister.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
                   dirs = [{ host = \"marks\", guest = \"/marks\", write = true }]\n";
-    std::fs::write(plugins.path().join("plugport.toml"), config).unwrap();
-    let (code, out, _) = approve(plugins.path(), &["--yes"]);
+    std::fs::write(&config, grants).unwrap();
+    let there = ["--config", config.to_str().unwrap()];
+    let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
     assert_eq!((code, out.contains("approve --granted lister")), (Some(1), true), "{out}");
-    assert!(!lock(plugins.path()).exists() && !plugins.path().join("marks/listed").exists());
-    let out = accept(plugins.path(), &["--granted"]);
+    assert!(!lock(place.path()).exists() && !place.path().join("marks/listed").exists());
+    let out = accept(plugins.path(), &[&there[..], &["--granted"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
-    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    let text = std::fs::read_to_string(lock(place.path())).unwrap();
     assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
-    assert!(!text.contains(plugins.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
-    std::fs::write(
-        plugins.path().join("plugport.toml"),
-        format!("{config}http = [\"https://example.com\"]\n"),
-    )
-    .unwrap();
-    let (_, out, _) = approve(plugins.path(), &["--granted"]);
+    assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
+    assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
+    std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
+    let (_, out, _) = approve(plugins.path(), &[&there[..], &["--granted"]].concat());
     assert!(
         out.contains("lister has changed since it was approved\n  grants changed:\n    +send HTTP"),
         "{out}"
@@ -246,11 +245,12 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
 /// A program that was approved can say something else whenever it is listed. Nobody hears of that.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_running_plugin_says_anew_is_held() {
+    let data = tempfile::tempdir().unwrap();
     let config = format!(
-        "{STRICT}[plugins.library.grants]\ndirs = [{{ host = \"data\", guest = \"/data\", write = true }}]\n"
+        "{STRICT}[plugins.library.grants]\ndirs = [{{ host = {:?}, guest = \"/data\", write = true }}]\n",
+        data.path()
     );
     let builder = Server::builder().guest("library").guest("hostile_shape_shifter").config(&config);
-    std::fs::create_dir(builder.folder().join("data")).unwrap();
     std::fs::write(builder.folder().join("plugport.toml"), &config).unwrap();
     accept(builder.folder(), &["--granted"]);
     let server = builder.start().await;

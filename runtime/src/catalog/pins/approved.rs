@@ -52,6 +52,28 @@ impl Approved {
         }
     }
 
+    /// Whether it is about a file of this digest, in hex, with these grants.
+    #[must_use]
+    pub fn is_of(&self, digest: &str, grants: &[String]) -> bool {
+        self.digest == with_algorithm(digest) && self.grants == grants
+    }
+
+    /// The same, with the items of another that it does not have.
+    #[must_use]
+    pub fn keeping(mut self, other: &Self) -> Self {
+        for (own, others) in [
+            (&mut self.tools, &other.tools),
+            (&mut self.resources, &other.resources),
+            (&mut self.templates, &other.templates),
+            (&mut self.prompts, &other.prompts),
+        ] {
+            for (name, item) in others {
+                own.entry(name.clone()).or_insert_with(|| item.clone());
+            }
+        }
+        self
+    }
+
     /// The items of one kind.
     #[must_use]
     pub fn items(&self, kind: Kind) -> &Descriptors {

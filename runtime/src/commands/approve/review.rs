@@ -38,29 +38,42 @@ pub(super) async fn review(
         Err(why) => return unusable(why.clone()),
     };
     let settings = config.plugin(name);
-    let mask = settings.grants.secrets.mask().clone();
+    let artifact = match Artifact::read(&candidate.path, settings.limits.wasm_mib) {
+        Ok(artifact) => artifact,
+        Err(error) => return unusable(in_a_line(error)),
+    };
     let words = settings.grants.in_words_from(config.lock.parent().unwrap_or(Path::new("")));
-    let now = match load(loader, name, &candidate.path, settings, granted).await {
+    let before = old.get(name);
+    // The same file with the same grants: what it lists with them alone has been approved already.
+    let kept = before.filter(|before| !granted && before.is_of(&artifact.digest, &words));
+    let mask = settings.grants.secrets.mask().clone();
+    let now = match list(loader, name, artifact, settings, granted).await {
         Ok(entry) => Approved::of(&entry, words),
-        Err(why) => return unusable(mask.text(&why).into_owned()),
+        Err(Unlisted { ungranted: true, .. }) if kept.is_some() => return Found::Same,
+        Err(Unlisted { why, .. }) => return unusable(mask.text(&why).into_owned()),
     };
     // Without its grants it knows none, and what looks like one is an accident.
     if granted && tells_secret(&now, &mask) {
-        return unusable(
-            "says a secret of its own in what it offers, which everyone would read; take the secret from it"
-                .to_owned(),
-        );
+        let why =
+            "says a secret of its own in what it offers, which everyone would read; take the secret from it";
+        return unusable(why.to_owned());
     }
-    let before = old.get(name);
+    let now = match kept {
+        Some(before) => now.keeping(before),
+        None => now,
+    };
+    different(name, before, now)
+}
+
+fn different(name: &str, before: Option<&Approved>, now: Approved) -> Found {
     let differences = compare(before, &now);
     if differences.is_empty() {
         return Found::Same;
     }
     let headline = if before.is_some() { "has changed since it was approved" } else { "is new" };
-    let lines = std::iter::once(format!("{name} {headline}"))
-        .chain(differences.iter().flat_map(Difference::in_lines).map(|line| format!("  {line}")))
-        .collect();
-    Found::Different { name: name.clone(), lines, now }
+    let lines = differences.iter().flat_map(Difference::in_lines).map(|line| format!("  {line}"));
+    let lines = std::iter::once(format!("{name} {headline}")).chain(lines).collect();
+    Found::Different { name: name.to_owned(), lines, now }
 }
 
 /// Whether the words of a plugin, which are to be committed, have a secret in them.
@@ -68,30 +81,40 @@ fn tells_secret(now: &Approved, mask: &Mask) -> bool {
     now.says().any(|says| mask.text(says) != says)
 }
 
-/// Why it could not be is one line.
-async fn load(
+/// Why a plugin did not tell what it offers.
+struct Unlisted {
+    why: String,
+    /// That may be for want of what it is granted.
+    ungranted: bool,
+}
+
+async fn list(
     loader: &Loader,
     name: &str,
-    file: &Path,
+    artifact: Artifact,
     settings: PluginConfig,
     granted: bool,
-) -> Result<Entry, String> {
-    let has_grants = settings.grants != Grants::default();
+) -> Result<Entry, Unlisted> {
+    let lacks_grants = !granted && settings.grants != Grants::default();
     let grants = if granted { settings.grants.clone() } else { Grants::default() };
     let settings = PluginConfig { grants, ..settings };
-    let artifact = Artifact::read(file, settings.limits.wasm_mib);
-    let artifact = artifact.map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
     let loaded = loader.load(name, artifact, settings).await.map_err(|error| {
-        let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
-        let why = format!("{:#}", anyhow::Error::new(error));
-        match unlisted && has_grants && !granted {
-            true => format!(
-                "{why}; it may need what it is granted for that: run `plugport approve --granted {name}`"
-            ),
-            false => why,
-        }
+        let ungranted = lacks_grants && matches!(error, LoadError::Start(_) | LoadError::Refused(_));
+        let hint = match ungranted {
+            true => {
+                format!("; it may need what it is granted for that: run `plugport approve --granted {name}`")
+            }
+            false => String::new(),
+        };
+        Unlisted { why: format!("{}{hint}", in_a_line(error)), ungranted }
     })?;
     // A plugin may describe a lot; other tasks should not wait while it is read.
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
-    vetting.await.map_err(|_| "could not be checked; please report it with the file".to_owned())
+    let unchecked = "could not be checked; please report it with the file";
+    vetting.await.map_err(|_| Unlisted { why: unchecked.to_owned(), ungranted: false })
+}
+
+/// An error with its causes.
+fn in_a_line(error: impl std::error::Error + Send + Sync + 'static) -> String {
+    format!("{:#}", anyhow::Error::new(error))
 }
