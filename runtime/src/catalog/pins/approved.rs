@@ -112,3 +112,21 @@ pub(super) fn sorted(imports: &[String]) -> Vec<String> {
     sorted.dedup();
     sorted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_approved_is_kept_beside_what_is_listed_now() {
+        let described = |says: &str| Descriptor { digest: says.to_owned(), says: says.to_owned() };
+        let with = |tools: &[(&str, &str)]| Approved {
+            digest: "sha256:aa".to_owned(),
+            tools: tools.iter().map(|(name, says)| ((*name).to_owned(), described(says))).collect(),
+            ..Approved::default()
+        };
+        let kept = with(&[("a", "new"), ("c", "new")]).keeping(&with(&[("a", "old"), ("b", "old")]));
+        assert_eq!(kept, with(&[("a", "new"), ("b", "old"), ("c", "new")]));
+        assert!(kept.is_of("aa", &[]) && !kept.is_of("ab", &[]) && !kept.is_of("aa", &["x".to_owned()]));
+    }
+}

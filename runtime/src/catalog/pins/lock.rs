@@ -116,8 +116,8 @@ impl Lock {
             None => return Err(damaged("it does not say its version")),
         }
         let form: Form = table.try_into().map_err(|error: toml::de::Error| damaged(error.message()))?;
-        if let Some(name) = form.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
-            return Err(damaged(&format!("what it says of `{}` does not have the digest beside it", name.0)));
+        if let Some((name, _)) = form.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
+            return Err(damaged(&format!("what it says of `{name}` does not have the digest beside it")));
         }
         match checksum(&form.plugins) {
             Ok(checksum) if checksum == form.checksum => Ok(Self(form.plugins)),
