@@ -43,6 +43,7 @@ mod near_roots;
 mod notes;
 mod pace;
 mod pair;
+mod pins;
 mod plugins;
 mod proxy;
 mod reconfigured;

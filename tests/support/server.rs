@@ -41,6 +41,7 @@ pub struct Builder {
     folder: TempDir,
     plugins: Option<PathBuf>,
     config: Option<String>,
+    listen: &'static str,
     env: Vec<(String, String)>,
     under: Option<String>,
     alone: bool,
@@ -52,6 +53,7 @@ impl Server {
             folder: tempfile::tempdir().unwrap(),
             plugins: None,
             config: None,
+            listen: "127.0.0.1:0",
             env: Vec::new(),
             under: None,
             alone: false,
@@ -171,6 +173,11 @@ impl Builder {
         self
     }
 
+    /// Listening here.
+    pub fn listen(self, listen: &'static str) -> Self {
+        Self { listen, ..self }
+    }
+
     /// Its plugins folder, for what is not a file of bytes.
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -202,7 +209,7 @@ impl Builder {
             Some(shell) => shelled(shell),
             None => Command::new(binary()),
         };
-        command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]);
+        command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
         // Its state is kept beside its plugins then.
         command.current_dir(self.folder.path());

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::list::{Item, Kind, Print};
+use super::pins::Pins;
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::vetting::{self, VettingError};
 use crate::config::Limits;
@@ -40,6 +41,10 @@ pub struct Entry {
     pub prompts: Vec<Arc<PublishedPrompt>>,
     /// In the plugin's own order.
     pub refused: Vec<Refused>,
+    /// What is shown although it is not as it was approved: a few sentences.
+    pub unapproved: Vec<String>,
+    /// By what it was judged, and will be when it is listed again.
+    pub pins: Pins,
 }
 
 impl Entry {
@@ -50,10 +55,11 @@ impl Entry {
         Self::of(plugin, surface, offer)
     }
 
-    /// The same plugin with what it offers now.
+    /// The same plugin with what it offers now, judged as it was.
     #[must_use]
     pub fn renewed(&self, offer: Offer) -> Self {
-        Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer)
+        let renewed = Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer);
+        self.pins.after(renewed).0
     }
 
     fn of(plugin: Arc<Plugin>, surface: Surface, offer: Offer) -> Self {
@@ -78,7 +84,8 @@ impl Entry {
             prompt_of(&plugin, prompt, limits)
         });
         let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
-        Self { tools, resources, templates, prompts, plugin, surface, refused }
+        let (unapproved, pins) = (Vec::new(), Pins::off());
+        Self { tools, resources, templates, prompts, plugin, surface, refused, unapproved, pins }
     }
 }
 

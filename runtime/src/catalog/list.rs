@@ -27,6 +27,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Resource, Self::Template, Self::Prompt];
+
     /// Its word.
     #[must_use]
     pub fn as_str(self) -> &'static str {

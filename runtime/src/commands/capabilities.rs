@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{Grants, Room, RootsGrant, SamplingGrant};
+use crate::config::{Granted, Grants};
 
 /// One thing to reach.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,9 +38,6 @@ const TABLE: &[Capability] = &[
         grants: &["sampling", "elicitation", "roots"],
     },
 ];
-
-/// One grant: its key, and what the plugin may do with it.
-pub(super) type Granted = (&'static str, String);
 
 /// What a plugin imports, set against what it is granted.
 #[derive(Debug)]
@@ -118,45 +115,9 @@ impl Capability {
     }
 }
 
-/// Everything that is granted, in the order of the table.
+/// Everything that is granted, kind by kind.
 pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
-    let mut granted: Vec<Granted> = Vec::new();
-    granted.extend(grants.dirs.iter().map(|dir| {
-        let place = format!("{} as {}", dir.host.display(), dir.guest);
-        let may = match dir.write {
-            None => format!("read {place}"),
-            Some(Room { mib, files }) => format!("read and write {place}, up to {mib} MiB in {files} files"),
-        };
-        ("dirs", may)
-    }));
-    let hosts = grants.http.iter().map(ToString::to_string);
-    granted.extend(named("http", "send HTTP requests:", hosts));
-    granted.extend(grants.kv_mib.map(|mib| ("kv", format!("keep up to {mib} MiB between calls"))));
-    granted.extend(named("config", "read the settings", grants.config.keys().cloned()));
-    let secrets = grants.secrets.iter().map(|(name, secret)| format!("{name} from {}", secret.origin()));
-    granted.extend(named("secrets", "read the secrets", secrets));
-    let variables = grants.env.iter().map(|variable| variable.name.clone());
-    granted.extend(named("env", "see the variables", variables));
-    granted.extend(grants.sampling.map(|SamplingGrant { calls_per_hour, tokens_per_hour }| {
-        let hourly = format!("{calls_per_hour} times and for {tokens_per_hour} tokens an hour");
-        ("sampling", format!("ask the client's model {hourly}"))
-    }));
-    for (is_granted, key, what) in [
-        (grants.elicitation, "elicitation", "ask the person at the client"),
-        (grants.roots, "roots", "see which folders the client's user works in"),
-    ] {
-        granted.extend(is_granted.then(|| (key, what.to_owned())));
-    }
-    for below in grants.read_roots.iter().flat_map(RootsGrant::below) {
-        granted.push(("roots", format!("read those of these folders that lie below {}", below.display())));
-    }
-    granted
-}
-
-/// A grant of several things by name; never their values.
-fn named(key: &'static str, may: &str, names: impl Iterator<Item = String>) -> Option<Granted> {
-    let names: Vec<_> = names.collect();
-    (!names.is_empty()).then(|| (key, format!("{may} {}", names.join(", "))))
+    grants.in_words()
 }
 
 #[cfg(test)]

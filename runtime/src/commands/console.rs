@@ -1,7 +1,7 @@
 //! What the program itself says to a person: results on stdout, everything else on stderr.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{BufRead as _, Read as _, Write as _};
 
 use crate::observe::{Escaped, is_deceptive};
 
@@ -45,6 +45,22 @@ pub(super) fn remark(text: &str) {
     }
 }
 
+/// Longest answer that is read, bytes.
+const ANSWER: u64 = 1_024;
+
+/// Asks a person, who has to say yes. Blocks.
+pub(super) fn ask(question: &str) -> bool {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().take(ANSWER).read_line(&mut answer);
+    read.is_ok() && is_yes(&answer)
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
 /// Prints one sentence and its causes, numbered.
 pub(super) fn report(error: &anyhow::Error) {
     remark(&format!("plugport: {error}"));
@@ -57,6 +73,12 @@ pub(super) fn report(error: &anyhow::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_yes_is_one() {
+        assert!(["y\n", "Y\r\n", " yes "].into_iter().all(is_yes));
+        assert!(!["", "\n", "n", "yess", "y y", "ja"].into_iter().any(is_yes));
+    }
 
     #[test]
     fn json_on_a_terminal_moves_no_cursor_and_means_the_same() {

@@ -88,11 +88,11 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// A check gives plugins nothing, so what they are denied there says nothing of how they are served and is not told.
+/// These give plugins nothing, so what they are denied there says nothing of how they are served and is not told.
 fn start_logging(cli: &Cli) -> Result<(), Failure> {
     let log = &cli.log;
     let filter = match cli.command {
-        Command::Check(_) => format!("plugin=error,{log}"),
+        Command::Check(_) | Command::Approve(_) => format!("plugin=error,{log}"),
         _ => log.clone(),
     };
     observe::start(&filter).map_err(|error| {

@@ -22,8 +22,8 @@ pub use audit::AuditConfig;
 pub use beside::beside;
 pub use error::{ConfigError, Fault};
 pub use grants::{
-    DirGrant, GrantError, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected, Room,
-    RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
+    DirGrant, GrantError, Granted, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected,
+    Room, RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
 };
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use pin::Pin;

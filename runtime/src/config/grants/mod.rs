@@ -11,6 +11,7 @@ mod roots;
 mod sampling;
 mod secrets;
 mod settings;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub use http::{Host, HostError, HttpGrant, HttpGrantError, Scheme};
 pub use roots::{RootRefusal, RootsGrant};
 pub use sampling::SamplingGrant;
 pub use secrets::{Secret, Secrets};
+pub use words::Granted;
 
 use super::reader::{Reader, Section};
 

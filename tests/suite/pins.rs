@@ -1,0 +1,301 @@
+//! Plugins that were approved cannot become others: what is not as it was approved is held back, shown to whoever approves,
+//! and served once it has been accepted.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use plugport_tests::guests::{folder, guest};
+use plugport_tests::http::Client;
+use plugport_tests::server::{Builder, Server, binary};
+use serde_json::{Value, json};
+
+const STRICT: &str = "[server]\npin = \"strict\"\n";
+
+const REMEDY: &str = "run `plugport approve v`";
+
+/// Runs `plugport approve` on a folder that has its configuration in it, with nobody at a terminal.
+fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(binary());
+    command.arg("approve").args(["--plugins", folder.to_str().unwrap()]).args(more).current_dir(folder);
+    let config = folder.join("plugport.toml");
+    if config.exists() {
+        command.arg("--config").arg(config);
+    }
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+fn accept(folder: &Path, more: &[&str]) -> String {
+    let (code, out, err) = approve(folder, &[&["--yes"], more].concat());
+    assert_eq!(code, Some(0), "{out}{err}");
+    out
+}
+
+fn lock(folder: &Path) -> PathBuf {
+    folder.join("plugport.lock")
+}
+
+/// Puts a guest where a program that copies carefully would: beside, and then in its place.
+fn put(name: &str, folder: &Path, file: &str) {
+    let beside = folder.join(format!(".{file}.part"));
+    std::fs::copy(guest(name), &beside).unwrap();
+    std::fs::rename(beside, folder.join(file)).unwrap();
+}
+
+/// `version_a` as `v`, approved, in a folder with this configuration.
+fn approved(config: &str) -> Builder {
+    let builder =
+        Server::builder().file("v.wasm", &std::fs::read(guest("version_a")).unwrap()).config(config);
+    std::fs::write(builder.folder().join("plugport.toml"), config).unwrap();
+    accept(builder.folder(), &[]);
+    builder
+}
+
+async fn tools(client: &Client) -> Vec<Value> {
+    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
+}
+
+/// Waits until the tool answers with this.
+async fn answers(client: &Client, tool: &str, expected: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let reply = client.call(tool, json!({})).await;
+        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
+        if answer == Some(expected) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn a_new_plugin_is_shown_whole_and_written_down_when_it_is_accepted() {
+    let plugins = folder(&["version_a"]);
+    let (code, out, err) = approve(plugins.path(), &[]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    for said in [
+        "version_a is new\n  digest added:\n    +sha256:",
+        "  tool `version` added:\n    +name: version_a-version\n    +description: Say which build this is.\n    +input schema:\n",
+    ] {
+        assert!(out.contains(said), "{said:?} is not in:\n{out}");
+    }
+    assert!(err.contains("run `plugport approve` on a terminal, or with --yes"), "{err}");
+    assert!(!lock(plugins.path()).exists(), "nothing is written that nobody accepted");
+    assert!(accept(plugins.path(), &["version_a"]).ends_with("plugport.lock\n"));
+    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    assert!(text.contains("[plugins.version_a.tools.version]\n"), "{text}");
+    assert!(text.contains("\ndescription: Say which build this is.\n"), "{text}");
+    assert_eq!(accept(plugins.path(), &[]), "nothing has changed since it was approved\n");
+    assert_eq!(std::fs::read_to_string(lock(plugins.path())).unwrap(), text);
+    let (code, _, err) = approve(plugins.path(), &["other"]);
+    assert_eq!((code, err.contains("there is no plugin `other`")), (Some(2), true), "{err}");
+    assert!(err.contains("there are: version_a"), "{err}");
+}
+
+#[test]
+fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
+    let plugins = folder(&["version_a", "version_b"]);
+    accept(plugins.path(), &[]);
+    std::fs::remove_file(plugins.path().join("version_a.wasm")).unwrap();
+    std::fs::write(plugins.path().join("version_b.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
+    let (code, out, _) = approve(plugins.path(), &["--yes"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("version_b.wasm: cannot be approved\n  fault: "), "{out}");
+    assert!(out.contains("version_a is not in the folder any more"), "{out}");
+    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    assert!(!text.contains("version_a") && text.contains("[plugins.version_b]"), "{text}");
+}
+
+#[test]
+fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
+    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["lister"]));
+    std::fs::create_dir(place.path().join("marks")).unwrap();
+    let config = place.path().join("plugport.toml");
+    let grants = "[plugins.lister.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
+                  dirs = [{ host = \"marks\", guest = \"/marks\", write = true }]\n";
+    std::fs::write(&config, grants).unwrap();
+    let there = ["--config", config.to_str().unwrap()];
+    let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
+    assert_eq!((code, out.contains("approve --granted lister")), (Some(1), true), "{out}");
+    assert!(!lock(place.path()).exists() && !place.path().join("marks/listed").exists());
+    let out = accept(plugins.path(), &[&there[..], &["--granted"]].concat());
+    assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
+    let text = std::fs::read_to_string(lock(place.path())).unwrap();
+    assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
+    assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
+    assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
+    std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
+    let (_, out, _) = approve(plugins.path(), &[&there[..], &["--granted"]].concat());
+    assert!(
+        out.contains("lister has changed since it was approved\n  grants changed:\n    +send HTTP"),
+        "{out}"
+    );
+}
+
+/// P1: another binary that says the same of itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_file_is_held_and_the_approved_one_goes_on() {
+    let server = approved(STRICT).start().await;
+    let client = Client::new(server.url());
+    let before = tools(&client).await;
+    assert_eq!((before.len(), &before[0]["name"]), (1, &json!("v-version")));
+    put("version_b", server.folder(), "v.wasm");
+    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
+    put("polite", server.folder(), "p.wasm");
+    server.says("has not been approved; run `plugport approve p`").await;
+    assert_eq!(tools(&client).await, before);
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
+    let out = accept(server.folder(), &["v"]);
+    assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
+    assert!(!out.contains("tool `"), "only its file is another:\n{out}");
+    answers(&client, "v-version", "b").await;
+    assert_eq!(tools(&client).await, before, "p was not approved");
+    accept(server.folder(), &["p"]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while tools(&client).await == before {
+        assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.said());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
+}
+
+/// Replaces the approved `v` by another guest: nothing of it is shown until it is accepted, and what is shown then has all of
+/// `told` in it.
+async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
+    let server = approved(STRICT).start().await;
+    let client = Client::new(server.url());
+    let before = tools(&client).await;
+    put(name, server.folder(), "v.wasm");
+    server.says(REMEDY).await;
+    assert_eq!(tools(&client).await, before);
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
+    let (code, out, _) = approve(server.folder(), &["v"]);
+    assert_eq!(code, Some(1), "{out}");
+    for line in told {
+        assert!(out.contains(line), "{line:?} is not in:\n{out}");
+    }
+    assert_eq!(tools(&client).await, before, "it was only shown");
+    accept(server.folder(), &["v"]);
+    answers(&client, "v-version", answer).await;
+}
+
+/// P2.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_description_is_held() {
+    let told = [
+        "tool `version` changed:\n",
+        "    -description: Say which build this is.\n",
+        "other tools have answered.",
+    ];
+    held_until_accepted("pin_description", "described", &told).await;
+}
+
+/// P3.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wider_schema_is_held() {
+    held_until_accepted("pin_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"]).await;
+}
+
+/// P4.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_import_is_held() {
+    held_until_accepted("pin_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
+}
+
+/// P5: a lock that is not as it was written is no lock to go by.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_was_torn_or_edited_is_found_out() {
+    let server = approved(STRICT).start().await;
+    let client = Client::new(server.url());
+    let (folder, file) = (server.folder(), lock(server.folder()));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let digest = text.find("digest = \"sha256:").unwrap() + "digest = \"sha256:".len();
+    let wrong = format!("{}{}{}", &text[..digest], "0".repeat(64), &text[digest + 64..]);
+    let conflict = format!("<<<<<<< ours\n{text}>>>>>>> theirs\n");
+    let edited = text.replace("Say which build", "Say what build");
+    for damaged in [wrong.as_str(), &text[..text.len() / 2], &edited, &conflict, ""] {
+        std::fs::write(&file, damaged).unwrap();
+        let (code, _, err) = approve(folder, &["--yes"]);
+        assert_eq!(code, Some(2), "{err}");
+        assert!(err.contains("is not as `plugport approve` wrote it"), "{err}");
+        assert!(err.contains("restore it from version control"), "{err}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged, "it is left for whoever restores it");
+        let mut serve = Command::new(binary());
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(folder).current_dir(folder);
+        let output = serve.arg("--config").arg(folder.join("plugport.toml")).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), err.contains("restore it from version control")),
+            (Some(2), true),
+            "{err}"
+        );
+    }
+    server.says("restore it from version control").await;
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a", "what was served stays");
+    std::fs::remove_file(&file).unwrap();
+    accept(folder, &[]);
+    put("version_b", folder, "v.wasm");
+    server.says(REMEDY).await;
+    accept(folder, &[]);
+    answers(&client, "v-version", "b").await;
+}
+
+/// A program that was approved can say something else whenever it is listed. Nobody hears of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_running_plugin_says_anew_is_held() {
+    let data = tempfile::tempdir().unwrap();
+    let config = format!(
+        "{STRICT}[plugins.library.grants]\ndirs = [{{ host = {:?}, guest = \"/data\", write = true }}]\n",
+        data.path()
+    );
+    let builder = Server::builder().guest("library").guest("hostile_shape_shifter").config(&config);
+    std::fs::write(builder.folder().join("plugport.toml"), &config).unwrap();
+    accept(builder.folder(), &["--granted"]);
+    let server = builder.start().await;
+    let client = Client::new(server.url());
+    let resources = async || client.request("resources/list", json!({})).await.result()["resources"].clone();
+    let before = resources().await;
+    assert_eq!(before.as_array().unwrap().len(), 2);
+    client.call("library-write", json!({})).await;
+    server.says("offers what cannot be published").await;
+    assert_eq!(resources().await, before);
+    let text = serde_json::to_string(&tools(&client).await).unwrap();
+    assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn warnings_are_given_and_everything_is_served() {
+    let server = approved("[server]\npin = \"warn\"\n").start().await;
+    let client = Client::new(server.url());
+    put("pin_description", server.folder(), "v.wasm");
+    answers(&client, "v-version", "described").await;
+    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
+    server.says(&format!("the tool `version` has not been approved; {REMEDY}")).await;
+    put("polite", server.folder(), "p.wasm");
+    server.says("has not been approved; run `plugport approve p`").await;
+    assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_developers_folder_is_not_compared() {
+    for config in ["[server]\npin = \"off\"\n", ""] {
+        let builder = approved(config);
+        std::fs::write(lock(builder.folder()), "torn").unwrap();
+        let server = builder.start().await;
+        let client = Client::new(server.url());
+        put("version_b", server.folder(), "v.wasm");
+        answers(&client, "v-version", "b").await;
+        assert!(!server.said().contains("approve"), "{}", server.said());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_other_machines_can_reach_serves_what_was_approved() {
+    let server = approved("").guest("polite").listen("0.0.0.0:0").start().await;
+    server.says("has not been approved; run `plugport approve polite`").await;
+    let client = Client::new(server.url().replace("0.0.0.0", "127.0.0.1"));
+    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, [json!("v-version")]);
+}
