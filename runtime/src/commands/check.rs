@@ -71,7 +71,8 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     let server = config::Server { parked_calls: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
-    let terms = Terms::new(Arc::new(config.clone())).ungranted();
+    let terms = Terms::read(Arc::new(config.clone()), Some(config.server.listen));
+    let terms = terms.map_err(|error| Failure::Usage(error.into()))?.ungranted();
     let Found { snapshot, skipped } =
         load_folder(&loader, &terms).await.map_err(|error| Failure::Usage(error.into()))?;
     let (unlisted, skipped) =

@@ -28,7 +28,6 @@ pub(super) struct Stand {
     state: PathBuf,
     folder: PathBuf,
     config: Option<PathBuf>,
-    pin: Pin,
 }
 
 /// A socket that tells how the server stands, until its end is waited for.
@@ -39,9 +38,9 @@ pub(super) struct Telling {
 
 impl Stand {
     /// Of a server that begins now.
-    pub(super) fn new(config: &Config, pin: Pin, catalog: Arc<Catalog>, standing: Arc<Standing>) -> Self {
+    pub(super) fn new(config: &Config, catalog: Arc<Catalog>, standing: Arc<Standing>) -> Self {
         let (state, folder, config) = (config.state.clone(), config.folder.clone(), config.file.clone());
-        Self { catalog, standing, since: SystemTime::now(), state, folder, config, pin }
+        Self { catalog, standing, since: SystemTime::now(), state, folder, config }
     }
 
     /// Tells everyone who asks, by a socket in the state folder. A server without one serves all the same. `serving`: where
@@ -76,7 +75,7 @@ impl Stand {
             "serving": serving,
             "folder": self.folder.display().to_string(),
             "config": self.config.as_ref().map(|file| file.display().to_string()),
-            "pin": match self.pin {
+            "pin": match self.standing.pin() {
                 Pin::Off => "off",
                 Pin::Warn => "warn",
                 Pin::Strict => "strict",
@@ -181,13 +180,13 @@ mod tests {
 
     #[test]
     fn a_server_without_plugins_tells_of_itself_and_of_its_files() {
-        let standing = Arc::new(Standing::new(9));
+        let standing = Arc::new(Standing::new(9, Pin::Strict));
         let digest = Some("ab".to_owned());
         standing.refused(Path::new("plugins/a.wasm"), Some("a"), "approve it", true, digest);
         standing.refused(Path::new("plugins/b c.wasm"), None, "rename it", false, None);
         let config = Config::new("plugins".into());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
-        let document = Stand::new(&config, Pin::Strict, catalog, standing).document("stdio");
+        let document = Stand::new(&config, catalog, standing).document("stdio");
         assert_eq!((&document["serving"], &document["pin"]), (&json!("stdio"), &json!("strict")));
         assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));
         let [held, failed] = document["plugins"].as_array().unwrap().as_slice() else { panic!("{document}") };

@@ -174,13 +174,14 @@ impl Folder {
     /// Reads what decides about plugins, if that has changed.
     async fn reread(&mut self) {
         match self.settings.reread(Instant::now()).await {
-            Reread::Same => {}
-            Reread::Changed { restart } => {
-                self.shelf.say(Event::Reconfigured { restart });
-                self.ledger.revisit();
-            }
-            Reread::Bad(error) => self.shelf.say(Event::Misconfigured(&error)),
+            Reread::Same => return,
+            Reread::Config { restart } => self.shelf.say(Event::Reconfigured { restart }),
+            Reread::Lock => {}
+            Reread::BadConfig(error) => return self.shelf.say(Event::Misconfigured(&error)),
+            Reread::BadLock(error) => return self.shelf.say(Event::Mislocked(&error)),
         }
+        self.shelf.judge(&self.settings.terms().pins);
+        self.ledger.revisit();
     }
 
     /// Does what it is time to do.

@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use super::refusal::{Again, Refusal, Skipped, note};
 use super::scan::{Candidate, ScanError, scan};
 use super::terms::Terms;
-use crate::catalog::{Entry, Snapshot};
+use crate::catalog::{Entry, Pins, Snapshot};
 use crate::config::PluginConfig;
 use crate::plugin::{Artifact, LoadError, Loaded, Loader};
 
@@ -21,6 +21,8 @@ pub(super) struct Opened {
     pub(super) name: String,
     pub(super) settings: PluginConfig,
     pub(super) artifact: Artifact,
+    /// By what it is judged.
+    pub(super) pins: Pins,
 }
 
 /// What a folder held when it was loaded.
@@ -81,7 +83,14 @@ pub(super) fn open(terms: &Terms, path: &Path) -> Result<Opened, Refusal> {
         let again = if error.is_passing() { Again::Soon } else { Again::Touched };
         Refusal { again, ..Refusal::of(&error) }
     })?;
-    Ok(Opened { name, settings, artifact })
+    // Before it is run: what nobody has approved has no business with what its namesake may reach.
+    let judged = terms.pins.before(&name, &artifact.digest, &settings.grants);
+    match judged.map_err(|why| Refusal::held(why, artifact.digest.clone()))? {
+        Some(warning) => tracing::warn!(target: "plugin", plugin = name, "{warning}"),
+        None => {}
+    }
+    let (settings, pins) = (terms.given(settings), terms.pins.clone());
+    Ok(Opened { name, settings, artifact, pins })
 }
 
 /// Loads what was read and vets what it offers.
@@ -89,9 +98,9 @@ pub(super) async fn load(loader: &Loader, opened: Opened) -> Result<Entry, Refus
     let digest = opened.artifact.digest.clone();
     let loaded = async {
         check(&opened)?;
-        let Opened { name, settings, artifact } = opened;
+        let Opened { name, settings, artifact, pins } = opened;
         let loaded = loader.load(&name, artifact, settings).await.map_err(|error| unloaded(&error))?;
-        vet(loaded).await
+        vet(loaded, pins).await
     };
     loaded.await.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
 }
@@ -101,10 +110,10 @@ pub(super) async fn load_kept(loader: &Loader, opened: Opened) -> Result<Option<
     let digest = opened.artifact.digest.clone();
     let loaded = async {
         check(&opened)?;
-        let Opened { name, settings, artifact } = opened;
+        let Opened { name, settings, artifact, pins } = opened;
         let loaded = loader.load_kept(&name, artifact, settings).await;
         match loaded.map_err(|error| unloaded(&error))? {
-            Some(loaded) => vet(loaded).await.map(Some),
+            Some(loaded) => vet(loaded, pins).await.map(Some),
             None => Ok(None),
         }
     };
@@ -133,6 +142,11 @@ pub(super) fn unexamined() -> Refusal {
 }
 
 /// A plugin may describe a lot; other tasks should not wait while it is read.
-async fn vet(loaded: Loaded) -> Result<Entry, Refusal> {
-    tokio::task::spawn_blocking(|| Entry::vet(loaded)).await.map_err(|_| unexamined())
+async fn vet(loaded: Loaded, pins: Pins) -> Result<Entry, Refusal> {
+    let vetting = tokio::task::spawn_blocking(move || pins.after(Entry::vet(loaded)));
+    let (entry, warnings) = vetting.await.map_err(|_| unexamined())?;
+    for warning in warnings {
+        tracing::warn!(target: "plugin", plugin = entry.plugin.name(), "{warning}");
+    }
+    Ok(entry)
 }

@@ -207,9 +207,9 @@ impl Looker {
 
     /// Reads it, unless there is nothing to load.
     async fn open(&self, terms: &Arc<Terms>, path: &Path, sight: Sight) -> Result<Opened, Looked> {
-        let (terms, from) = (Arc::clone(terms), path.to_owned());
+        let (held, from) = (Arc::clone(terms), path.to_owned());
         let opening = spawn_blocking(move || {
-            let opened = open(&terms, &from);
+            let opened = open(&held, &from);
             (opened, Sight::of(&from).is_ok_and(|now| now == Some(sight)))
         });
         let opened = match opening.await {
@@ -217,7 +217,9 @@ impl Looker {
             Ok((opened, true)) => opened.map_err(Looked::Refused)?,
             Err(_) => return Err(Looked::Refused(unexamined())),
         };
-        let same = self.is_served(&opened) || self.is_hopeless(path, &opened);
+        let (current, name) = (self.catalog.current(), &opened.name);
+        let served = current.entry(name).is_some_and(|known| terms.is_served(known, &opened));
+        let same = served || self.is_hopeless(path, &opened);
         if same { Err(Looked::Same) } else { Ok(opened) }
     }
 
@@ -225,13 +227,6 @@ impl Looker {
         let hopeless = self.hopeless();
         hopeless.get(path).is_some_and(|(digest, settings)| {
             *digest == opened.artifact.digest && *settings == opened.settings
-        })
-    }
-
-    fn is_served(&self, opened: &Opened) -> bool {
-        let Opened { name, settings, artifact } = opened;
-        self.catalog.current().entry(name).is_some_and(|known| {
-            known.plugin.digest() == artifact.digest && known.plugin.config() == settings
         })
     }
 }

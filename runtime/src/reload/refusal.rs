@@ -26,6 +26,8 @@ pub(super) struct Refusal {
     /// Of what was read.
     pub(super) digest: Option<String>,
     pub(super) again: Again,
+    /// It could be served, and waits for someone to approve it.
+    pub(super) held: bool,
 }
 
 /// When a file that is not served is to be looked into again.
@@ -41,7 +43,12 @@ pub(super) enum Again {
 
 impl Refusal {
     pub(super) fn new(why: String) -> Self {
-        Self { why, unlisted: false, digest: None, again: Again::Touched }
+        Self { why, unlisted: false, digest: None, again: Again::Touched, held: false }
+    }
+
+    /// Of bytes that nobody has approved.
+    pub(super) fn held(why: String, digest: String) -> Self {
+        Self { digest: Some(digest), held: true, ..Self::new(why) }
     }
 
     /// For an error and its causes.
@@ -85,7 +92,9 @@ impl<'a> Line<'a> {
         let file = Escaped(&path.display().to_string()).to_string();
         let (plugin, digest, outcome, why) = match loaded {
             Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
-            Err(refusal) => (None, refusal.digest.as_deref(), "refused", Some(&refusal.why)),
+            Err(Refusal { why, digest, held, .. }) => {
+                (None, digest.as_deref(), if *held { "held" } else { "refused" }, Some(why))
+            }
         };
         let digest = digest.map(|digest| format!("sha256:{digest}"));
         let why = why.map(|why| Escaped(why).to_string());

@@ -149,6 +149,11 @@ fn publish(entry: Entry, catalog: &Catalog) {
             let why = Escaped(&mask.text(&first.why)).to_string();
             tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
         }
+        if entry.unapproved != known.unapproved {
+            for warning in &entry.unapproved {
+                tracing::warn!(target: "plugin", plugin, "{warning}");
+            }
+        }
         Some(current.with(Arc::new(entry)))
     });
 }

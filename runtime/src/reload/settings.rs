@@ -1,5 +1,5 @@
-//! Follows what the operator says: the configuration file is read again when it has changed and has stayed so for a moment,
-//! like a plugin's file. One with mistakes changes nothing.
+//! Follows what decides about plugins: the configuration and what was approved are read again when one of the files has
+//! changed and has stayed so for a moment, like a plugin's file. One with mistakes changes nothing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +11,14 @@ use super::eyes::{Seen, Watched};
 use super::settling::Settling;
 use super::stamp::Stamp;
 use super::terms::Terms;
+use crate::catalog::LockError;
 use crate::config::{Config, ConfigError};
 
-/// What the operator says, as it was last read.
+/// What decides, as it was last read.
 pub(super) struct Settings {
     file: PathBuf,
     config: Settling<Stamp>,
+    lock: Settling<Stamp>,
     terms: Arc<Terms>,
 }
 
@@ -25,16 +27,21 @@ pub(super) struct Settings {
 pub(super) enum Reread {
     /// It says the same.
     Same,
-    /// It says something else; `restart`: a part of that holds from the next start on.
-    Changed { restart: bool },
-    /// It has mistakes.
-    Bad(ConfigError),
+    /// The configuration says something else; `restart`: a part of that holds from the next start on.
+    Config { restart: bool },
+    /// Something else is approved.
+    Lock,
+    /// The configuration has mistakes.
+    BadConfig(ConfigError),
+    /// What was approved cannot be read.
+    BadLock(LockError),
 }
 
 impl Settings {
-    /// It has not been seen yet, so that a change is not missed that came between reading and following it.
+    /// Nothing has been seen yet, so that a change is not missed that came between reading and following.
     pub(super) fn new(terms: Arc<Terms>, watched: &Watched, now: Instant) -> Self {
-        Self { file: watched.config.clone(), config: Settling::new(None, now), terms }
+        let (config, lock) = (Settling::new(None, now), Settling::new(None, now));
+        Self { file: watched.config.clone(), config, lock, terms }
     }
 
     /// What holds now.
@@ -43,32 +50,57 @@ impl Settings {
     }
 
     pub(super) fn see(&mut self, seen: &Seen, now: Instant) {
-        if let Some(config) = seen.config {
-            self.config.see(config, now);
+        for (known, seen) in [(&mut self.config, seen.config), (&mut self.lock, seen.lock)] {
+            if let Some(seen) = seen {
+                known.see(seen, now);
+            }
         }
     }
 
     /// When it is time to read something again.
     pub(super) fn next(&self) -> Option<Instant> {
-        (!self.config.is_handled()).then(|| self.config.settles())
+        let open = [&self.config, &self.lock].into_iter().filter(|file| !file.is_handled());
+        open.map(Settling::settles).min()
     }
 
     /// Reads what has changed.
     pub(super) async fn reread(&mut self, now: Instant) -> Reread {
-        if !self.config.is_due(now) {
+        let (config, lock) = (self.config.is_due(now), self.lock.is_due(now));
+        if config {
+            self.config.handled(self.config.seen());
+        }
+        if lock {
+            self.lock.handled(self.lock.seen());
+        }
+        if !config && !lock {
             return Reread::Same;
         }
-        self.config.handled(self.config.seen());
-        let (file, folder) = (self.file.clone(), self.terms.config.folder.clone());
-        match spawn_blocking(move || Config::read(&file, folder)).await {
-            Ok(Ok(config)) if config == *self.terms.config => Reread::Same,
-            Ok(Ok(config)) => {
-                let restart = !config.agrees_until_restart(&self.terms.config);
-                self.terms = Arc::new(self.terms.with(config));
-                Reread::Changed { restart }
-            }
-            Ok(Err(error)) => Reread::Bad(error),
+        let (file, terms) = (config.then(|| self.file.clone()), Arc::clone(&self.terms));
+        match spawn_blocking(move || read(file, &terms)).await {
+            Ok(Ok(terms)) => self.take(terms),
+            Ok(Err(bad)) => bad,
             Err(_) => Reread::Same,
         }
     }
+
+    fn take(&mut self, terms: Terms) -> Reread {
+        let before = std::mem::replace(&mut self.terms, Arc::new(terms));
+        if self.terms.config != before.config {
+            let restart = !self.terms.config.agrees_until_restart(&before.config);
+            return Reread::Config { restart };
+        }
+        if self.terms.pins == before.pins { Reread::Same } else { Reread::Lock }
+    }
+}
+
+/// Reads what was approved, and the configuration if that is named. Blocks.
+fn read(file: Option<PathBuf>, terms: &Terms) -> Result<Terms, Reread> {
+    let config = match file {
+        Some(file) => {
+            let read = Config::read(&file, terms.config.folder.clone());
+            Arc::new(read.map_err(Reread::BadConfig)?)
+        }
+        None => Arc::clone(&terms.config),
+    };
+    terms.with(config).map_err(Reread::BadLock)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::refusal::{Refusal, Skipped, note};
 use super::scan::{ScanError, name_of};
 use super::standing::Standing;
-use crate::catalog::{Catalog, Entry, Snapshot};
+use crate::catalog::{Catalog, Entry, LockError, Pins, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::Audit;
 
@@ -36,6 +36,10 @@ pub enum Event<'e> {
     },
     /// The configuration has mistakes; what it said before holds.
     Misconfigured(&'e ConfigError),
+    /// What was approved cannot be read; what was approved before is.
+    Mislocked(&'e LockError),
+    /// A plugin is not approved any more.
+    Withdrawn(&'e str),
 }
 
 /// The catalog, as the folder fills it.
@@ -68,7 +72,7 @@ impl Shelf {
     pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>) {
         if let Err(refusal) = &found {
             let (name, Refusal { why, digest, .. }) = (name_of(path).ok(), refusal);
-            self.standing.refused(path, name.as_deref(), why, false, digest.clone());
+            self.standing.refused(path, name.as_deref(), why, refusal.held, digest.clone());
             let told = (refusal.digest.clone(), refusal.why.clone());
             if self.told.insert(path.to_owned(), told.clone()) == Some(told) {
                 return;
@@ -105,6 +109,39 @@ impl Shelf {
         }
     }
 
+    /// Takes away what may not be served any more by what is approved now.
+    pub(super) fn judge(&mut self, pins: &Pins) {
+        self.standing.judged(pins.mode());
+        let unapproved = |entry: &Arc<Entry>| {
+            let plugin = &entry.plugin;
+            pins.before(plugin.name(), plugin.digest(), &plugin.config().grants).is_err()
+        };
+        self.fresh.retain(|_, entry| !unapproved(entry));
+        let mut withdrawn = Vec::new();
+        self.replace(|current| {
+            let entries = current.entries().iter().filter(|entry| unapproved(entry));
+            withdrawn = entries.map(|entry| entry.plugin.name().to_owned()).collect();
+            (!withdrawn.is_empty()).then(|| current.changed(Vec::new(), &withdrawn, false))
+        });
+        withdrawn.iter().for_each(|name| self.say(Event::Withdrawn(name)));
+    }
+
+    /// Puts another snapshot in place; versions that are in it no more have their time to end.
+    fn replace(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) {
+        let mut before = None;
+        self.catalog.update(|current| {
+            before = Some(Arc::clone(current));
+            next(current)
+        });
+        let after = self.catalog.current();
+        for old in before.iter().flat_map(|before| before.entries()) {
+            let kept = |now: &Arc<Entry>| Arc::ptr_eq(&now.plugin, &old.plugin);
+            if !after.entry(old.plugin.name()).is_some_and(kept) {
+                self.standing.replaced(&old.plugin);
+            }
+        }
+    }
+
     /// Whether something waits for being published.
     pub(super) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty() || !self.gone.is_empty()
@@ -113,22 +150,14 @@ impl Shelf {
     /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) fn publish(&mut self) {
         let (fresh, gone) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.gone));
-        let (mut removed, mut before) = (Vec::new(), None);
-        self.catalog.update(|current| {
-            before = Some(Arc::clone(current));
+        let mut removed = Vec::new();
+        self.replace(|current| {
             removed = gone.into_iter().filter(|name| current.entry(name).is_some()).collect();
             let fresh: Vec<_> = fresh.values().cloned().collect();
             let changed = !(fresh.is_empty() && removed.is_empty());
-            let by_order = !self.loaded;
-            changed.then(|| current.changed(fresh, &removed, by_order))
+            changed.then(|| current.changed(fresh, &removed, !self.loaded))
         });
         let current = self.catalog.current();
-        let served = before.iter().flat_map(|before| before.entries());
-        for old in served.filter(|old| {
-            fresh.contains_key(old.plugin.name()) || removed.iter().any(|name| name == old.plugin.name())
-        }) {
-            self.standing.replaced(&old.plugin);
-        }
         for entry in fresh.values() {
             self.say(Event::Published(&current, entry));
         }

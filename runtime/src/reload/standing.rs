@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use crate::config::Pin;
 use crate::observe::brief;
 use crate::plugin::Plugin;
 
@@ -20,6 +21,7 @@ const WHY: usize = 1 << 10;
 #[derive(Debug)]
 pub struct Standing {
     most: usize,
+    pin: Mutex<Pin>,
     files: Mutex<BTreeMap<PathBuf, Unserved>>,
     replaced: Mutex<Vec<Replaced<Plugin>>>,
 }
@@ -74,8 +76,19 @@ struct Replaced<V> {
 impl Standing {
     /// Knows nothing yet, and never more than `most` files.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, files: Mutex::default(), replaced: Mutex::default() }
+    pub fn new(most: usize, pin: Pin) -> Self {
+        Self { most, pin: Mutex::new(pin), files: Mutex::default(), replaced: Mutex::default() }
+    }
+
+    /// Plugins are compared with what was approved as strictly as this.
+    pub fn judged(&self, pin: Pin) {
+        *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = pin;
+    }
+
+    /// How strictly they are.
+    #[must_use]
+    pub fn pin(&self) -> Pin {
+        *self.pin.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A file was looked into and is not served; `held` until someone approves it.
@@ -170,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_file_is_known_until_it_is_served_or_gone() {
-        let standing = Standing::new(2);
+        let standing = Standing::new(2, Pin::Off);
         refuse(&standing, "b.wasm", "first");
         refuse(&standing, "a.wasm", "other");
         refuse(&standing, "b.wasm", "second");

@@ -34,7 +34,7 @@ use descriptor::Described;
 const MOST_WARNINGS: usize = 5;
 
 /// By what plugins are judged. Clones share it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
     mode: Pin,
     lock: Arc<Lock>,
@@ -199,7 +199,7 @@ fn sha256(bytes: &[u8]) -> String {
 mod tests {
     use std::borrow::Cow;
 
-    use super::super::list::{Fingerprint, Item};
+    use super::super::list::{Fingerprint, Item, Print};
     use super::*;
 
     /// A tool that is no more than its words.
@@ -225,6 +225,11 @@ mod tests {
         }
 
         fn fingerprint(&self, _: &mut Fingerprint) {}
+
+        fn print(&self) -> &Print {
+            static NONE: Print = Print::new();
+            &NONE
+        }
     }
 
     impl Described for Words {

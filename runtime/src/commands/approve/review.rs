@@ -37,8 +37,13 @@ pub(super) async fn review(
         Ok(name) => name,
         Err(why) => return unusable(why.clone()),
     };
-    let settings = config.plugin(name);
-    let artifact = match Artifact::read(&candidate.path, settings.limits.wasm_mib) {
+    let settings = match config.plugin_at(name, &candidate.path) {
+        Ok(settings) => settings,
+        Err(error) => return unusable(in_a_line(error)),
+    };
+    let artifact = Artifact::read_any(&candidate.path, settings.limits.wasm_mib)
+        .and_then(|artifact| artifact.check().map(|()| artifact));
+    let artifact = match artifact {
         Ok(artifact) => artifact,
         Err(error) => return unusable(in_a_line(error)),
     };

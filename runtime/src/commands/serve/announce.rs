@@ -55,6 +55,13 @@ impl Announcer {
                     );
                 }
             }
+            Event::Withdrawn(plugin) => {
+                console::remark(&format!("removed {plugin}: it is not approved any more"));
+            }
+            Event::Mislocked(error) => {
+                console::report(&anyhow::Error::msg(error.to_string()));
+                console::remark("  what was approved before still is");
+            }
             Event::Misconfigured(error) => {
                 console::remark(&format!("{error}"));
                 console::remark("  what the configuration said before still holds");

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::standing::Stand;
 use super::{Failure, console};
 use crate::cli;
-use crate::config::{self, ConfigError, Pin, parse_listen};
+use crate::config::{self, ConfigError, parse_listen};
 use crate::protocol::Server;
 use crate::transport::{http, stdio};
 use announce::welcome;
@@ -40,14 +40,14 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         true => None,
         false => Some(listen(&settings).await?),
     };
-    let pin = settings.pin.unwrap_or_else(|| Pin::usual(listener.as_ref().map(|listener| listener.address)));
+    let listening = listener.as_ref().map(|listener| listener.address);
     // Whoever connects meanwhile waits in the socket.
     let Prepared { server, watcher, folder, catalog, standing } = tokio::select! {
-        prepared = prepare(&args.source, config.clone(), settings, audit) => prepared?,
+        prepared = prepare(&args.source, config.clone(), settings, listening, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
-    let serving = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
-    let stand = Stand::new(&config, pin, catalog, standing);
+    let serving = listening.map(|address| format!("http://{address}{}", http::PATH));
+    let stand = Stand::new(&config, catalog, standing);
     let telling = stand.tell(serving.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));

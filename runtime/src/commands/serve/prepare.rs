@@ -1,5 +1,6 @@
 //! What is needed before anything is served: the state folder, the audit, the compiler, the folder's first load.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -54,6 +55,7 @@ pub(super) async fn prepare(
     source: &Source,
     config: Config,
     settings: config::Server,
+    listening: Option<SocketAddr>,
     audit: Audit,
 ) -> Result<Prepared, Failure> {
     let store = Store::new(config.state.clone());
@@ -69,8 +71,8 @@ pub(super) async fn prepare(
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let announcer = Announcer::new(&config);
     let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
-    let standing = Arc::new(Standing::new(settings.plugins));
-    let terms = Terms::new(Arc::new(config));
+    let terms = Terms::read(Arc::new(config), listening).map_err(|error| Failure::Usage(error.into()))?;
+    let standing = Arc::new(Standing::new(settings.plugins, terms.pins.mode()));
     let mut folder = Folder::new(
         Arc::new(loader),
         terms,
