@@ -178,7 +178,7 @@ async fn a_plugin_deleted_under_its_calls_finishes_them_and_is_unknown_then() {
                     0 => client.call("polite-nap", ms).await,
                     _ => {
                         let call = json!({ "name": "polite-nap", "arguments": ms });
-                        session.request_as(json!(number), "tools/call", call).await
+                        session.request_as(json!(100 + number), "tools/call", call).await
                     }
                 }
             })

@@ -171,7 +171,7 @@ async fn each_limit_of_compiling_has_its_sentence() {
             "compiles to more than 1 MiB of machine code (limit `code_mib`)",
         ),
     ] {
-        let bytes = if limits.code_mib == 1 { hostile_files::many_functions(5_000) } else { polite() };
+        let bytes = if limits.code_mib == 1 { hostile_files::many_functions(8_000) } else { polite() };
         let error = load(&loader, bytes, limits).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }

@@ -197,8 +197,9 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
         assert!(Instant::now() < deadline, "the build never began:\n{}", dev.said());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    let building = std::fs::read_to_string(&file).unwrap();
     assert_eq!(dev.terminate().await, Some(0));
-    gone(&std::fs::read_to_string(&file).unwrap()).await;
+    gone(&building).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

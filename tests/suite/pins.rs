@@ -275,6 +275,7 @@ async fn warnings_are_given_and_everything_is_served() {
     server.says(&format!("the tool `version` has not been approved; {REMEDY}")).await;
     put("polite", server.folder(), "p.wasm");
     server.says("has not been approved; run `plugport approve p`").await;
+    server.says("published p: ").await;
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
 }
 

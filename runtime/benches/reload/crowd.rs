@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::build;
-use super::served::{Client, Home, Served};
+use super::served::{Client, Home, Memory, Served};
 use super::table::{Spread, Table};
 
 pub const PLUGINS: usize = 200;
@@ -55,9 +55,10 @@ impl Crowd {
         );
         table.number("  lists that were asked for until one was complete", asked as f64, "", 1.0);
         let (full, empty) = (idle(&self.0, PLUGINS).await, idle(&Home::new(), 0).await);
-        let each = (full - empty) / 1024.0 / PLUGINS as f64;
-        println!("  memory: {:.1} MiB with them, {:.1} MiB without", full / 1048576.0, empty / 1048576.0);
-        table.number("  memory of an idle plugin", each, "KiB", EACH);
+        let each = |of: fn(&Memory) -> f64| (of(&full) - of(&empty)) / 1024.0 / PLUGINS as f64;
+        let (own, mapped) = (each(|memory| memory.own), each(|memory| memory.mapped));
+        println!("  mapped code of an idle plugin, shared and given back when needed: {mapped:.0} KiB");
+        table.number("  memory of its own of an idle plugin", own, "KiB", EACH);
     }
 }
 
@@ -73,12 +74,12 @@ async fn complete(client: &mut Client, tools: usize) -> usize {
     asked
 }
 
-/// Resident memory of a server that has listed its tools and is left alone, bytes.
-async fn idle(home: &Home, tools: usize) -> f64 {
+/// Memory of a server that has listed its tools and is left alone.
+async fn idle(home: &Home, tools: usize) -> Memory {
     let served = Served::start(home).await;
     complete(&mut Client::new(&served).await, tools).await;
     tokio::time::sleep(IDLE).await;
-    let resident = served.resident();
+    let memory = served.memory();
     served.end().await;
-    resident
+    memory
 }

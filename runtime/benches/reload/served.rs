@@ -73,17 +73,28 @@ impl Served {
         Self { child, address }
     }
 
-    /// Resident memory, bytes.
-    pub fn resident(&self) -> f64 {
+    /// What of its memory is resident.
+    pub fn memory(&self) -> Memory {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+        let bytes = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+            1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+        };
+        Memory { own: bytes("RssAnon:") + bytes("RssShmem:"), mapped: bytes("RssFile:") }
     }
 
     /// Ends it and waits until it is gone.
     pub async fn end(mut self) {
         self.child.kill().await.unwrap();
     }
+}
+
+/// Resident memory of a process, bytes.
+pub struct Memory {
+    /// Its own.
+    pub own: f64,
+    /// Pages of files.
+    pub mapped: f64,
 }
 
 /// One connection.

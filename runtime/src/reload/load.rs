@@ -21,8 +21,14 @@ pub(super) struct Opened {
     pub(super) name: String,
     pub(super) settings: PluginConfig,
     pub(super) artifact: Artifact,
-    /// By what it is judged.
-    pub(super) pins: Pins,
+    judged: Judged,
+}
+
+/// By what a file is judged, and what there is to say of it although it may be served.
+#[derive(Debug)]
+struct Judged {
+    pins: Pins,
+    warning: Option<String>,
 }
 
 /// What a folder held when it was loaded.
@@ -85,12 +91,9 @@ pub(super) fn open(terms: &Terms, path: &Path) -> Result<Opened, Refusal> {
     })?;
     // Before it is run: what nobody has approved has no business with what its namesake may reach.
     let judged = terms.pins.before(&name, &artifact.digest, &settings.grants);
-    match judged.map_err(|why| Refusal::held(why, artifact.digest.clone()))? {
-        Some(warning) => tracing::warn!(target: "plugin", plugin = name, "{warning}"),
-        None => {}
-    }
+    let warning = judged.map_err(|why| Refusal::held(why, artifact.digest.clone()))?;
     let (settings, pins) = (terms.given(settings), terms.pins.clone());
-    Ok(Opened { name, settings, artifact, pins })
+    Ok(Opened { name, settings, artifact, judged: Judged { pins, warning } })
 }
 
 /// Loads what was read and vets what it offers.
@@ -98,9 +101,9 @@ pub(super) async fn load(loader: &Loader, opened: Opened) -> Result<Entry, Refus
     let digest = opened.artifact.digest.clone();
     let loaded = async {
         check(&opened)?;
-        let Opened { name, settings, artifact, pins } = opened;
+        let Opened { name, settings, artifact, judged } = opened;
         let loaded = loader.load(&name, artifact, settings).await.map_err(|error| unloaded(&error))?;
-        vet(loaded, pins).await
+        vet(loaded, judged).await
     };
     loaded.await.map_err(|refusal| Refusal { digest: Some(digest), ..refusal })
 }
@@ -110,10 +113,10 @@ pub(super) async fn load_kept(loader: &Loader, opened: Opened) -> Result<Option<
     let digest = opened.artifact.digest.clone();
     let loaded = async {
         check(&opened)?;
-        let Opened { name, settings, artifact, pins } = opened;
+        let Opened { name, settings, artifact, judged } = opened;
         let loaded = loader.load_kept(&name, artifact, settings).await;
         match loaded.map_err(|error| unloaded(&error))? {
-            Some(loaded) => vet(loaded, pins).await.map(Some),
+            Some(loaded) => vet(loaded, judged).await.map(Some),
             None => Ok(None),
         }
     };
@@ -142,10 +145,10 @@ pub(super) fn unexamined() -> Refusal {
 }
 
 /// A plugin may describe a lot; other tasks should not wait while it is read.
-async fn vet(loaded: Loaded, pins: Pins) -> Result<Entry, Refusal> {
+async fn vet(loaded: Loaded, Judged { pins, warning }: Judged) -> Result<Entry, Refusal> {
     let vetting = tokio::task::spawn_blocking(move || pins.after(Entry::vet(loaded)));
     let (entry, warnings) = vetting.await.map_err(|_| unexamined())?;
-    for warning in warnings {
+    for warning in warning.into_iter().chain(warnings) {
         tracing::warn!(target: "plugin", plugin = entry.plugin.name(), "{warning}");
     }
     Ok(entry)

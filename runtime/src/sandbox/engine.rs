@@ -90,6 +90,9 @@ fn flags(settings: &Server) -> Config {
         // Each frame holds a copy of a name that the guest chose, and nobody's debug information is read.
         .wasm_backtrace_max_frames(NonZeroUsize::new(BACKTRACE))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+        // Where in the file an instruction was, and tables for debuggers: a fifth of the code, and nobody looks at it.
+        .generate_address_map(false)
+        .native_unwind_info(false)
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK);

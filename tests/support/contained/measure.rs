@@ -16,6 +16,8 @@ pub struct Process {
     pid: u32,
     /// Resident bytes.
     pub memory: u64,
+    /// Of these, the bytes that are its own, and not pages of files that the system can take back and share.
+    pub own: u64,
     /// The most that was ever resident, bytes.
     pub peak: u64,
     /// Open file descriptors.
@@ -35,7 +37,8 @@ impl Process {
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server is alive").count();
         let threads = usize::try_from(number(&status, "Threads:")).unwrap();
         let (memory, peak) = (number(&status, "VmRSS:") << 10, number(&status, "VmHWM:") << 10);
-        Self { pid, memory, peak, files, threads }
+        let own = (number(&status, "RssAnon:") + number(&status, "RssShmem:")) << 10;
+        Self { pid, memory, own, peak, files, threads }
     }
 
     /// The same when its files have stayed the same for a moment.

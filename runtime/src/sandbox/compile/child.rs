@@ -131,7 +131,7 @@ async fn answer(mut stdout: ChildStdout, limits: &Limits) -> Result<Code, Unhear
         return Err(Unheard::Silence);
     }
     match kind {
-        Kind::Code => Ok(Code::of_compiler(body)),
+        Kind::Code => Ok(Code::Answered(body)),
         Kind::Invalid => {
             let words = String::from_utf8_lossy(&body).into_owned();
             Err(Unheard::Error(CompileError::Invalid(Words(words))))

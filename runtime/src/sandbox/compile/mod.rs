@@ -145,15 +145,16 @@ impl Compiler {
             Place::Here => here(engine.clone(), component, limits).await?,
         };
         drop(turn);
-        let engine = engine.clone();
+        let (engine, most) = (engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
-            let loaded = code.load(&engine);
-            if let (Ok(_), Some((cache, key))) = (&loaded, kept) {
-                cache.keep(&key, code.as_bytes());
-            }
-            loaded
+            let loaded = code.load(&engine)?;
+            let (Code::Answered(bytes), Some((cache, key))) = (&code, kept) else { return Ok(loaded) };
+            cache.keep(&key, bytes);
+            // Mapped from its file it takes less memory.
+            let mapped = cache.recall(&key, most).and_then(|code| code.load(&engine).ok());
+            Ok(mapped.unwrap_or(loaded))
         });
-        let loaded = loading.await.map_err(|_| CompileError::Crashed)?;
+        let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
         // The same program made it with the same settings, so what is left to refuse is what the component asks for.
         loaded.map_err(|error| CompileError::Beyond(Words(brief(WORDS, format_args!("{error:#}")))))
     }
@@ -181,7 +182,7 @@ async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Cod
     let compiled = tokio::time::timeout(limits.compile(), compiling).await;
     let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
     let code = compiled.map_err(|_| CompileError::Crashed)?;
-    code.map(Code::of_compiler).map_err(|why| CompileError::Invalid(Words(why)))
+    code.map(Code::Answered).map_err(|why| CompileError::Invalid(Words(why)))
 }
 
 #[cfg(test)]
@@ -195,7 +196,7 @@ mod tests {
             (engine::engine(&crate::config::Server::default()).unwrap(), engine::compiler().unwrap());
         assert_eq!(Key::of(&serves, "d"), Key::of(&compiles, "d"));
         assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
-        let code = Code::of_compiler(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
+        let code = Code::Answered(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
         code.load(&serves).unwrap();
     }
 

@@ -2,39 +2,37 @@
 //!
 //! Wasmtime trusts compiled code as it trusts itself: it looks at the head and runs the rest. So there is a type for bytes
 //! that may be trusted so far, and it is made in two places only: where the compiler answers, and where the cache has
-//! found its own seal on the very bytes that it hands over.
+//! found its own seal on the very file that it hands over. A file is mapped and not copied: what of a plugin is never run
+//! takes no memory then, and servers that share a cache share it in memory too.
+
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// Machine code that this program's compiler made.
 #[derive(Debug)]
-pub(super) struct Code {
-    /// Where the code begins, for what was read together with a seal.
-    start: usize,
-    bytes: Vec<u8>,
+pub(super) enum Code {
+    /// What a compiler answered.
+    Answered(Vec<u8>),
+    /// A file of the cache with a seal that was verified, open; what comes after the code does not matter.
+    Sealed(File),
 }
 
 impl Code {
-    /// What a compiler answered.
-    pub(super) fn of_compiler(bytes: Vec<u8>) -> Self {
-        Self { start: 0, bytes }
-    }
-
-    /// What lies behind a seal that was verified.
-    pub(super) fn behind_seal(bytes: Vec<u8>, start: usize) -> Self {
-        Self { start, bytes }
-    }
-
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(self.start..).unwrap_or_default()
-    }
-
     /// Makes it callable. Code of another version or of other settings is refused.
     #[expect(unsafe_code, reason = "wasmtime cannot check compiled code; the type says where it comes from")]
     pub(super) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
-        // SAFETY: the bytes come from `Engine::precompile_component` of this program, either directly or with a seal that
-        // only this user's key makes. They are in memory of ours, so that nobody changes them between check and use.
-        unsafe { Component::deserialize(engine, self.as_bytes()) }
+        match self {
+            // SAFETY: the bytes come from `Engine::precompile_component` of this program, and are in memory of ours.
+            Self::Answered(bytes) => unsafe { Component::deserialize(engine, bytes) },
+            // SAFETY: the bytes come from there too, with a seal that only this user's key makes. Files of the cache are
+            // never written again, only removed; and nobody else can write there, or is this user and needs no detour. The
+            // path leads to the open file, whatever its name leads to now.
+            Self::Sealed(file) => unsafe {
+                Component::deserialize_file(engine, format!("/dev/fd/{}", file.as_raw_fd()))
+            },
+        }
     }
 }

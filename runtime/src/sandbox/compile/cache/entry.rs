@@ -1,7 +1,7 @@
-//! One kept file: whose it is, its seal, the code.
+//! One kept file: the code, whose it is, its seal.
 //!
 //! The seal covers everything else in the file, the key it is kept under included, so that neither a changed bit nor two
-//! files with each other's names pass.
+//! files with each other's names pass. The code comes first, so that the file can be mapped as it is.
 
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher};
@@ -10,16 +10,14 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 
-use super::super::trusted::Code;
-
-/// Begins every entry; to be changed with its form.
-const MAGIC: [u8; 16] = *b"plugport code 1\n";
+/// Comes after the code of every entry; to be changed with its form.
+const MAGIC: [u8; 16] = *b"plugport code 2\n";
 
 const KEY: usize = 32;
 const SEAL: usize = 32;
 
-/// Bytes before the code.
-pub(super) const HEAD: usize = MAGIC.len() + KEY + SEAL;
+/// Bytes after the code.
+pub(super) const TAIL: usize = MAGIC.len() + KEY + SEAL;
 
 /// What compiled code depends on: the component, the compiler and its settings, and this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,21 +81,21 @@ impl Sealer {
         self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length).chain_update(code)
     }
 
-    /// What goes before the code.
-    pub(super) fn head(&self, key: &Key, code: &[u8]) -> Vec<u8> {
+    /// What goes after the code.
+    pub(super) fn tail(&self, key: &Key, code: &[u8]) -> Vec<u8> {
         let seal = self.over(key, code).finalize().into_bytes();
         [MAGIC.as_slice(), &key.0, &seal].concat()
     }
 
     /// The code of a whole file, if it is what was kept under this key.
-    pub(super) fn open(&self, key: &Key, file: Vec<u8>) -> Option<Code> {
-        let (named, rest) = file.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
-        let (seal, code) = rest.split_at_checked(SEAL)?;
+    pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
+        let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
+        let (named, seal) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
         if named != key.0 {
             return None;
         }
         self.over(key, code).verify_slice(seal).ok()?;
-        Some(Code::behind_seal(file, HEAD))
+        Some(code)
     }
 }
 
@@ -115,18 +113,19 @@ mod tests {
     fn only_what_was_sealed_here_under_this_name_opens() {
         let sealer = Sealer::new(&[1; 32], b"here").unwrap();
         let key = Key::test(7);
-        let file = [sealer.head(&key, b"some code"), b"some code".to_vec()].concat();
-        assert_eq!(sealer.open(&key, file.clone()).unwrap().as_bytes(), b"some code");
-        assert!(sealer.open(&Key::test(8), file.clone()).is_none(), "another's name");
+        let file = [b"some code".to_vec(), sealer.tail(&key, b"some code")].concat();
+        assert_eq!(sealer.open(&key, &file), Some(&b"some code"[..]));
+        assert!(sealer.open(&Key::test(8), &file).is_none(), "another's name");
         for (secret, bounds) in [([2; 32], b"here"), ([1; 32], b"away")] {
-            assert!(Sealer::new(&secret, bounds).unwrap().open(&key, file.clone()).is_none());
+            assert!(Sealer::new(&secret, bounds).unwrap().open(&key, &file).is_none());
         }
         for at in 0..file.len() {
             let mut changed = file.clone();
             changed[at] ^= 1;
-            assert!(sealer.open(&key, changed).is_none(), "bit of byte {at}");
-            assert!(sealer.open(&key, file[..at].to_vec()).is_none(), "cut at {at}");
+            assert!(sealer.open(&key, &changed).is_none(), "bit of byte {at}");
+            assert!(sealer.open(&key, &file[..at]).is_none(), "cut at {at}");
+            assert!(sealer.open(&key, &file[at + 1..]).is_none(), "without its first {at}");
         }
-        assert!(sealer.open(&key, [file, vec![0]].concat()).is_none(), "grown");
+        assert!(sealer.open(&key, &[file, vec![0]].concat()).is_none(), "grown");
     }
 }

@@ -18,7 +18,7 @@ use std::time::UNIX_EPOCH;
 pub(super) use entry::Key;
 
 use super::trusted::Code;
-use entry::{HEAD, Sealer};
+use entry::{Sealer, TAIL};
 use folder::{Folder, whole};
 
 /// The folder inside the state folder.
@@ -84,16 +84,16 @@ impl Cache {
             Err(error) if is_foreign(&error) => return self.discard(&name),
             Err(_) => return None,
         };
-        if file.metadata().is_ok_and(|metadata| metadata.len() > most.saturating_add(HEAD as u64)) {
+        if file.metadata().is_ok_and(|metadata| metadata.len() > most.saturating_add(TAIL as u64)) {
             return None;
         }
-        let bytes = whole(&file, most.saturating_add(HEAD as u64)).ok();
-        match bytes.and_then(|bytes| self.sealer.open(key, bytes)) {
-            Some(code) => {
+        let bytes = whole(&file, most.saturating_add(TAIL as u64)).ok();
+        match bytes.is_some_and(|bytes| self.sealer.open(key, &bytes).is_some()) {
+            true => {
                 self.folder.touch(&file);
-                Some(code)
+                Some(Code::Sealed(file))
             }
-            None => self.discard(&name),
+            false => self.discard(&name),
         }
     }
 
@@ -105,13 +105,13 @@ impl Cache {
 
     /// Keeps code, and removes what was not used for longest to make room. Failing costs a later server the time.
     pub(super) fn keep(&self, key: &Key, code: &[u8]) {
-        let size = (HEAD + code.len()) as u64;
+        let size = (TAIL + code.len()) as u64;
         if size > self.most {
             return;
         }
         let kept = self
             .make_room(size)
-            .and_then(|()| self.folder.write(&key.file(), &[&self.sealer.head(key, code), code]));
+            .and_then(|()| self.folder.write(&key.file(), &[code, &self.sealer.tail(key, code)]));
         if let Err(error) = kept
             && !self.complained.swap(true, Ordering::Relaxed)
         {
