@@ -3,8 +3,11 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise, and says what it measured"
 )]
 
 mod answering;

@@ -115,7 +115,7 @@ type Client = RunningService<RoleClient, Listener>;
 /// What tells of changes.
 enum Changes {
     Unasked(mpsc::Receiver<()>),
-    Subscribed(Subscription),
+    Subscribed(Box<Subscription>),
 }
 
 impl Changes {
@@ -165,7 +165,8 @@ where
         tokio::time::sleep(STREAM).await;
         Changes::Unasked(told)
     } else {
-        Changes::Subscribed(client.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?)
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        Changes::Subscribed(Box::new(client.listen(filter).await?))
     };
     put_bytes(&reporter(1), plugins, FILE);
     changes.until(&client, Some("Say that this is variant 1.")).await?;

@@ -260,7 +260,7 @@ mod tests {
         ] {
             assert!(text.contains(&from), "{from}");
             let told = damage(&file, &text.replace(&from, &to));
-            assert!(told.contains(&why) && told.contains("plugport approve"), "{from}: {told}");
+            assert!(told.contains(why) && told.contains("plugport approve"), "{from}: {told}");
         }
         let told = damage(&file, &text.replace("version = 1", "version = 2"));
         assert!(told.contains("has the form 2") && told.contains("the one that wrote it"), "{told}");

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::standing::Stand;
 use super::{Failure, console};
 use crate::cli;
-use crate::config::{self, ConfigError, parse_listen};
+use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
 use crate::transport::{http, stdio};
 use announce::welcome;
@@ -36,28 +36,39 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen()?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
+    // Whoever connects from now on waits in the socket.
     let listener = match args.stdio {
         true => None,
         false => Some(listen(&settings).await?),
     };
     let listening = listener.as_ref().map(|listener| listener.address);
-    // Whoever connects meanwhile waits in the socket.
-    let Prepared { server, watcher, folder, catalog, standing } = tokio::select! {
+    let prepared = tokio::select! {
         prepared = prepare(&args.source, config.clone(), settings, listening, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
-    let serving = listening.map(|address| format!("http://{address}{}", http::PATH));
-    let stand = Stand::new(&config, catalog, standing);
-    let telling = stand.tell(serving.unwrap_or_else(|| "stdio".to_owned())).await;
+    if let Some(listener) = &listener {
+        welcome(listener, &config, args.source.file().as_deref());
+    }
+    serve(prepared, &config, listener, signals).await
+}
+
+/// Serves, follows what changes, and tells who asks how it stands, until told to stop.
+async fn serve(
+    prepared: Prepared,
+    config: &Config,
+    listener: Option<http::Listener>,
+    signals: Signals,
+) -> Result<ExitCode, Failure> {
+    let Prepared { server, watcher, folder, catalog, standing } = prepared;
+    let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
+    let stand = Stand::new(config, catalog, standing);
+    let telling = stand.tell(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
     let served = match listener {
         None => serve_stdio(server, signals).await,
-        Some(listener) => {
-            welcome(&listener, &config, args.source.file().as_deref());
-            serve_http(server, listener, signals).await
-        }
+        Some(listener) => serve_http(server, listener, signals).await,
     };
     stop.cancel();
     telling.end().await;

@@ -66,7 +66,7 @@ async fn what_a_killed_server_left_is_taken_away() {
     assert!(names(dir.path()).is_empty());
     leave();
     let local = Local::bind(dir.path()).await.unwrap();
-    assert_eq!(names(dir.path()), [local.name.clone()]);
+    assert_eq!(names(dir.path()), std::slice::from_ref(&local.name));
 }
 
 #[cfg(target_os = "linux")]
