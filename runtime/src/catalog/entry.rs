@@ -25,7 +25,7 @@ pub struct Refused {
 }
 
 /// What one plugin contributes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     /// The plugin.
     pub plugin: Arc<Plugin>,

@@ -128,7 +128,9 @@ impl<T: Item> List<T> {
         for item in offered {
             let plugin = item.owner();
             let (owner, key) = *owners.entry(item.likeness()).or_insert((plugin, item.key()));
-            let other = Some(owner.to_owned()).filter(|owner| owner != plugin).or_else(|| claimed(item));
+            let keeps = had(item).is_some_and(|had| had == plugin);
+            let claimed = || if keeps { None } else { claimed(item) };
+            let other = Some(owner.to_owned()).filter(|owner| owner != plugin).or_else(claimed);
             if let Some(first) = other {
                 let word = T::KIND.key_word();
                 let why = match key == item.key() {

@@ -116,6 +116,18 @@ impl Config {
         Ok(base.join(state.as_deref().unwrap_or(Path::new(STATE))))
     }
 
+    /// The same while a server runs, where nothing may keep it waiting: only a regular file is read.
+    ///
+    /// # Errors
+    /// With every mistake in the file at once.
+    pub fn reread(file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
+        let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
+        if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
+            return Err(unreadable(std::io::Error::other("it is not a regular file")));
+        }
+        Self::read(file, folder)
+    }
+
     fn parse(text: &str, file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
         let mut reader = Reader::new(text);
         let mut root = reader.root();

@@ -92,7 +92,7 @@ impl Default for Server {
             grants_beside: false,
             signature_keys: Arc::default(),
             require_signature: false,
-            start_wait: Duration::from_secs(1),
+            start_wait: Duration::from_millis(500),
             drain: Duration::from_secs(60),
             plugins: 1_000,
             concurrent_calls: 256,

@@ -95,6 +95,18 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Whether only other bytes or settings can help.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Compile(error) => {
+                matches!(error, CompileError::Invalid(_) | CompileError::Memory(_) | CompileError::Large(_))
+            }
+            Self::OtherWorld { .. } | Self::OtherVersion { .. } | Self::Unlinkable(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether the same file may well load in a while: it was this machine that failed.
     #[must_use]
     pub fn is_passing(&self) -> bool {

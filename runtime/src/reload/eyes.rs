@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tokio::sync::mpsc;
 
 use super::scan::{Candidate, ScanError, scan};
-use super::stamp::{Sight, Stamp};
+use super::stamp::{Linked, Sight};
 
 /// What is looked at.
 #[derive(Debug, Clone)]
@@ -32,14 +32,16 @@ pub(super) struct Seen {
     /// Which folder it is: another one may have taken its place.
     pub(super) place: Option<(u64, u64)>,
     /// Of the configuration and of what was approved; nothing where it cannot be told, and then nothing has changed.
-    pub(super) config: Option<Option<Stamp>>,
-    pub(super) lock: Option<Option<Stamp>>,
+    pub(super) config: Option<Option<Linked>>,
+    pub(super) lock: Option<Option<Linked>>,
 }
 
 /// Looks whenever asked. The thread ends when this is dropped.
 pub(super) struct Eyes {
     ask: SyncSender<()>,
     seen: mpsc::Receiver<Seen>,
+    /// It was asked for and has not been seen.
+    asked: bool,
 }
 
 impl Eyes {
@@ -50,14 +52,19 @@ impl Eyes {
         if let Err(error) = looking.spawn(move || keep_looking(&watched, &asked, &tell)) {
             tracing::error!(%error, "the plugin folder is not followed, since no thread could be started");
         }
-        Self { ask, seen }
+        Self { ask, seen, asked: false }
     }
 
-    /// How it looks now; `None` when there is nobody to look. Can be dropped: the next one gets that answer.
+    /// How it looks now; `None` when there is nobody to look. Can be dropped: the next one waits for the same answer.
     pub(super) async fn look(&mut self) -> Option<Seen> {
-        // One question that waits is enough.
-        let _ = self.ask.try_send(());
-        self.seen.recv().await
+        if !self.asked {
+            // One question that waits is enough.
+            let _ = self.ask.try_send(());
+            self.asked = true;
+        }
+        let seen = self.seen.recv().await;
+        self.asked = false;
+        seen
     }
 }
 
@@ -71,7 +78,7 @@ fn keep_looking(watched: &Watched, asked: &Receiver<()>, tell: &mpsc::Sender<See
 
 fn look(Watched { folder, config, lock }: &Watched) -> Seen {
     let place = std::fs::metadata(folder).ok().map(|about| (about.dev(), about.ino()));
-    Seen { files: candidates(folder), place, config: Stamp::of(config).ok(), lock: Stamp::of(lock).ok() }
+    Seen { files: candidates(folder), place, config: Linked::of(config).ok(), lock: Linked::of(lock).ok() }
 }
 
 fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Sight>, ScanError> {

@@ -20,12 +20,13 @@ use super::load::beyond;
 use super::look::{Found, Looked, Looks};
 use super::refusal::Again;
 use super::scan::ScanError;
-use super::settings::{Reread, Settings};
+use super::settings::{Reread, Restart, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
 use super::standing::Standing;
 use super::terms::Terms;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Entry, Pins};
+use crate::config::Pin;
 use crate::plugin::Loader;
 
 /// How often the folder is looked at when nothing is known to have happened.
@@ -53,11 +54,14 @@ pub struct Folder {
     shelf: Shelf,
     /// Whether the folder could be read; that it cannot is told once.
     readable: bool,
+    /// When the folder was last looked at.
+    looked: Instant,
     /// Since when something waits for being published.
     ready: Option<Instant>,
     /// What was there at the start and has not been looked into.
     initial: BTreeSet<PathBuf>,
     standing: Arc<Standing>,
+    catalog: Arc<Catalog>,
 }
 
 impl Folder {
@@ -76,12 +80,14 @@ impl Folder {
         let (terms, audit) = (Arc::new(terms), loader.audit().clone());
         Self {
             hints: Hints::open(&watched),
-            settings: Settings::new(Arc::clone(&terms), &watched, Instant::now()),
+            settings: Settings::new(terms, &watched, Instant::now()),
             eyes: Eyes::open(watched),
             ledger: Ledger::default(),
-            looks: Looks::new(loader, Arc::clone(&catalog), terms),
-            shelf: Shelf::new(catalog, audit, Arc::clone(&standing), say),
+            looks: Looks::new(loader, Arc::clone(&catalog)),
+            shelf: Shelf::new(Arc::clone(&catalog), audit, Arc::clone(&standing), say),
+            catalog,
             readable: true,
+            looked: Instant::now(),
             ready: None,
             initial: BTreeSet::new(),
             standing,
@@ -109,7 +115,7 @@ impl Folder {
             let wait = self.settings.terms().config.server.start_wait;
             let wait = if self.looks.is_quick() { wait.max(KEPT) } else { wait };
             tokio::select! {
-                found = self.looks.next() => self.settle(found),
+                found = self.looks.next() => self.take(found),
                 () = tokio::time::sleep_until(begun + wait) => break,
             }
         }
@@ -119,24 +125,27 @@ impl Folder {
 
     /// Follows it until told to stop.
     pub async fn run(mut self, stop: CancellationToken) {
+        let mut look_at = Some(Instant::now());
         loop {
-            let looked = Instant::now();
-            tokio::select! {
-                // A file system may keep whoever looks waiting for ever.
-                () = stop.cancelled() => return,
-                () = self.look() => {}
-            }
             self.act();
             self.publish_in_time();
             let drained = self.standing.retire(self.settings.terms().config.server.drain);
-            let (pause, wake) = (looked + PAUSE, self.wake(Instant::now(), drained.map(Instant::from_std)));
+            let wake = self.wake(Instant::now(), drained.map(Instant::from_std));
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.hints.come() => tokio::time::sleep_until(pause).await,
+                // A file system may keep whoever looks waiting for ever, and all else goes on.
+                seen = seen_at(look_at, &mut self.eyes) => {
+                    look_at = None;
+                    self.see(seen).await;
+                }
+                () = self.hints.come(), if look_at.is_none() => {
+                    look_at = Some(self.looked + PAUSE);
+                }
                 found = self.looks.next() => self.take(found),
-                () = tokio::time::sleep_until(wake) => {}
+                () = tokio::time::sleep_until(wake) => {
+                    look_at.get_or_insert_with(Instant::now);
+                }
             }
-            self.publish_in_time();
         }
     }
 
@@ -146,20 +155,24 @@ impl Folder {
         if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
             self.publish();
         }
-        if self.initial.is_empty() {
+        if self.initial.is_empty() && !self.shelf.is_loaded() {
+            self.publish();
             self.shelf.loaded();
         }
     }
 
-    /// Looks at the folder and at what decides about it.
-    async fn look(&mut self) {
-        let Some(seen) = self.eyes.look().await else { return };
+    /// Takes in how the folder looks, and what decides about it.
+    async fn see(&mut self, seen: Option<Seen>) {
         let now = Instant::now();
+        self.looked = now;
+        let Some(seen) = seen else { return };
         self.hints.follow(seen.place);
         self.settings.see(&seen, now);
         match seen.files {
             Ok(found) => {
                 self.ledger.look(&found, now);
+                // What went before it was begun is no longer waited for.
+                self.initial.retain(|path| found.contains_key(path));
                 self.readable = true;
             }
             Err(error) => {
@@ -173,14 +186,27 @@ impl Folder {
 
     /// Reads what decides about plugins, if that has changed.
     async fn reread(&mut self) {
-        match self.settings.reread(Instant::now()).await {
-            Reread::Same => return,
-            Reread::Config { restart } => self.shelf.say(Event::Reconfigured { restart }),
-            Reread::Lock => {}
-            Reread::BadConfig(error) => return self.shelf.say(Event::Misconfigured(&error)),
-            Reread::BadLock(error) => return self.shelf.say(Event::Mislocked(&error)),
+        let was_strict = self.settings.terms().pins.mode() == Pin::Strict;
+        let Reread { changed, config, lock } = self.settings.reread(Instant::now()).await;
+        match &config {
+            Some(Ok(Restart::Same)) | None => {}
+            Some(Ok(restart)) => {
+                self.shelf.say(Event::Reconfigured { restart: *restart == Restart::Partly });
+            }
+            Some(Err(error)) => self.shelf.say(Event::Misconfigured(error)),
         }
-        self.shelf.judge(&self.settings.terms().pins);
+        if let Some(Err(error)) = &lock {
+            self.shelf.say(Event::Mislocked(error));
+        }
+        if !changed {
+            return;
+        }
+        let pins = &self.settings.terms().pins;
+        if !was_strict && pins.mode() == Pin::Strict {
+            // Nobody sees for another moment what was never compared.
+            hide_unapproved(Arc::clone(&self.catalog), pins.clone()).await;
+        }
+        self.shelf.judged_anew(&self.settings.terms().pins);
         self.ledger.revisit();
     }
 
@@ -205,30 +231,36 @@ impl Folder {
     }
 
     /// Takes what was found, with all that was found at the same time.
-    fn take(&mut self, found: Found) {
-        self.settle(found);
-        while let Some(found) = self.looks.try_next() {
+    fn take(&mut self, found: Option<Found>) {
+        let mut next = found.or_else(|| self.looks.try_next());
+        while let Some(found) = next {
             self.settle(found);
+            next = self.looks.try_next();
         }
     }
 
-    fn settle(&mut self, Found { path, sight, looked }: Found) {
-        self.initial.remove(&path);
+    fn settle(&mut self, Found { path, sight, terms, looked }: Found) {
+        if !Arc::ptr_eq(&terms, self.settings.terms()) {
+            return self.ledger.again(&path);
+        }
         let now = Instant::now();
-        let found = match looked {
-            Looked::Changed => return self.ledger.changed(&path, now),
-            Looked::Same => {
-                self.shelf.same(&path);
-                return self.ledger.handled(&path, sight);
+        if matches!(looked, Looked::Changed) {
+            return self.ledger.changed(&path, now);
+        }
+        self.initial.remove(&path);
+        match &looked {
+            Looked::Refused(refusal) if refusal.again == Again::Soon => {
+                self.ledger.later(&path, sight, now + RETRY);
             }
-            Looked::New(entry) => Ok(*entry),
-            Looked::Refused(refusal) => Err(refusal),
-        };
-        match &found {
-            Err(refusal) if refusal.again == Again::Soon => self.ledger.later(&path, sight, now + RETRY),
             _ => self.ledger.handled(&path, sight),
         }
-        self.shelf.take(&path, found);
+        match looked {
+            Looked::Same => self.shelf.same(&path),
+            Looked::Known { ends: true } => self.shelf.withdraw(&path),
+            Looked::New(entry) => self.shelf.take(&path, Ok(*entry)),
+            Looked::Refused(refusal) => self.shelf.take(&path, Err(refusal)),
+            Looked::Known { ends: false } | Looked::Changed => {}
+        }
         if self.shelf.has_fresh() {
             self.ready.get_or_insert(now);
         }
@@ -247,5 +279,32 @@ impl Folder {
         let times = [next, self.settings.next(), ready, drained];
         let wake = times.into_iter().flatten().min().unwrap_or(now + PERIOD);
         wake.min(now + PERIOD).max(now + PAUSE)
+    }
+}
+
+/// How the folder looks, asked for at this time; never, without one.
+async fn seen_at(time: Option<Instant>, eyes: &mut Eyes) -> Option<Seen> {
+    let Some(time) = time else { return std::future::pending().await };
+    tokio::time::sleep_until(time).await;
+    eyes.look().await
+}
+
+/// Takes out of the catalog what nobody has approved: whole plugins, and single items of others. What takes their place is
+/// looked for afterwards.
+async fn hide_unapproved(catalog: Arc<Catalog>, pins: Pins) {
+    let hiding = tokio::task::spawn_blocking(move || {
+        let current = catalog.current();
+        let passes = |entry: &Arc<Entry>| {
+            let (plugin, grants) = (&entry.plugin, &entry.plugin.config().grants);
+            pins.before(plugin.name(), plugin.digest(), grants).is_ok()
+        };
+        let (passing, unapproved): (Vec<_>, Vec<_>) =
+            current.entries().iter().cloned().partition(|entry| passes(entry));
+        let judged = passing.iter().map(|entry| Arc::new(pins.after((**entry).clone()).0)).collect();
+        let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
+        catalog.update(|current| Some(current.changed(judged, &gone, false)));
+    });
+    if hiding.await.is_err() {
+        tracing::error!("what nobody has approved could not be taken away");
     }
 }

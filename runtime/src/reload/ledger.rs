@@ -141,7 +141,14 @@ impl Ledger {
     pub(super) fn changed(&mut self, path: &Path, now: Instant) {
         if let Some(file) = self.files.get_mut(path) {
             file.sight.moved(now);
-            file.busy = false;
+            (file.busy, file.stale) = (false, true);
+        }
+    }
+
+    /// A file was looked into under other terms than hold now, so it is looked into again.
+    pub(super) fn again(&mut self, path: &Path) {
+        if let Some(file) = self.files.get_mut(path) {
+            (file.busy, file.stale) = (false, true);
         }
     }
 
@@ -157,7 +164,7 @@ impl Ledger {
 
     /// The files that are there.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.keys()
+        self.files.iter().filter(|(_, file)| file.sight.seen().is_some()).map(|(path, _)| path)
     }
 
     /// When to look again although nobody says that anything happened; `None` when all is settled.

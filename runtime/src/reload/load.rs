@@ -132,10 +132,8 @@ fn unloaded(error: &LoadError) -> Refusal {
     let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
     let again = match error {
         error if error.is_passing() => Again::Soon,
-        // What it needs for that may be there later.
-        LoadError::Signature { .. } => Again::Touched,
-        _ if unlisted => Again::Touched,
-        _ => Again::Changed,
+        error if error.is_lasting() => Again::Changed,
+        _ => Again::Touched,
     };
     Refusal { unlisted, again, ..Refusal::of(error) }
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use super::load::{Opened, SIDE_BY_SIDE, load, load_kept, open, unexamined};
 use super::refusal::{Again, Refusal};
+use super::scan::name_of;
 use super::stamp::Sight;
 use super::terms::Terms;
 use crate::catalog::{Catalog, Entry};
@@ -26,7 +27,12 @@ const QUICK: usize = 4;
 #[derive(Debug)]
 pub(super) enum Looked {
     New(Box<Entry>),
+    /// It is what is served.
     Same,
+    /// It is what could not be loaded before; `ends`: what is served instead may not go on.
+    Known {
+        ends: bool,
+    },
     /// It was changed while it was read.
     Changed,
     Refused(Refusal),
@@ -37,37 +43,42 @@ pub(super) enum Looked {
 pub(super) struct Found {
     pub(super) path: PathBuf,
     pub(super) sight: Sight,
+    /// By what it was judged.
+    pub(super) terms: Arc<Terms>,
     pub(super) looked: Looked,
 }
 
+/// A file, and what holds for it.
+type Task = (PathBuf, Sight, Arc<Terms>);
+
 /// A look that is under way: a quick one ends with `None` when the file has to be compiled.
-type Looking = JoinSet<(PathBuf, Sight, Option<Looked>)>;
+type Looking = JoinSet<(Task, Option<Looked>)>;
 
 /// The looks that are under way and those that wait for a compiler.
 pub(super) struct Looks {
     looker: Arc<Looker>,
     quick: Looking,
     compiling: Looking,
-    waiting: VecDeque<(PathBuf, Sight, Arc<Terms>)>,
-    /// What held when the quick looks began.
-    terms: Arc<Terms>,
+    waiting: VecDeque<Task>,
 }
 
 struct Looker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
-    /// Bytes, by their digest, and settings that were tried together in vain.
-    hopeless: Mutex<BTreeMap<PathBuf, (String, PluginConfig)>>,
+    /// What was tried in vain.
+    hopeless: Mutex<BTreeMap<PathBuf, Tried>>,
 }
 
+/// Bytes, by their digest, and settings that were tried together.
+type Tried = (String, PluginConfig);
+
 impl Looks {
-    pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>, terms: Arc<Terms>) -> Self {
+    pub(super) fn new(loader: Arc<Loader>, catalog: Arc<Catalog>) -> Self {
         Self {
             looker: Arc::new(Looker { loader, catalog, hopeless: Mutex::default() }),
             quick: Looking::new(),
             compiling: Looking::new(),
             waiting: VecDeque::new(),
-            terms,
         }
     }
 
@@ -93,27 +104,23 @@ impl Looks {
 
     /// Looks into a file as it is at `sight`.
     pub(super) fn begin(&mut self, path: PathBuf, sight: Sight, terms: &Arc<Terms>) {
-        self.terms = Arc::clone(terms);
         let (looker, terms) = (Arc::clone(&self.looker), Arc::clone(terms));
         self.quick.spawn(async move {
             let looked = caught(looker.look_quickly(&terms, &path, sight)).await;
-            (path, sight, looked)
+            ((path, sight, terms), looked)
         });
     }
 
-    /// The next one that ends. Can be dropped. Ends only when one does.
-    pub(super) async fn next(&mut self) -> Found {
-        loop {
-            self.compile();
-            let ended = tokio::select! {
-                Some(ended) = self.quick.join_next() => ended,
-                Some(ended) = self.compiling.join_next() => ended,
-                else => std::future::pending().await,
-            };
-            if let Some(found) = self.settle(ended) {
-                return found;
-            }
-        }
+    /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another. Can be
+    /// dropped. Ends only when one does.
+    pub(super) async fn next(&mut self) -> Option<Found> {
+        self.compile();
+        let ended = tokio::select! {
+            Some(ended) = self.quick.join_next() => ended,
+            Some(ended) = self.compiling.join_next() => ended,
+            else => std::future::pending().await,
+        };
+        self.settle(ended)
     }
 
     /// One that has ended already.
@@ -126,19 +133,16 @@ impl Looks {
         None
     }
 
-    fn settle(
-        &mut self,
-        ended: Result<(PathBuf, Sight, Option<Looked>), tokio::task::JoinError>,
-    ) -> Option<Found> {
+    fn settle(&mut self, ended: Result<(Task, Option<Looked>), JoinError>) -> Option<Found> {
         // What a look could fail of is caught in it, so this is the end of the program.
-        let (path, sight, looked) = ended.ok()?;
-        match looked {
-            Some(looked) => Some(Found { path, sight, looked }),
-            None => {
-                self.waiting.push_back((path, sight, Arc::clone(&self.terms)));
-                None
-            }
-        }
+        let (task, looked) = ended.ok()?;
+        let Some(looked) = looked else {
+            self.waiting.push_back(task);
+            self.compile();
+            return None;
+        };
+        let (path, sight, terms) = task;
+        Some(Found { path, sight, terms, looked })
     }
 
     fn compile(&mut self) {
@@ -148,7 +152,7 @@ impl Looks {
             let looker = Arc::clone(&self.looker);
             self.compiling.spawn(async move {
                 let looked = caught(looker.look(&terms, &path, sight)).await;
-                (path, sight, looked)
+                ((path, sight, terms), looked)
             });
         }
     }
@@ -167,11 +171,11 @@ impl Looker {
             Ok(opened) => opened,
             Err(looked) => return Some(looked),
         };
-        let tried = (opened.artifact.digest.clone(), opened.settings.clone());
+        let (name, tried) = (opened.name.clone(), tried(&opened));
         match load_kept(&self.loader, opened).await {
-            Ok(Some(entry)) => Some(self.learn(path, tried, Ok(entry))),
+            Ok(Some(entry)) => Some(self.found(path, entry)),
             Ok(None) => None,
-            Err(refusal) => Some(self.learn(path, tried, Err(refusal))),
+            Err(refusal) => Some(self.learn(terms, path, (name, tried), refusal).await),
         }
     }
 
@@ -180,29 +184,41 @@ impl Looker {
             Ok(opened) => opened,
             Err(looked) => return Some(looked),
         };
-        let tried = (opened.artifact.digest.clone(), opened.settings.clone());
-        Some(self.learn(path, tried, load(&self.loader, opened).await))
+        let (name, tried) = (opened.name.clone(), tried(&opened));
+        Some(match load(&self.loader, opened).await {
+            Ok(entry) => self.found(path, entry),
+            Err(refusal) => self.learn(terms, path, (name, tried), refusal).await,
+        })
+    }
+
+    fn found(&self, path: &Path, entry: Entry) -> Looked {
+        self.hopeless().remove(path);
+        Looked::New(Box::new(entry))
     }
 
     /// Remembers what nothing but a change can help.
-    fn learn(&self, path: &Path, tried: (String, PluginConfig), loaded: Result<Entry, Refusal>) -> Looked {
-        let mut hopeless = self.hopeless();
-        match loaded {
-            Ok(entry) => {
-                hopeless.remove(path);
-                Looked::New(Box::new(entry))
-            }
-            Err(refusal) => {
-                if refusal.again == Again::Changed {
-                    hopeless.insert(path.to_owned(), tried);
-                }
-                Looked::Refused(refusal)
-            }
+    async fn learn(
+        &self,
+        terms: &Arc<Terms>,
+        path: &Path,
+        (name, tried): (String, Tried),
+        refusal: Refusal,
+    ) -> Looked {
+        if refusal.again == Again::Changed {
+            self.hopeless().insert(path.to_owned(), tried);
         }
+        let ends = self.ends(terms, path, name).await;
+        Looked::Refused(Refusal { ends, ..refusal })
     }
 
-    fn hopeless(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (String, PluginConfig)>> {
-        self.hopeless.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether what is served under this name may not go on.
+    async fn ends(&self, terms: &Arc<Terms>, path: &Path, name: String) -> bool {
+        let (catalog, terms, path) = (Arc::clone(&self.catalog), Arc::clone(terms), path.to_owned());
+        let judging = spawn_blocking(move || {
+            let current = catalog.current();
+            current.entry(&name).is_some_and(|known| !terms.permits(known, &path))
+        });
+        judging.await.unwrap_or_default()
     }
 
     /// Reads it, unless there is nothing to load.
@@ -214,19 +230,33 @@ impl Looker {
         });
         let opened = match opening.await {
             Ok((_, false)) => return Err(Looked::Changed),
-            Ok((opened, true)) => opened.map_err(Looked::Refused)?,
-            Err(_) => return Err(Looked::Refused(unexamined())),
+            Ok((opened, true)) => opened,
+            Err(_) => Err(unexamined()),
         };
-        let (current, name) = (self.catalog.current(), &opened.name);
-        let served = current.entry(name).is_some_and(|known| terms.is_served(known, &opened));
-        let same = served || self.is_hopeless(path, &opened);
-        if same { Err(Looked::Same) } else { Ok(opened) }
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(refusal) => {
+                let name = name_of(path).unwrap_or_default();
+                let ends = self.ends(terms, path, name).await;
+                return Err(Looked::Refused(Refusal { ends, ..refusal }));
+            }
+        };
+        let current = self.catalog.current();
+        if current.entry(&opened.name).is_some_and(|known| terms.is_served(known, &opened)) {
+            return Err(Looked::Same);
+        }
+        let hopeless = self.hopeless().get(path).is_some_and(|known| *known == tried(&opened));
+        match hopeless {
+            true => Err(Looked::Known { ends: self.ends(terms, path, opened.name).await }),
+            false => Ok(opened),
+        }
     }
 
-    fn is_hopeless(&self, path: &Path, opened: &Opened) -> bool {
-        let hopeless = self.hopeless();
-        hopeless.get(path).is_some_and(|(digest, settings)| {
-            *digest == opened.artifact.digest && *settings == opened.settings
-        })
+    fn hopeless(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Tried>> {
+        self.hopeless.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn tried(opened: &Opened) -> Tried {
+    (opened.artifact.digest.clone(), opened.settings.clone())
 }

@@ -28,6 +28,8 @@ pub(super) struct Refusal {
     pub(super) again: Again,
     /// It could be served, and waits for someone to approve it.
     pub(super) held: bool,
+    /// What was served before may not go on either.
+    pub(super) ends: bool,
 }
 
 /// When a file that is not served is to be looked into again.
@@ -43,7 +45,7 @@ pub(super) enum Again {
 
 impl Refusal {
     pub(super) fn new(why: String) -> Self {
-        Self { why, unlisted: false, digest: None, again: Again::Touched, held: false }
+        Self { why, unlisted: false, digest: None, again: Again::Touched, held: false, ends: false }
     }
 
     /// Of bytes that nobody has approved.

@@ -1,5 +1,6 @@
 //! Follows what decides about plugins: the configuration and what was approved are read again when one of the files has
-//! changed and has stayed so for a moment, like a plugin's file. One with mistakes changes nothing.
+//! changed and has stayed so for a moment, like a plugin's file. One with mistakes changes nothing, and keeps the other from
+//! nothing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 
 use super::eyes::{Seen, Watched};
 use super::settling::Settling;
-use super::stamp::Stamp;
+use super::stamp::Linked;
 use super::terms::Terms;
 use crate::catalog::LockError;
 use crate::config::{Config, ConfigError};
@@ -17,24 +18,31 @@ use crate::config::{Config, ConfigError};
 /// What decides, as it was last read.
 pub(super) struct Settings {
     file: PathBuf,
-    config: Settling<Stamp>,
-    lock: Settling<Stamp>,
+    config: Settling<Linked>,
+    lock: Settling<Linked>,
     terms: Arc<Terms>,
 }
 
 /// What came of reading it again.
-#[derive(Debug)]
-pub(super) enum Reread {
-    /// It says the same.
+#[derive(Debug, Default)]
+pub(super) struct Reread {
+    /// Whether anything holds now that did not before.
+    pub(super) changed: bool,
+    /// The configuration, if it was read: whether a part of it holds from the next start on only.
+    pub(super) config: Option<Result<Restart, ConfigError>>,
+    /// What was approved, if it was read.
+    pub(super) lock: Option<Result<(), LockError>>,
+}
+
+/// What a changed configuration needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Restart {
+    /// It says what it said before.
     Same,
-    /// The configuration says something else; `restart`: a part of that holds from the next start on.
-    Config { restart: bool },
-    /// Something else is approved.
-    Lock,
-    /// The configuration has mistakes.
-    BadConfig(ConfigError),
-    /// What was approved cannot be read.
-    BadLock(LockError),
+    /// All of it holds now.
+    No,
+    /// A part holds from the next start on.
+    Partly,
 }
 
 impl Settings {
@@ -65,42 +73,42 @@ impl Settings {
 
     /// Reads what has changed.
     pub(super) async fn reread(&mut self, now: Instant) -> Reread {
-        let (config, lock) = (self.config.is_due(now), self.lock.is_due(now));
-        if config {
+        let mut reread = Reread::default();
+        let before = Arc::clone(&self.terms);
+        if self.config.is_due(now) {
             self.config.handled(self.config.seen());
+            reread.config = self.reread_config().await;
         }
-        if lock {
+        if self.lock.is_due(now) || !self.terms.has_its_pins() {
             self.lock.handled(self.lock.seen());
+            reread.lock = self.reread_lock().await;
         }
-        if !config && !lock {
-            return Reread::Same;
+        if self.terms.config == before.config && self.terms.pins == before.pins {
+            // What was begun goes on.
+            self.terms = before;
+        } else {
+            reread.changed = true;
         }
-        let (file, terms) = (config.then(|| self.file.clone()), Arc::clone(&self.terms));
-        match spawn_blocking(move || read(file, &terms)).await {
-            Ok(Ok(terms)) => self.take(terms),
-            Ok(Err(bad)) => bad,
-            Err(_) => Reread::Same,
-        }
+        reread
     }
 
-    fn take(&mut self, terms: Terms) -> Reread {
-        let before = std::mem::replace(&mut self.terms, Arc::new(terms));
-        if self.terms.config != before.config {
-            let restart = !self.terms.config.agrees_until_restart(&before.config);
-            return Reread::Config { restart };
-        }
-        if self.terms.pins == before.pins { Reread::Same } else { Reread::Lock }
+    async fn reread_config(&mut self) -> Option<Result<Restart, ConfigError>> {
+        let (file, folder) = (self.file.clone(), self.terms.config.folder.clone());
+        let read = spawn_blocking(move || Config::reread(&file, folder)).await.ok()?;
+        Some(read.map(|config| {
+            let restart = match &*self.terms.config {
+                before if config == *before => return Restart::Same,
+                before if config.agrees_until_restart(before) => Restart::No,
+                _ => Restart::Partly,
+            };
+            self.terms = Arc::new(self.terms.with_config(config));
+            restart
+        }))
     }
-}
 
-/// Reads what was approved, and the configuration if that is named. Blocks.
-fn read(file: Option<PathBuf>, terms: &Terms) -> Result<Terms, Reread> {
-    let config = match file {
-        Some(file) => {
-            let read = Config::read(&file, terms.config.folder.clone());
-            Arc::new(read.map_err(Reread::BadConfig)?)
-        }
-        None => Arc::clone(&terms.config),
-    };
-    terms.with(config).map_err(Reread::BadLock)
+    async fn reread_lock(&mut self) -> Option<Result<(), LockError>> {
+        let terms = Arc::clone(&self.terms);
+        let read = spawn_blocking(move || terms.with_lock()).await.ok()?;
+        Some(read.map(|terms| self.terms = Arc::new(terms)))
+    }
 }

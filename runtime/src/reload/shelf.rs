@@ -2,7 +2,7 @@
 //!
 //! Plugins that are found together are published together, so that a client hears of a list once and not of each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub enum Event<'e> {
     Misconfigured(&'e ConfigError),
     /// What was approved cannot be read; what was approved before is.
     Mislocked(&'e LockError),
-    /// A plugin is not approved any more.
+    /// A plugin may not go on as it was, and its file cannot take its place.
     Withdrawn(&'e str),
 }
 
@@ -50,8 +50,8 @@ pub(super) struct Shelf {
     say: Say,
     /// Found and not yet published, by name.
     fresh: BTreeMap<String, Arc<Entry>>,
-    /// Gone and not yet taken away.
-    gone: BTreeSet<String>,
+    /// Gone and not yet taken away, and whether that is because it may not go on.
+    gone: BTreeMap<String, bool>,
     /// What was told last of files that cannot be served: each is told once.
     told: BTreeMap<PathBuf, (Option<String>, String)>,
     /// Whether all that was there at the start has been looked into; until then names go by order and not by who was first.
@@ -73,6 +73,9 @@ impl Shelf {
         if let Err(refusal) = &found {
             let (name, Refusal { why, digest, .. }) = (name_of(path).ok(), refusal);
             self.standing.refused(path, name.as_deref(), why, refusal.held, digest.clone());
+            if refusal.ends {
+                self.withdraw(path);
+            }
             let told = (refusal.digest.clone(), refusal.why.clone());
             if self.told.insert(path.to_owned(), told.clone()) == Some(told) {
                 return;
@@ -105,25 +108,14 @@ impl Shelf {
         self.standing.gone(path);
         if let Ok(name) = name_of(path) {
             self.fresh.remove(&name);
-            self.gone.insert(name);
+            self.gone.insert(name, false);
         }
     }
 
-    /// Takes away what may not be served any more by what is approved now.
-    pub(super) fn judge(&mut self, pins: &Pins) {
+    /// Other terms hold from now on. What was found under those before is looked into again.
+    pub(super) fn judged_anew(&mut self, pins: &Pins) {
         self.standing.judged(pins.mode());
-        let unapproved = |entry: &Arc<Entry>| {
-            let plugin = &entry.plugin;
-            pins.before(plugin.name(), plugin.digest(), &plugin.config().grants).is_err()
-        };
-        self.fresh.retain(|_, entry| !unapproved(entry));
-        let mut withdrawn = Vec::new();
-        self.replace(|current| {
-            let entries = current.entries().iter().filter(|entry| unapproved(entry));
-            withdrawn = entries.map(|entry| entry.plugin.name().to_owned()).collect();
-            (!withdrawn.is_empty()).then(|| current.changed(Vec::new(), &withdrawn, false))
-        });
-        withdrawn.iter().for_each(|name| self.say(Event::Withdrawn(name)));
+        self.fresh.clear();
     }
 
     /// Puts another snapshot in place; versions that are in it no more have their time to end.
@@ -142,6 +134,14 @@ impl Shelf {
         }
     }
 
+    /// What is served instead of what lies at `path` may not go on; it ends with the next step.
+    pub(super) fn withdraw(&mut self, path: &Path) {
+        if let Ok(name) = name_of(path) {
+            self.fresh.remove(&name);
+            self.gone.insert(name, true);
+        }
+    }
+
     /// Whether something waits for being published.
     pub(super) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty() || !self.gone.is_empty()
@@ -150,26 +150,31 @@ impl Shelf {
     /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) fn publish(&mut self) {
         let (fresh, gone) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.gone));
-        let mut removed = Vec::new();
+        let mut removed: Vec<(String, bool)> = Vec::new();
         self.replace(|current| {
-            removed = gone.into_iter().filter(|name| current.entry(name).is_some()).collect();
+            removed = gone.into_iter().filter(|(name, _)| current.entry(name).is_some()).collect();
+            let names: Vec<String> = removed.iter().map(|(name, _)| name.clone()).collect();
             let fresh: Vec<_> = fresh.values().cloned().collect();
             let changed = !(fresh.is_empty() && removed.is_empty());
-            changed.then(|| current.changed(fresh, &removed, !self.loaded))
+            changed.then(|| current.changed(fresh, &names, !self.loaded))
         });
         let current = self.catalog.current();
         for entry in fresh.values() {
             self.say(Event::Published(&current, entry));
         }
-        for name in &removed {
-            self.say(Event::Removed(name));
+        for (name, withdrawn) in &removed {
+            self.say(if *withdrawn { Event::Withdrawn(name) } else { Event::Removed(name) });
         }
     }
 
-    /// All that was there at the start has been looked into. Only the first time counts.
+    /// Whether all that was there at the start has been looked into.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// All that was there at the start has been looked into.
     pub(super) fn loaded(&mut self) {
-        if !std::mem::replace(&mut self.loaded, true) {
-            self.say(Event::Loaded(&self.catalog.current()));
-        }
+        self.loaded = true;
+        self.say(Event::Loaded(&self.catalog.current()));
     }
 }

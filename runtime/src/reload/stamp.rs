@@ -44,6 +44,25 @@ impl Stamp {
     }
 }
 
+/// A file that decides about plugins, and what it leads to if it is a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Linked {
+    named: Stamp,
+    meant: Option<Stamp>,
+}
+
+impl Linked {
+    /// Of what lies at `path`; `None` when nothing is there.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let Some(named) = Stamp::of(path)? else { return Ok(None) };
+        let meant = std::fs::metadata(path).ok().as_ref().map(Stamp::from);
+        Ok(Some(Self { named, meant }))
+    }
+}
+
 impl From<&Metadata> for Stamp {
     fn from(about: &Metadata) -> Self {
         Self {
@@ -85,6 +104,20 @@ mod tests {
         std::fs::write(dir.path().join("b"), "four").unwrap();
         std::fs::rename(dir.path().join("b"), &path).unwrap();
         assert_ne!(second, Stamp::of(&path).unwrap(), "another file of the same length");
+    }
+
+    #[test]
+    fn what_a_link_leads_to_counts_where_links_are_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("a"), dir.path().join("b"));
+        std::fs::write(&file, "one").unwrap();
+        std::os::unix::fs::symlink("a", &link).unwrap();
+        let (first, itself) = (Linked::of(&link).unwrap(), Stamp::of(&link).unwrap());
+        std::fs::write(&file, "four").unwrap();
+        assert_ne!(first, Linked::of(&link).unwrap());
+        assert_eq!(itself, Stamp::of(&link).unwrap());
+        std::fs::remove_file(&file).unwrap();
+        assert!(Linked::of(&link).unwrap().is_some_and(|linked| linked.meant.is_none()));
     }
 
     #[test]

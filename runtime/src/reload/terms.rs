@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::load::Opened;
 use super::refusal::Refusal;
 use crate::catalog::{Entry, LockError, Pins};
 use crate::config::{Config, Grants, Pin, PluginConfig};
+use crate::plugin::Signed;
 
 /// What holds while files are looked into.
 #[derive(Debug, Clone)]
@@ -38,10 +40,20 @@ impl Terms {
         Self { grant: false, ..self }
     }
 
-    /// The same with another configuration, and with what is approved now. Blocks.
-    pub(super) fn with(&self, config: Arc<Config>) -> Result<Self, LockError> {
-        let pins = Pins::read(config.server.pin.unwrap_or(self.usual), &config.lock)?;
-        Ok(Self { config, pins, usual: self.usual, grant: self.grant })
+    /// The same with another configuration.
+    pub(super) fn with_config(&self, config: Config) -> Self {
+        Self { config: Arc::new(config), ..self.clone() }
+    }
+
+    /// The same with what is approved now. Blocks.
+    pub(super) fn with_lock(&self) -> Result<Self, LockError> {
+        let pins = Pins::read(self.config.server.pin.unwrap_or(self.usual), &self.config.lock)?;
+        Ok(Self { pins, ..self.clone() })
+    }
+
+    /// Whether the pins are as strict as the configuration wants.
+    pub(super) fn has_its_pins(&self) -> bool {
+        self.pins.mode() == self.config.server.pin.unwrap_or(self.usual)
     }
 
     /// What the operator says of the plugin of this name in the file `path`. Blocks.
@@ -60,5 +72,24 @@ impl Terms {
     pub(super) fn is_served(&self, known: &Entry, Opened { name, settings, artifact, .. }: &Opened) -> bool {
         let same = known.plugin.digest() == artifact.digest && known.plugin.config() == settings;
         same && known.pins.agree(&self.pins, name)
+    }
+
+    /// Whether what is served may go on although what lies at `path` cannot take its place: nothing that it has may have been
+    /// taken away from it meanwhile. Blocks.
+    pub(super) fn permits(&self, known: &Entry, path: &Path) -> bool {
+        let plugin = &known.plugin;
+        let (name, had) = (plugin.name(), plugin.config());
+        let strict = self.pins.mode() == Pin::Strict;
+        let approved = self.pins.before(name, plugin.digest(), &had.grants).is_ok()
+            && (!strict || known.pins.agree(&self.pins, name));
+        // Mistakes beside the plugin take nothing away.
+        let Ok(now) = self.settings(name, path) else { return approved };
+        let keys = &now.signature_keys;
+        let trusted = |signed: &Signed| keys.find(signed.key).is_some_and(|key| key.holds(SystemTime::now()));
+        let signed = match plugin.signed() {
+            Some(signed) => (keys.is_empty() && !now.require_signature) || trusted(signed),
+            None => !now.require_signature,
+        };
+        approved && signed && had.grants.is_within(&now.grants)
     }
 }

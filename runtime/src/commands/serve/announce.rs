@@ -1,7 +1,7 @@
 //! What `serve` tells the person who runs it: what is published, what is not and why, and how to connect.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::super::capabilities::granted;
@@ -24,6 +24,7 @@ pub(super) struct Announcer {
     named: Vec<String>,
     /// Files that were skipped until all that was there was looked into.
     skipped: AtomicUsize,
+    loaded: AtomicBool,
 }
 
 impl Announcer {
@@ -33,6 +34,7 @@ impl Announcer {
             folder: config.folder.clone(),
             named: config.plugins.keys().cloned().collect(),
             skipped: AtomicUsize::new(0),
+            loaded: AtomicBool::new(false),
         }
     }
 
@@ -40,7 +42,8 @@ impl Announcer {
         match event {
             Event::Published(snapshot, published) => entry(snapshot, published),
             Event::Refused(file) => {
-                if self.skipped.fetch_add(1, Ordering::Relaxed) < MOST_SKIPPED {
+                let loaded = self.loaded.load(Ordering::Relaxed);
+                if loaded || self.skipped.fetch_add(1, Ordering::Relaxed) < MOST_SKIPPED {
                     skipped(file);
                 }
             }
@@ -56,7 +59,9 @@ impl Announcer {
                 }
             }
             Event::Withdrawn(plugin) => {
-                console::remark(&format!("removed {plugin}: it is not approved any more"));
+                console::remark(&format!(
+                    "removed {plugin}: what it was served with was taken away from it, and its file cannot take its place"
+                ));
             }
             Event::Mislocked(error) => {
                 console::report(&anyhow::Error::msg(error.to_string()));
@@ -71,7 +76,9 @@ impl Announcer {
 
     /// All that was there has been looked into.
     fn loaded(&self, snapshot: &Snapshot) {
-        let unnamed = self.skipped.swap(0, Ordering::Relaxed).saturating_sub(MOST_SKIPPED);
+        self.loaded.store(true, Ordering::Relaxed);
+        let skipped = self.skipped.load(Ordering::Relaxed);
+        let unnamed = skipped.saturating_sub(MOST_SKIPPED);
         if unnamed > 0 {
             console::remark(&format!("skipped {unnamed} more; the audit has a line for each"));
         }
@@ -81,7 +88,7 @@ impl Announcer {
                 "the configuration names a plugin `{name}`, but {folder} has no usable {name}.wasm"
             ));
         }
-        if snapshot.is_empty() {
+        if snapshot.is_empty() && skipped == 0 {
             console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
         }
         let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());

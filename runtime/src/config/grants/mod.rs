@@ -11,6 +11,7 @@ mod roots;
 mod sampling;
 mod secrets;
 mod settings;
+mod within;
 mod words;
 
 use std::collections::BTreeMap;

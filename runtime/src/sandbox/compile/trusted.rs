@@ -16,8 +16,9 @@ use wasmtime::component::Component;
 pub(super) enum Code {
     /// What a compiler answered.
     Answered(Vec<u8>),
-    /// A file of the cache with a seal that was verified, open; what comes after the code does not matter.
-    Sealed(File),
+    /// A file of the cache with a seal that was verified, open, and the code that it has; what comes after it there does not
+    /// matter.
+    Sealed(File, Vec<u8>),
 }
 
 impl Code {
@@ -27,11 +28,13 @@ impl Code {
         match self {
             // SAFETY: the bytes come from `Engine::precompile_component` of this program, and are in memory of ours.
             Self::Answered(bytes) => unsafe { Component::deserialize(engine, bytes) },
-            // SAFETY: the bytes come from there too, with a seal that only this user's key makes. Files of the cache are
+            // SAFETY: in both cases the bytes come from there too, with a seal that only this user's key makes. Files of the cache are
             // never written again, only removed; and nobody else can write there, or is this user and needs no detour. The
             // path leads to the open file, whatever its name leads to now.
-            Self::Sealed(file) => unsafe {
+            Self::Sealed(file, bytes) => unsafe {
+                // There are file systems whose files cannot be run.
                 Component::deserialize_file(engine, format!("/dev/fd/{}", file.as_raw_fd()))
+                    .or_else(|_| Component::deserialize(engine, bytes))
             },
         }
     }

@@ -88,12 +88,14 @@ impl Cache {
             return None;
         }
         let bytes = whole(&file, most.saturating_add(TAIL as u64)).ok();
-        match bytes.is_some_and(|bytes| self.sealer.open(key, &bytes).is_some()) {
-            true => {
+        let length = bytes.as_ref().and_then(|bytes| Some(self.sealer.open(key, bytes)?.len()));
+        match (bytes, length) {
+            (Some(mut bytes), Some(length)) => {
+                bytes.truncate(length);
                 self.folder.touch(&file);
-                Some(Code::Sealed(file))
+                Some(Code::Sealed(file, bytes))
             }
-            false => self.discard(&name),
+            _ => self.discard(&name),
         }
     }
 
