@@ -121,7 +121,12 @@ async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
     first.says("\nloaded").await;
     first.child.kill().await.unwrap();
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
-    std::fs::write(plugins.path().join("a_slow.wasm"), slow).unwrap();
+    std::fs::write(plugins.path().join("a_slow.wasm"), &slow).unwrap();
+    // More of them than are looked into at the same time, and all before the others by their names.
+    for number in 0..5 {
+        let file = plugins.path().join(format!("a_slower{number}.wasm"));
+        std::fs::write(file, labelled(&slow, &format!("another {number}"))).unwrap();
+    }
     for wait in [0, 1_000] {
         let config = format!("[server]\nstart_wait_ms = {wait}\n[limits]\ncompile_ms = 600000\n");
         let (mut server, listed, took) = first_list(plugins.path(), &config).await;

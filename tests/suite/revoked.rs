@@ -1,0 +1,124 @@
+//! What is taken away while the server serves is gone, also from a version that goes on because another cannot take its
+//! place; and nothing that was begun before gets past it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plugport_tests::guests::guest;
+use plugport_tests::hostile_files::burdened;
+use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+fn say(folder: &Path, text: &str) {
+    let beside = folder.join(".plugport.toml.part");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(beside, folder.join("plugport.toml")).unwrap();
+}
+
+fn bytes(name: &str) -> Vec<u8> {
+    std::fs::read(guest(name)).unwrap()
+}
+
+async fn tools(client: &Client) -> Vec<Value> {
+    let reply = client.request("tools/list", json!({})).await;
+    let tools = reply.result()["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].clone()).collect()
+}
+
+/// The lister does not list without its directory, so it could keep what is taken from it by failing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let grant = format!(
+        "dirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]",
+        outside.path().display().to_string()
+    );
+    let config = format!("[plugins.lister.grants]\n{grant}\n");
+    let server = Server::builder().guest("polite").guest("lister").config(&config).start().await;
+    server.says("published lister: ").await;
+    say(server.folder(), "");
+    server.says("refused to list").await;
+    server.says("removed lister: ").await;
+    assert_eq!(
+        Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
+        "x"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
+    let server = Server::builder().file("v.wasm", &bytes("version_a")).config("").start().await;
+    let client = Client::new(server.url());
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
+    let key = minisign::KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
+    say(server.folder(), &format!("[server]\nsignature_keys = [{key:?}]\nrequire_signature = true\n"));
+    answers(&client, "v-version", None).await;
+    server.says("v.wasm.minisig").await;
+}
+
+/// What is compiled while the folder becomes strict is judged by what holds when it is ready.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_begun_before_is_judged_by_what_holds_now() {
+    let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").start().await;
+    let client = Client::new(server.url());
+    std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(
+        !tools(&client).await.contains(&json!("slow-version")),
+        "it was compiled too soon to try anything"
+    );
+    say(server.folder(), "[server]\npin = \"strict\"\n");
+    answers(&client, "polite-echo", None).await;
+    server.says("slow.wasm: has not been approved").await;
+    // By now it would be there.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(tools(&client).await, [""; 0]);
+}
+
+/// A damaged lock and a good edit at the same time: each is taken in by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_lock_loses_no_edit_of_the_configuration() {
+    let server = Server::builder()
+        .file("v.wasm", &bytes("version_a"))
+        .config("[server]\npin = \"warn\"\n")
+        .start()
+        .await;
+    let client = Client::new(server.url());
+    std::fs::write(server.folder().join("plugport.lock"), "torn").unwrap();
+    say(server.folder(), "[server]\npin = \"warn\"\n[plugins.v]\nprefix = \"w\"\n");
+    answers(&client, "w-version", Some("a")).await;
+    server.says("what was approved before still is").await;
+    std::fs::remove_file(server.folder().join("plugport.lock")).unwrap();
+    say(server.folder(), "[server]\npin = \"strict\"\n");
+    answers(&client, "w-version", None).await;
+    assert_eq!(tools(&client).await, [""; 0]);
+}
+
+/// Each bad file is told, however many there were, and stays in the status when something else changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_file_is_told_after_many_others_and_is_not_forgotten() {
+    let mut builder = Server::builder().config("");
+    for n in 0..60 {
+        builder = builder.file(&format!("bad{n:02}.wasm"), b"nothing");
+    }
+    let server = builder.start().await;
+    put("version_a", server.folder(), "v.wasm");
+    server.says("published v: ").await;
+    std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
+    server.says("/v.wasm: is damaged").await;
+    say(server.folder(), "[limits]\nwall_ms = 20_000\n");
+    server.says("the configuration has changed").await;
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < deadline {
+        let status = std::process::Command::new(plugport_tests::server::binary())
+            .args(["status", "--json"])
+            .current_dir(server.folder())
+            .output()
+            .unwrap();
+        let told = String::from_utf8(status.stdout).unwrap();
+        assert!(told.contains("is damaged"), "{told}");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+}
