@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::asking::{able, model_says};
 use crate::rounds::{Caller, accepted, state};
+use crate::status::versions;
 
 /// As many as one plugin may have waiting when nothing is configured.
 const WAITING: usize = 32;
@@ -136,6 +137,7 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
     let client = Client::new(server.url());
     let visiting = Neighbour::new(server.url()).visit();
     let listed = tools(&client).await;
+    let good = versions(&server, "v")[0]["digest"].clone();
     let never_lists = || std::fs::read(guest("hostile_loop_in_list_tools")).unwrap();
     let made = ["half", "noise", "core_module", "other_world", "text", "empty"].map(hostile_files::made);
     let bad: Vec<Vec<u8>> = made.into_iter().chain([never_lists()]).collect();
@@ -144,9 +146,17 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
         said(&server, "skipped ", number + 1).await;
         assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
         assert_eq!(tools(&client).await, listed);
+        let known = versions(&server, "v");
+        let [served, failed] = known.as_slice() else { panic!("two entries were expected: {known:?}") };
+        assert_eq!((&served["state"], &served["digest"]), (&json!("serving"), &good));
+        assert_eq!(failed["state"], "failed");
+        assert!(failed["why"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
     }
     put("version_b", server.folder(), "v.wasm");
     answers(&client, "v-version", Some("b")).await;
+    let known = versions(&server, "v");
+    let failed = known.iter().filter(|version| version["state"] == "failed").count();
+    assert!(failed == 0 && known[0]["digest"] != good, "{known:?}");
     assert_eq!(server.said().matches("skipped ").count(), bad.len(), "{}", server.said());
     assert_eq!(server.said().matches("removed ").count(), 0, "{}", server.said());
     visiting.end().await;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::{Client, LEGACY, Reply};
+use plugport_tests::reload::put_bytes;
 use plugport_tests::server::{Server, binary};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ fn servers(folder: &Path) -> Vec<Value> {
 }
 
 /// The versions of a plugin that a server knows.
-fn versions(server: &Server, name: &str) -> Vec<Value> {
+pub(crate) fn versions(server: &Server, name: &str) -> Vec<Value> {
     let servers = servers(server.folder());
     let [server] = servers.as_slice() else { panic!("one server was expected: {servers:?}") };
     let plugins = server["plugins"].as_array().unwrap();
@@ -189,11 +190,84 @@ fn without_a_server_it_is_told_what_to_look_at() {
     let (code, out, err) = run(place.path(), &[]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(err.contains("no server runs with the state folder plugport-state"), "{err}");
+    assert!(!err.contains(".plugport-dev"), "{err}");
     assert_eq!(run(place.path(), &["--json"]).1, "[]\n");
     let (code, _, err) = run(place.path(), &["--config", "none.toml"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("cannot read the configuration none.toml"), "{err}");
     assert!(!place.path().join("plugport-state").exists(), "asking makes nothing");
+}
+
+/// Without a configuration `plugport dev` starts its server in a folder of its own, and so what that keeps is there.
+#[tokio::test]
+async fn a_server_of_the_development_loop_is_found_where_the_project_is() {
+    let (project, plugins) = (tempfile::tempdir().unwrap(), folder(&["version_a"]));
+    let place = project.path().join(".plugport-dev");
+    std::fs::create_dir_all(place.join("plugport-state")).unwrap();
+    let (code, _, err) = run(project.path(), &[]);
+    let both = "the state folder plugport-state or .plugport-dev/plugport-state;";
+    assert!(code == Some(1) && err.contains(both), "{err}");
+    let _editor = Editor::start(&place, plugins.path());
+    assert_eq!(run_there(project.path(), 1).await[0]["plugins"][0]["name"], "version_a");
+    std::fs::write(project.path().join("plugport.toml"), "").unwrap();
+    assert!(servers(project.path()).is_empty(), "with a configuration it keeps what that says");
+}
+
+/// Waits until the only server here has problems of these kinds.
+async fn has_problems(folder: &Path, kinds: &[&str]) -> Vec<Value> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let known = servers(folder).remove(0)["problems"].as_array().unwrap().clone();
+        if known.iter().map(|problem| problem["kind"].as_str().unwrap()).eq(kinds.iter().copied()) {
+            return known;
+        }
+        assert!(Instant::now() < deadline, "{kinds:?} were expected: {known:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_cannot_follow_is_told_until_it_can() {
+    let config = "[server]\npin = \"warn\"\n";
+    let server = Server::builder().guest("version_a").config(config).start().await;
+    let folder = server.folder();
+    has_problems(folder, &[]).await;
+    put_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
+    let known = has_problems(folder, &["configuration"]).await;
+    assert!(known[0]["why"].as_str().unwrap().contains("colour: unknown key"), "{known:?}");
+    let (code, shown, _) = run(folder, &[]);
+    assert!(code == Some(0) && shown.contains("\n  problem: 1 mistake in "), "{shown}");
+    // The same as before, so nothing else has changed.
+    put_bytes(config.as_bytes(), folder, "plugport.toml");
+    has_problems(folder, &[]).await;
+    put_bytes(b"torn", folder, "plugport.lock");
+    let known = has_problems(folder, &["lock"]).await;
+    assert!(known[0]["why"].as_str().unwrap().contains("restore it"), "{known:?}");
+    std::fs::remove_file(folder.join("plugport.lock")).unwrap();
+    has_problems(folder, &[]).await;
+    assert_eq!(version(&server, "version_a")["state"], "serving");
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
+    let server = Server::builder().guest("version_a").config("[server]\npin = \"warn\"\n").start().await;
+    let served = version(&server, "version_a");
+    assert_eq!(served["state"], "serving");
+    assert_eq!(
+        served["why"],
+        "has not been approved; run `plugport approve version_a` to see it and accept it"
+    );
+}
+
+#[tokio::test]
+async fn items_that_are_not_published_are_told_with_the_reason() {
+    let server = Server::builder().guest("library").start().await;
+    let library = version(&server, "library");
+    let items = library["unpublished"].as_array().unwrap();
+    let bad = items.iter().find(|item| item["name"] == "bad").unwrap();
+    assert!(bad["kind"] == "tool" && bad["why"].as_str().unwrap().contains("x-mcp-header"), "{bad}");
+    assert_eq!((&library["unpublished_more"], &library["why"]), (&json!(0), &json!(null)));
+    assert!(run(server.folder(), &[]).1.contains("not published"));
 }
 
 /// An address of a socket has room for some hundred bytes.
@@ -234,7 +308,10 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
     let draining = stands(&server, "polite", "draining").await;
     assert_eq!((&draining["digest"], &draining["running"]), (&before["digest"], &json!(1)));
     let ended = nap.await.unwrap();
-    assert!(ended.tool_error().contains("the plugin was replaced while the tool ran"), "{ended:?}");
+    assert!(
+        ended.tool_error().contains("the plugin was replaced or taken away while the tool ran"),
+        "{ended:?}"
+    );
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
     let lines = server.audited("call", 1).await;
     assert!(lines.iter().any(|line| line["outcome"] == "replaced"), "{lines:?}");

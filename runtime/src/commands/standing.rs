@@ -14,11 +14,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::console;
 use super::published::Published;
-use crate::catalog::{Catalog, Snapshot};
+use crate::catalog::{Catalog, Entry, Snapshot};
 use crate::config::{Config, Pin};
+use crate::observe::Mask;
 use crate::plugin::{Plugin, Tally};
-use crate::reload::{Known, Standing, Unserved};
+use crate::reload::{Known, Problem, Standing, Unserved};
 use crate::transport::local::Local;
+
+/// Items of one plugin that are told of as not published.
+const MOST_UNPUBLISHED: usize = 10;
+
+/// Longest name of one of those, bytes: it is the plugin's own.
+const NAME: usize = 256;
+
+/// Longest reason with a plugin's own words in it, bytes.
+const WHY: usize = 512;
 
 /// What the document is made from.
 pub(super) struct Stand {
@@ -63,9 +73,9 @@ impl Stand {
 
     fn document(&self, serving: &str) -> Value {
         let snapshot = self.catalog.current();
-        let Known { unserved, draining } = self.standing.snapshot();
+        let Known { unserved, draining, problems } = self.standing.snapshot();
         let mut plugins: Vec<Value> =
-            snapshot.entries().iter().map(|entry| self.served(&snapshot, &entry.plugin)).collect();
+            snapshot.entries().iter().map(|entry| self.served(&snapshot, entry)).collect();
         plugins.extend(draining.iter().map(|plugin| draining_entry(plugin)));
         plugins.extend(unserved.iter().map(unserved_entry));
         json!({
@@ -80,12 +90,16 @@ impl Stand {
                 Pin::Warn => "warn",
                 Pin::Strict => "strict",
             },
+            "problems": problems.iter().map(problem).collect::<Vec<_>>(),
             "plugins": plugins,
         })
     }
 
-    fn served(&self, snapshot: &Snapshot, plugin: &Plugin) -> Value {
+    fn served(&self, snapshot: &Snapshot, entry: &Entry) -> Value {
+        let plugin = &entry.plugin;
         let left = plugin.quarantined();
+        let alone =
+            left.map(|_| "its calls keep failing (limits `quarantine_traps`, `quarantine_s`)".to_owned());
         let mut published = Published::of(snapshot, plugin.name()).as_json();
         plugin.mask().value(&mut published);
         let file = self.folder.join(format!("{}.wasm", plugin.name()));
@@ -94,12 +108,43 @@ impl Stand {
             "file": file.display().to_string(),
             "digest": digest(plugin.digest()),
             "state": if left.is_some() { "quarantined" } else { "serving" },
-            "why": left.map(|_| "its calls keep failing (limits `quarantine_traps`, `quarantine_s`)"),
+            "why": alone.or_else(|| unapproved(entry)),
             "published": published,
+            "unpublished": unpublished(snapshot, entry),
+            "unpublished_more": snapshot.refused(entry).count().saturating_sub(MOST_UNPUBLISHED),
             "quarantined_s": left.map(|left| left.as_secs() + 1),
         });
         with_counts(about, plugin.tally())
     }
+}
+
+/// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes first.
+fn unapproved(entry: &Entry) -> Option<String> {
+    let plugin = &entry.plugin;
+    let judged = entry.pins.before(plugin.name(), plugin.digest(), &plugin.config().grants);
+    let why = judged.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
+    Some(brief(plugin.mask(), &why, WHY))
+}
+
+/// The first of its items that are not published.
+fn unpublished(snapshot: &Snapshot, entry: &Entry) -> Vec<Value> {
+    let mask = entry.plugin.mask();
+    let first = snapshot.refused(entry).take(MOST_UNPUBLISHED);
+    let told = first.map(|item| {
+        let (name, why) = (brief(mask, &item.name, NAME), brief(mask, &item.why, WHY));
+        json!({ "kind": item.kind.as_str(), "name": name, "why": why })
+    });
+    told.collect()
+}
+
+/// The beginning of a text without secrets, also where it is cut.
+fn brief(mask: &Mask, text: &str, most: usize) -> String {
+    let cut = if text.len() > most { "…" } else { "" };
+    format!("{}{cut}", mask.within(text, most))
+}
+
+fn problem(problem: &Problem) -> Value {
+    json!({ "kind": problem.kind.as_str(), "why": problem.why })
 }
 
 fn draining_entry(plugin: &Plugin) -> Value {
@@ -110,6 +155,8 @@ fn draining_entry(plugin: &Plugin) -> Value {
         "state": "draining",
         "why": "it was replaced or taken away, and calls that began before may go on for a while (setting [server] `drain_s`)",
         "published": null,
+        "unpublished": null,
+        "unpublished_more": null,
         "quarantined_s": null,
     });
     with_counts(about, plugin.tally())
@@ -123,6 +170,8 @@ fn unserved_entry(file: &Unserved) -> Value {
         "state": if file.held { "held" } else { "failed" },
         "why": file.why,
         "published": null,
+        "unpublished": null,
+        "unpublished_more": null,
         "quarantined_s": null,
     });
     with_counts(about, Tally::default())
@@ -178,17 +227,21 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    use crate::reload::Kind;
+
     #[test]
     fn a_server_without_plugins_tells_of_itself_and_of_its_files() {
         let standing = Arc::new(Standing::new(9, Pin::Strict));
         let digest = Some("ab".to_owned());
         standing.refused(Path::new("plugins/a.wasm"), Some("a"), "approve it", true, digest);
         standing.refused(Path::new("plugins/b c.wasm"), None, "rename it", false, None);
+        standing.problem(Kind::Lock, "restore it".to_owned());
         let config = Config::new("plugins".into());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let document = Stand::new(&config, catalog, standing).document("stdio");
         assert_eq!((&document["serving"], &document["pin"]), (&json!("stdio"), &json!("strict")));
         assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));
+        assert_eq!(document["problems"], json!([{ "kind": "lock", "why": "restore it" }]));
         let [held, failed] = document["plugins"].as_array().unwrap().as_slice() else { panic!("{document}") };
         assert_eq!(
             (&held["name"], &held["state"], &held["digest"]),
@@ -202,5 +255,14 @@ mod tests {
             (&failed["name"], &failed["state"], &failed["digest"]),
             (&json!(null), &json!("failed"), &json!(null))
         );
+    }
+
+    #[test]
+    fn a_text_that_is_cut_has_no_part_of_a_secret() {
+        let mask = Mask::new(["hunter2hunter2"]);
+        assert_eq!(brief(&mask, "short", 5), "short");
+        assert_eq!(brief(&mask, "long as it is", 4), "long…");
+        let cut = brief(&mask, "it is hunter2hunter2", 10);
+        assert!(!cut.contains("hunt"), "{cut}");
     }
 }

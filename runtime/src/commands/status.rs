@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::dev::place;
 use super::{Failure, console};
 use crate::cli::{self, Source};
 use crate::config::Config;
@@ -24,18 +25,17 @@ const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
 
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
     let source = Source { plugins: PathBuf::new(), config: args.config };
-    let state = Config::state_folder(source.file().as_deref())?;
-    let answers = local::ask(&state).await.map_err(anyhow::Error::from)?;
+    let states = states(source.file().as_deref())?;
     let (mut documents, mut silent) = (Vec::new(), 0);
-    for (name, answer) in answers {
-        match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
-            Ok(document) => documents.push(document),
-            Err(why) => {
-                silent += 1;
-                console::remark(&format!(
-                    "the server at {}: {why:#}",
-                    state.join("run").join(name).display()
-                ));
+    for state in &states {
+        for (name, answer) in local::ask(state).await.map_err(anyhow::Error::from)? {
+            match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
+                Ok(document) => documents.push(document),
+                Err(why) => {
+                    silent += 1;
+                    let socket = state.join("run").join(name);
+                    console::remark(&format!("the server at {}: {why:#}", socket.display()));
+                }
             }
         }
     }
@@ -46,9 +46,17 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
         console::print(&servers.join("\n\n"));
     }
     if documents.is_empty() && silent == 0 {
-        return Err(nobody(&state).into());
+        return Err(nobody(&states).into());
     }
     Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where servers may keep what they keep: without a configuration, `plugport dev` has it in a folder of its own.
+fn states(config: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let state = Config::state_folder(config)?;
+    let developed = config.is_none().then(|| Path::new(place::NAME).join(&state));
+    let developed = developed.filter(|state| state.is_dir());
+    Ok(std::iter::once(state).chain(developed).collect())
 }
 
 fn read(document: &[u8]) -> anyhow::Result<Value> {
@@ -56,11 +64,12 @@ fn read(document: &[u8]) -> anyhow::Result<Value> {
         .context("answered with what is not JSON; is it another version of this program?")
 }
 
-fn nobody(state: &Path) -> anyhow::Error {
+fn nobody(states: &[PathBuf]) -> anyhow::Error {
+    let states: Vec<String> = states.iter().map(|state| state.display().to_string()).collect();
     anyhow::anyhow!(
         "no server runs with the state folder {}; start one with `plugport serve`, or say with --config which \
          configuration it has, and ask as the same user",
-        state.display()
+        states.join(" or ")
     )
 }
 
@@ -81,7 +90,8 @@ fn server(document: &Value) -> String {
         ),
         format!("  plugins in {}, {config}, pin {}", text("folder"), text("pin")),
     ];
-    let plugins = field(document, "plugins").as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.extend(list(document, "problems").iter().map(problem));
+    let plugins = list(document, "plugins");
     if plugins.is_empty() {
         lines.push("  no plugins".to_owned());
         return lines.join("\n");
@@ -89,14 +99,19 @@ fn server(document: &Value) -> String {
     let mut rows = vec![headings()];
     rows.extend(plugins.iter().map(row));
     let widths = widths(&rows);
-    let mut reasons = plugins.iter().map(reason);
+    let mut notes = plugins.iter().map(|plugin| reason(plugin).into_iter().chain(unpublished(plugin)));
     for (at, row) in rows.iter().enumerate() {
         lines.push(aligned(row, &widths));
         if at > 0 {
-            lines.extend(reasons.next().flatten());
+            lines.extend(notes.next().into_iter().flatten());
         }
     }
     lines.join("\n")
+}
+
+/// Something that the server cannot follow.
+fn problem(problem: &Value) -> String {
+    format!("  problem: {}; what held before still does", shown(field(problem, "why")))
 }
 
 fn headings() -> Vec<String> {
@@ -128,6 +143,19 @@ fn reason(plugin: &Value) -> Option<String> {
     Some(format!("      {}{left}", Escaped(why)))
 }
 
+/// How many items are not published, and why the first one is not.
+fn unpublished(plugin: &Value) -> Option<String> {
+    let items = list(plugin, "unpublished");
+    let first = items.first()?;
+    let count = field(plugin, "unpublished_more").as_u64().unwrap_or(0).saturating_add(items.len() as u64);
+    let text = |key: &str| shown(field(first, key));
+    let item = format!("the {} `{}`: {}", text("kind"), text("name"), text("why"));
+    Some(match count {
+        1 => format!("      1 item is not published: {item}"),
+        _ => format!("      {count} items are not published; the first is {item}"),
+    })
+}
+
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths = Vec::new();
     for row in rows {
@@ -146,6 +174,10 @@ fn aligned(row: &[String], widths: &[usize]) -> String {
         let _ = write!(line, " {cell:<width$} ");
     }
     line.trim_end().to_owned()
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    field(value, key).as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// What is missing is shown like what is not there.
@@ -189,6 +221,29 @@ mod tests {
         assert_eq!(lines[5], "      is\\u{a}bad");
         let at = |line: &str, word: &str| line.find(word).unwrap();
         assert_eq!(at(lines[2], "STATE"), at(lines[3], "serving"));
+    }
+
+    #[test]
+    fn what_cannot_be_followed_and_what_is_not_published_is_shown() {
+        let bad = json!({ "kind": "tool", "name": "x\u{1b}", "why": "bad name" });
+        let document = json!({
+            "problems": [{ "kind": "lock", "why": "plugport.lock is torn\u{7}; restore it" }],
+            "plugins": [
+                { "name": "a", "why": "not approved", "unpublished": [bad], "unpublished_more": 0 },
+                { "name": "b", "why": null, "unpublished": [bad, bad], "unpublished_more": 40 },
+                { "name": "c", "unpublished": [] },
+            ],
+        });
+        let shown = server(&document);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(
+            lines[2],
+            "  problem: plugport.lock is torn\\u{7}; restore it; what held before still does"
+        );
+        assert_eq!(lines[5], "      not approved");
+        assert_eq!(lines[6], "      1 item is not published: the tool `x\\u{1b}`: bad name");
+        assert_eq!(lines[8], "      42 items are not published; the first is the tool `x\\u{1b}`: bad name");
+        assert_eq!(lines.len(), 10, "{shown}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum CallFailure {
     },
     /// The server has no room for another instance.
     Full,
-    /// Another version has its place, and the time that its calls had left is over.
+    /// Another version has its place, or none, and the time that its calls had left is over.
     Replaced,
     /// Our fault, or the machine's.
     Host(String),
@@ -78,8 +78,12 @@ impl CallFailure {
             ),
             Self::Full => "the server is busy: all its instances are in use; try again later".to_owned(),
             Self::Replaced => format!(
-                "the plugin was replaced while the {what} ran, and its time to finish is over (setting [server] `drain_s`); \
-                 call it again"
+                "the plugin was replaced or taken away while the {what} ran, and its time to finish is over (setting \
+                 [server] `drain_s`); list {} again",
+                match what {
+                    "tool" | "resource" | "prompt" => format!("the {what}s"),
+                    _ => "what there is".to_owned(),
+                }
             ),
             Self::Host(_) => format!("the server could not run the {what}; its log has the details"),
         }

@@ -24,7 +24,7 @@ pub struct Tally {
     pub failed: u64,
     /// Ended by force, since a limit was hit, or because the guest crashed or broke its contract.
     pub forced: u64,
-    /// Withdrawn by the client, or ended because the plugin was replaced.
+    /// Withdrawn by the client, or ended because the plugin was replaced or taken away.
     pub cancelled: u64,
     /// Refused before they began.
     pub refused: u64,

@@ -27,5 +27,5 @@ pub use relist::Watcher;
 pub use scan::{Candidate, ScanError, scan};
 pub use shelf::{Event, Say};
 pub use stamp::Stamp;
-pub use standing::{Known, Standing, Unserved};
+pub use standing::{Kind, Known, Problem, Standing, Unserved};
 pub use terms::Terms;

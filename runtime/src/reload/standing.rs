@@ -1,5 +1,5 @@
-//! What the folder knows that the catalog does not: files that are not served and why, and versions that were replaced and
-//! still have calls under way.
+//! What the folder knows that the catalog does not: files that are not served and why, versions that were replaced and still
+//! have calls under way, and what of all that decides could not be followed.
 //!
 //! The catalog has only what is offered, so that no call passes what is of no use to it. This is written to by whoever follows
 //! the folder and read by whoever tells an operator. A version that was replaced is kept alive by its calls alone: here it is
@@ -23,7 +23,40 @@ pub struct Standing {
     most: usize,
     pin: Mutex<Pin>,
     files: Mutex<BTreeMap<PathBuf, Unserved>>,
+    problems: Mutex<BTreeMap<Kind, String>>,
     replaced: Mutex<Vec<Replaced<Plugin>>>,
+}
+
+/// What is followed besides the plugins' own files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The folder of the plugins.
+    Folder,
+    /// The configuration.
+    Configuration,
+    /// What was approved.
+    Lock,
+}
+
+impl Kind {
+    /// Its word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Configuration => "configuration",
+            Self::Lock => "lock",
+        }
+    }
+}
+
+/// Something that cannot be followed now. What it said before holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What.
+    pub kind: Kind,
+    /// What is wrong and what to do, on one line; the beginning of it.
+    pub why: String,
 }
 
 /// A file of which nothing is served, or not what it holds now.
@@ -48,6 +81,8 @@ pub struct Known {
     pub unserved: Vec<Unserved>,
     /// Versions that were replaced or taken away and have calls under way, the oldest first.
     pub draining: Vec<Arc<Plugin>>,
+    /// What cannot be followed, each kind once.
+    pub problems: Vec<Problem>,
 }
 
 /// A version that has had its time.
@@ -77,7 +112,8 @@ impl Standing {
     /// Knows nothing yet, and never more than `most` files.
     #[must_use]
     pub fn new(most: usize, pin: Pin) -> Self {
-        Self { most, pin: Mutex::new(pin), files: Mutex::default(), replaced: Mutex::default() }
+        let (files, problems, replaced) = Default::default();
+        Self { most, pin: Mutex::new(pin), files, problems, replaced }
     }
 
     /// Plugins are compared with what was approved as strictly as this.
@@ -89,6 +125,18 @@ impl Standing {
     #[must_use]
     pub fn pin(&self) -> Pin {
         *self.pin.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This cannot be followed, and stands as it was; `why` may have several lines.
+    pub fn problem(&self, kind: Kind, why: String) {
+        let lines: Vec<&str> = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let why = brief(WHY, format_args!("{}", lines.join("; ")));
+        self.problems().insert(kind, why);
+    }
+
+    /// This can be followed, or can be again.
+    pub fn solved(&self, kind: Kind) {
+        self.problems().remove(&kind);
     }
 
     /// A file was looked into and is not served; `held` until someone approves it.
@@ -127,7 +175,13 @@ impl Standing {
         let unserved = self.files().values().cloned().collect();
         let mut draining: Vec<_> = self.old().iter().filter_map(|old| old.version.upgrade()).collect();
         draining.retain(|plugin| plugin.is_busy());
-        Known { unserved, draining }
+        let problems =
+            self.problems().iter().map(|(&kind, why)| Problem { kind, why: why.clone() }).collect();
+        Known { unserved, draining, problems }
+    }
+
+    fn problems(&self) -> MutexGuard<'_, BTreeMap<Kind, String>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Unserved>> {
@@ -195,6 +249,25 @@ mod tests {
         assert!(standing.snapshot().unserved.is_empty());
         refuse(&standing, "c.wasm", &"x".repeat(9_000));
         assert!(standing.snapshot().unserved[0].why.len() < 2_000);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_known_until_it_can_be() {
+        let standing = Standing::new(2, Pin::Off);
+        standing.problem(Kind::Lock, "x".repeat(9_000));
+        standing.problem(Kind::Configuration, "1 mistake\n".to_owned());
+        standing.problem(
+            Kind::Configuration,
+            "2 mistakes; mend them\n  a.toml:1: one\n\n  a.toml:2: two".to_owned(),
+        );
+        standing.solved(Kind::Folder);
+        let problems = standing.snapshot().problems;
+        let [configuration, lock] = problems.as_slice() else { panic!("{problems:?}") };
+        assert_eq!(configuration.why, "2 mistakes; mend them; a.toml:1: one; a.toml:2: two");
+        assert!(lock.kind == Kind::Lock && lock.why.len() < 2_000);
+        standing.solved(Kind::Lock);
+        standing.solved(Kind::Configuration);
+        assert!(standing.snapshot().problems.is_empty());
     }
 
     #[test]

@@ -14,15 +14,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rustix::fs::{AtFlags, Mode, chmodat, linkat};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
-use folder::Folder;
+use folder::{Folder, UNFINISHED};
 
 /// How long a client may take to read its answer.
 const WRITING: Duration = Duration::from_secs(2);
+
+/// Servers that are asked at the same time, each by a file descriptor of its own.
+const ASKED: usize = 64;
 
 /// How long a server may take to answer, with one before us that does not read.
 const ANSWERING: Duration = Duration::from_secs(5);
@@ -80,6 +84,7 @@ impl Local {
     pub async fn bind(state: &Path) -> Result<Self, LocalError> {
         let folder = Folder::make(state)?;
         let names = folder.names().map_err(|error| LocalError::Folder(folder.path.clone(), error))?;
+        folder.remove_unfinished();
         for name in names {
             // Connecting is how it is found out; what a server would answer is not waited for.
             if let Err(error) = folder.connect(&name).await
@@ -89,8 +94,7 @@ impl Local {
             }
         }
         let failed = |error| LocalError::Socket(folder.path.clone(), error);
-        let unfinished = format!("{}.new", std::process::id());
-        folder.remove(&unfinished);
+        let unfinished = unfinished().map_err(failed)?;
         let listener = UnixListener::bind(folder.address(&unfinished)?).map_err(failed)?;
         let named = name(&folder, &unfinished);
         folder.remove(&unfinished);
@@ -131,6 +135,13 @@ impl Drop for Local {
     }
 }
 
+/// A name for a socket that nobody listens on yet. Servers in several containers may have the same number.
+fn unfinished() -> io::Result<String> {
+    let mut random = [0; 4];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(format!("{}-{:08x}{UNFINISHED}", std::process::id(), u32::from_le_bytes(random)))
+}
+
 /// Gives the socket its name, which nobody else has.
 fn name(folder: &Folder, unfinished: &str) -> io::Result<String> {
     chmodat(&folder.fd, unfinished, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
@@ -159,7 +170,7 @@ async fn answer(mut stream: UnixStream, document: Arc<impl Fn() -> Vec<u8> + Sen
     }
 }
 
-/// Asks every server that runs with this state folder, all at once, in the order of their names. Names where nobody listens
+/// Asks every server that runs with this state folder, many at once, and gives their answers in the order of their names. Names where nobody listens
 /// are taken away.
 ///
 /// # Errors
@@ -171,7 +182,8 @@ pub async fn ask(state: &Path) -> Result<Vec<(String, Result<Vec<u8>, Unanswered
         let answered = tokio::time::timeout(ANSWERING, ask_one(&folder, &name)).await;
         (name, answered.unwrap_or(Err(Unanswered::Late)))
     });
-    let mut answers = futures_util::future::join_all(asking).await;
+    let mut answers: Vec<_> = futures_util::stream::iter(asking).buffer_unordered(ASKED).collect().await;
+    answers.sort_by(|(one, _), (other, _)| one.cmp(other));
     answers.retain(|(name, answer)| {
         let Err(Unanswered::Failed(error)) = answer else { return true };
         if error.kind() == io::ErrorKind::ConnectionRefused {

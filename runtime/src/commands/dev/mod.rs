@@ -9,7 +9,7 @@ mod advice;
 mod build;
 mod lines;
 mod output;
-mod place;
+pub(super) mod place;
 mod project;
 mod server;
 mod signals;

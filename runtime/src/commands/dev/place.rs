@@ -4,6 +4,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Its name.
+pub(in crate::commands) const NAME: &str = ".plugport-dev";
+
 /// Why something could not be put there.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlaceError {
@@ -23,7 +26,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn make(root: &Path) -> Result<Self, PlaceError> {
-        let folder = root.join(".plugport-dev");
+        let folder = root.join(NAME);
         let plugins = folder.join("plugins");
         let unwritable = |error| PlaceError::Unwritable(folder.clone(), error);
         std::fs::create_dir_all(&plugins).map_err(unwritable)?;

@@ -11,8 +11,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, fchmod, fstat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, fchmod, fstat, statat, unlinkat};
 use rustix::process::geteuid;
 use tokio::net::UnixStream;
 
@@ -24,11 +25,18 @@ const NAME: &str = "run";
 /// How the names of sockets end.
 const SUFFIX: &str = ".sock";
 
+/// How the names of sockets end that nobody listens on yet.
+pub(super) const UNFINISHED: &str = ".new";
+
+/// How old one of those has to be to have been left by a server that was killed: it is there for no longer than it takes to
+/// listen.
+const LEFT: Duration = Duration::from_secs(60);
+
 /// Longest address that every system has room for, bytes.
 const ADDRESS: usize = 100;
 
-/// Sockets that are looked at. There is one per server, so these are far more than there are.
-const MOST: usize = 256;
+/// Sockets that are looked at: one per server that runs, and one per server that was killed since anyone looked.
+const MOST: usize = 1 << 16;
 
 /// The folder, open.
 #[derive(Debug)]
@@ -66,10 +74,27 @@ impl Folder {
 
     /// The names of the sockets, in order.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
+        self.names_ending(SUFFIX)
+    }
+
+    /// Takes away what servers left that were killed before their sockets had names. What cannot be is in nobody's way.
+    pub(super) fn remove_unfinished(&self) {
+        let before =
+            SystemTime::now().checked_sub(LEFT).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        for name in self.names_ending(UNFINISHED).unwrap_or_default() {
+            let made = statat(&self.fd, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+            let made = made.ok().and_then(|stat| u64::try_from(stat.st_mtime).ok());
+            if made.zip(before).is_some_and(|(made, before)| made < before.as_secs()) {
+                self.remove(&name);
+            }
+        }
+    }
+
+    fn names_ending(&self, suffix: &str) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.fd)? {
             let entry = entry?;
-            let name = entry.file_name().to_str().ok().filter(|name| name.ends_with(SUFFIX));
+            let name = entry.file_name().to_str().ok().filter(|name| name.ends_with(suffix));
             names.extend(name.map(ToOwned::to_owned));
             if names.len() >= MOST {
                 break;

@@ -69,6 +69,35 @@ async fn what_a_killed_server_left_is_taken_away() {
     assert_eq!(names(dir.path()), std::slice::from_ref(&local.name));
 }
 
+#[tokio::test]
+async fn a_server_among_many_that_were_killed_is_found_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (serving, stop) = serve(dir.path(), "alive").await;
+    let run = dir.path().join("run");
+    for number in 0..1_000 {
+        drop(std::os::unix::net::UnixListener::bind(run.join(format!("{number}-left.sock"))).unwrap());
+    }
+    let begun = std::time::Instant::now();
+    assert_eq!(answers(dir.path()).await, ["alive"]);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(names(dir.path()).len(), 1);
+    stop.cancel();
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_server_left_that_was_killed_before_it_listened_is_taken_away_later() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Local::bind(dir.path()).await.unwrap());
+    assert!(names(dir.path()).is_empty());
+    let (old, new) = (dir.path().join("run/1-old.new"), dir.path().join("run/1-new.new"));
+    let made = std::fs::File::create(&old).unwrap();
+    made.set_modified(std::time::SystemTime::now() - Duration::from_secs(600)).unwrap();
+    std::fs::write(&new, "").unwrap();
+    drop(Local::bind(dir.path()).await.unwrap());
+    assert_eq!((old.exists(), new.exists()), (false, true), "another server may be about to listen");
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_path_of_any_length_will_do() {
