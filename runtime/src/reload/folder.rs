@@ -23,7 +23,7 @@ use super::scan::ScanError;
 use super::settings::{Reread, Restart, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
-use super::standing::Standing;
+use super::standing::{Kind, Standing};
 use super::terms::Terms;
 use crate::catalog::{Catalog, Entry, Pins};
 use crate::config::Pin;
@@ -174,8 +174,10 @@ impl Folder {
                 // What went before it was begun is no longer waited for.
                 self.initial.retain(|path| found.contains_key(path));
                 self.readable = true;
+                self.standing.solved(Kind::Folder);
             }
             Err(error) => {
+                self.standing.problem(Kind::Folder, error.to_string());
                 if std::mem::replace(&mut self.readable, false) {
                     self.shelf.say(Event::Unreadable(&error));
                 }
@@ -188,6 +190,11 @@ impl Folder {
     async fn reread(&mut self) {
         let was_strict = self.settings.terms().pins.mode() == Pin::Strict;
         let Reread { changed, config, lock } = self.settings.reread(Instant::now()).await;
+        self.note(
+            Kind::Configuration,
+            config.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)),
+        );
+        self.note(Kind::Lock, lock.as_ref().map(|read| read.as_ref().err().map(ToString::to_string)));
         match &config {
             Some(Ok(Restart::Same)) | None => {}
             Some(Ok(restart)) => {
@@ -208,6 +215,15 @@ impl Folder {
         }
         self.shelf.judged_anew(&self.settings.terms().pins);
         self.ledger.revisit();
+    }
+
+    /// Notes what is wrong with what was read, if anything was.
+    fn note(&self, kind: Kind, read: Option<Option<String>>) {
+        match read {
+            None => {}
+            Some(None) => self.standing.solved(kind),
+            Some(Some(why)) => self.standing.problem(kind, why),
+        }
     }
 
     /// Does what it is time to do.
