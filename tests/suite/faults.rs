@@ -151,3 +151,26 @@ async fn files_with_times_of_other_centuries_are_found() {
         answers(&client, "v-version", Some(version)).await;
     }
 }
+
+/// A name that nobody answers for costs the call that asked for it, and nobody else waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_cannot_be_looked_up_fail_their_calls_alone() {
+    let config = "[plugins.fetcher.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
+    let server = Server::builder().guest("polite").guest("fetcher").config(config).start().await;
+    let client = Client::new(server.url());
+    let asking: Vec<_> = (0..8)
+        .map(|_| {
+            let client = client.clone();
+            let url = json!({ "url": "http://no-such-host.invalid/" });
+            tokio::spawn(async move { client.call("fetcher-fetch", url).await })
+        })
+        .collect();
+    let neighbour = Neighbour::new(server.url());
+    let visiting = neighbour.visit();
+    for asked in asking {
+        let reply = asked.await.unwrap();
+        assert!(reply.tool_text().contains("DnsError"), "{reply:?}");
+    }
+    let waits = visiting.end().await;
+    assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
+}
