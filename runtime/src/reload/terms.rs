@@ -28,7 +28,7 @@ impl Terms {
     /// When what was approved matters and cannot be read.
     pub fn read(config: Arc<Config>, listening: Option<SocketAddr>) -> Result<Self, LockError> {
         let usual = Pin::usual(listening);
-        let pins = Pins::read(config.server.pin.unwrap_or(usual), &config.lock)?;
+        let pins = Pins::read(config.server.pin.unwrap_or(usual), &config)?;
         Ok(Self { config, pins, usual, grant: true })
     }
 
@@ -40,7 +40,7 @@ impl Terms {
 
     /// The same with another configuration, and with what is approved now. Blocks.
     pub(super) fn with(&self, config: Arc<Config>) -> Result<Self, LockError> {
-        let pins = Pins::read(config.server.pin.unwrap_or(self.usual), &config.lock)?;
+        let pins = Pins::read(config.server.pin.unwrap_or(self.usual), &config)?;
         Ok(Self { config, pins, usual: self.usual, grant: self.grant })
     }
 
