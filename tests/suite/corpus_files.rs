@@ -2,14 +2,16 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::guest;
 use plugport_tests::contained::{Neighbour, Process};
 use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put, put_bytes};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 
@@ -63,6 +65,95 @@ async fn what_is_no_regular_file_is_skipped_at_once() {
     assert!(Process::of(&server).peak < 512 << 20, "something was read that has no end");
     assert_polite(&server).await;
     drop(socket);
+}
+
+/// A hard link is a file as good as any. That its other name is written tells no event of the folder.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hard_link_is_served_and_followed() {
+    let builder = Server::builder().guest("polite");
+    let other = builder.folder().join("elsewhere");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.join("original");
+    std::fs::copy(guest("version_a"), &other).unwrap();
+    std::fs::hard_link(&other, builder.folder().join("v.wasm")).unwrap();
+    let server = builder.start().await;
+    let client = Client::new(server.url());
+    answers(&client, "v-version", Some("a")).await;
+    std::fs::write(&other, std::fs::read(guest("version_b")).unwrap()).unwrap();
+    answers(&client, "v-version", Some("b")).await;
+    std::fs::remove_file(&other).unwrap();
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
+    assert!(!server.said().contains("skipped"), "{}", server.said());
+}
+
+/// The same component with so much more of nothing, in a custom section.
+fn padded(mut component: Vec<u8>, mib: usize) -> Vec<u8> {
+    let content = (mib << 20) + 2;
+    component.push(0);
+    component.extend((0..5).map(|at| {
+        let seven = u8::try_from((content >> (7 * at)) & 0x7f).unwrap();
+        if at < 4 { seven | 0x80 } else { seven }
+    }));
+    // The section's name, which is a letter long.
+    component.extend([1, b'x']);
+    component.resize(component.len() + (mib << 20), 0);
+    component
+}
+
+/// What is read takes a while, and is another file before that is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
+    let large = ["version_a", "version_b"].map(|name| padded(std::fs::read(guest(name)).unwrap(), 8));
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    for round in 0..40 {
+        put_bytes(&large[round % 2], server.folder(), "v.wasm");
+        // Longer than a file has to stay the same, by another bit each time.
+        tokio::time::sleep(Duration::from_millis(90 + 7 * (round as u64 % 11))).await;
+    }
+    answers(&client, "v-version", Some("b")).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b", "the last one stays");
+    assert!(!server.said().contains("skipped"), "{}", server.said());
+    assert_polite(&server).await;
+}
+
+fn permit(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Whether no mode keeps this process from a file.
+fn may_read_everything() -> bool {
+    tempfile::tempdir().unwrap().path().metadata().unwrap().uid() == 0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_read_any_more_stays_as_it_was() {
+    if may_read_everything() {
+        eprintln!("skipped: root may read whatever its mode is");
+        return;
+    }
+    let builder = Server::builder().guest("polite");
+    let outside = tempfile::tempdir().unwrap();
+    let plugins = outside.path().join("plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    std::fs::copy(builder.folder().join("polite.wasm"), plugins.join("polite.wasm")).unwrap();
+    put("version_a", &plugins, "v.wasm");
+    let server = builder.plugins(&plugins).start().await;
+    let client = Client::new(server.url());
+    answers(&client, "v-version", Some("a")).await;
+    permit(&plugins.join("v.wasm"), 0o000);
+    server.says("cannot be read").await;
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
+    put("version_b", &plugins, "v.wasm");
+    answers(&client, "v-version", Some("b")).await;
+    permit(&plugins, 0o000);
+    server.says("cannot read the plugin folder").await;
+    assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
+    assert_polite(&server).await;
+    permit(&plugins, 0o700);
+    put("version_a", &plugins, "v.wasm");
+    answers(&client, "v-version", Some("a")).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant, SystemTime};
 
-use plugport_tests::contained::Source;
+use plugport_tests::contained::{Neighbour, PATIENCE, Source};
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
 use plugport_tests::reload::{answers, put};

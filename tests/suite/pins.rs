@@ -3,16 +3,20 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put};
 use plugport_tests::server::{Builder, Server, binary};
 use serde_json::{Value, json};
 
 const STRICT: &str = "[server]\npin = \"strict\"\n";
 
-const REMEDY: &str = "run `plugport approve v`";
+/// How it begins: the folder and the configuration of the server follow.
+const REMEDY: &str = "run `plugport approve v --plugins ";
 
 /// Runs `plugport approve` on a folder that has its configuration in it, with nobody at a terminal.
 fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
@@ -22,7 +26,12 @@ fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     if config.exists() {
         command.arg("--config").arg(config);
     }
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    ended(command.stdin(Stdio::null()))
+}
+
+/// How a program ended, and what it said.
+fn ended(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
@@ -36,13 +45,6 @@ fn lock(folder: &Path) -> PathBuf {
     folder.join("plugport.lock")
 }
 
-/// Puts a guest where a program that copies carefully would: beside, and then in its place.
-fn put(name: &str, folder: &Path, file: &str) {
-    let beside = folder.join(format!(".{file}.part"));
-    std::fs::copy(guest(name), &beside).unwrap();
-    std::fs::rename(beside, folder.join(file)).unwrap();
-}
-
 /// `version_a` as `v`, approved, in a folder with this configuration.
 fn approved(config: &str) -> Builder {
     let builder =
@@ -54,20 +56,6 @@ fn approved(config: &str) -> Builder {
 
 async fn tools(client: &Client) -> Vec<Value> {
     client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
-}
-
-/// Waits until the tool answers with this.
-async fn answers(client: &Client, tool: &str, expected: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let reply = client.call(tool, json!({})).await;
-        let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
-        if answer == Some(expected) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{expected:?} was expected of {tool}: {reply:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 #[test]
@@ -134,6 +122,108 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     );
 }
 
+/// Whoever sits at a terminal was asked, and need not be told to go to one.
+#[test]
+fn who_says_no_at_a_terminal_is_not_sent_to_one() {
+    let plugins = folder(&["version_a"]);
+    let answer = plugins.path().join("answer");
+    std::fs::write(&answer, "n\n").unwrap();
+    let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+    let mut python = Command::new("python3");
+    python.args(["-c", terminal, binary().to_str().unwrap(), "approve", "--plugins", "."]);
+    python.current_dir(plugins.path()).stdin(std::fs::File::open(answer).unwrap());
+    let (code, out, err) = ended(&mut python);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(out.contains("Accept version_a? [y/N]"), "{out}");
+    assert!(out.contains("what was not accepted is not approved") && !out.contains("on a terminal"), "{out}");
+    assert!(!lock(plugins.path()).exists());
+}
+
+/// Runs `plugport call` on a plugin of the folder, or on a file.
+fn call(folder: &Path, plugin: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(binary());
+    command.args(["call", plugin, "version", "--plugins"]).arg(folder);
+    ended(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
+}
+
+#[test]
+fn a_call_without_a_server_is_judged_as_by_one() {
+    let builder = approved(STRICT);
+    let folder = builder.folder();
+    let served = |answer: &str| {
+        let (code, out, err) = call(folder, "v");
+        assert_eq!((code, out.as_str()), (Some(0), answer), "{err}");
+        err
+    };
+    assert!(!served("a\n").contains("approve"));
+    put("version_b", folder, "v.wasm");
+    for plugin in ["v", "./v.wasm"] {
+        let (code, out, err) = call(folder, plugin);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains(&format!("is not the file that was approved; {REMEDY}")), "{err}");
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    put("version_b", elsewhere.path(), "v.wasm");
+    let strange = elsewhere.path().join("v.wasm");
+    assert_eq!(call(folder, strange.to_str().unwrap()).0, Some(0), "what gets nothing needs no approval");
+    let say = |config: &str| std::fs::write(folder.join("plugport.toml"), config).unwrap();
+    say("[server]\npin = \"warn\"\n");
+    assert!(served("b\n").contains(&format!("is not the file that was approved; {REMEDY}")));
+    say("[server]\nlisten = \"0.0.0.0:7584\"\n");
+    assert_eq!(call(folder, "v").0, Some(2), "others can reach such a server");
+    say("");
+    assert!(!served("b\n").contains("approve"));
+}
+
+/// The log says what to do, and doing that wherever one is approves what is served here.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_that_is_advised_can_be_typed_as_it_is() {
+    let server = approved(STRICT).start().await;
+    put("version_b", server.folder(), "v.wasm");
+    server.says(REMEDY).await;
+    let said = server.said();
+    let advised = said.split("run `plugport ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("\"$0\" {advised} --yes")).arg(binary()).current_dir("/");
+    let (code, out, err) = ended(&mut shell);
+    assert_eq!(code, Some(0), "{advised}: {out}{err}");
+    answers(&Client::new(server.url()), "v-version", Some("b")).await;
+}
+
+/// What is served is replaced in one step when its successor is approved.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_fails_while_an_update_is_approved() {
+    let server = approved(STRICT).start().await;
+    let client = Client::new(server.url());
+    let mut stream = client.session("2025-11-25").await.listen(None).await;
+    put("pin_description", server.folder(), "v.wasm");
+    server.says(REMEDY).await;
+    let enough = Arc::new(AtomicBool::new(false));
+    let (caller, until) = (client.clone(), Arc::clone(&enough));
+    let calling = tokio::spawn(async move {
+        let mut texts = Vec::new();
+        while !until.load(Ordering::Relaxed) {
+            texts.push(caller.call("v-version", json!({})).await.tool_text().to_owned());
+            // Far fewer in a second than a tool may be called.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        texts
+    });
+    tokio::task::block_in_place(|| accept(server.folder(), &["v"]));
+    answers(&client, "v-version", Some("described")).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    enough.store(true, Ordering::Relaxed);
+    let mut texts = calling.await.expect("no call fails");
+    texts.dedup();
+    assert_eq!(texts, ["a", "described"], "each version once, and nothing between them");
+    let mut told = 0;
+    while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), stream.message()).await {
+        assert_eq!(message["method"], "notifications/tools/list_changed");
+        told += 1;
+    }
+    assert!(told <= 1, "clients were told {told} times of one change");
+}
+
 /// P1: another binary that says the same of itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_file_is_held_and_the_approved_one_goes_on() {
@@ -144,13 +234,13 @@ async fn another_file_is_held_and_the_approved_one_goes_on() {
     put("version_b", server.folder(), "v.wasm");
     server.says(&format!("is not the file that was approved; {REMEDY}")).await;
     put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p`").await;
+    server.says("has not been approved; run `plugport approve p --plugins ").await;
     assert_eq!(tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let out = accept(server.folder(), &["v"]);
     assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
     assert!(!out.contains("tool `"), "only its file is another:\n{out}");
-    answers(&client, "v-version", "b").await;
+    answers(&client, "v-version", Some("b")).await;
     assert_eq!(tools(&client).await, before, "p was not approved");
     accept(server.folder(), &["p"]);
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -178,7 +268,7 @@ async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
     }
     assert_eq!(tools(&client).await, before, "it was only shown");
     accept(server.folder(), &["v"]);
-    answers(&client, "v-version", answer).await;
+    answers(&client, "v-version", Some(answer)).await;
 }
 
 /// P2.
@@ -239,7 +329,7 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
     put("version_b", folder, "v.wasm");
     server.says(REMEDY).await;
     accept(folder, &[]);
-    answers(&client, "v-version", "b").await;
+    answers(&client, "v-version", Some("b")).await;
 }
 
 /// A program that was approved can say something else whenever it is listed. Nobody hears of that.
@@ -270,11 +360,11 @@ async fn warnings_are_given_and_everything_is_served() {
     let server = approved("[server]\npin = \"warn\"\n").start().await;
     let client = Client::new(server.url());
     put("pin_description", server.folder(), "v.wasm");
-    answers(&client, "v-version", "described").await;
+    answers(&client, "v-version", Some("described")).await;
     server.says(&format!("is not the file that was approved; {REMEDY}")).await;
     server.says(&format!("the tool `version` has not been approved; {REMEDY}")).await;
     put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p`").await;
+    server.says("has not been approved; run `plugport approve p --plugins ").await;
     server.says("published p: ").await;
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
 }
@@ -287,7 +377,7 @@ async fn a_developers_folder_is_not_compared() {
         let server = builder.start().await;
         let client = Client::new(server.url());
         put("version_b", server.folder(), "v.wasm");
-        answers(&client, "v-version", "b").await;
+        answers(&client, "v-version", Some("b")).await;
         assert!(!server.said().contains("approve"), "{}", server.said());
     }
 }
@@ -295,7 +385,7 @@ async fn a_developers_folder_is_not_compared() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_other_machines_can_reach_serves_what_was_approved() {
     let server = approved("").guest("polite").listen("0.0.0.0:0").start().await;
-    server.says("has not been approved; run `plugport approve polite`").await;
+    server.says("has not been approved; run `plugport approve polite --plugins ").await;
     let client = Client::new(server.url().replace("0.0.0.0", "127.0.0.1"));
     let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, [json!("v-version")]);

@@ -8,9 +8,9 @@ use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
 use super::{Failure, console};
-use crate::catalog::{Entry, Kind, PublishedTool, Refused};
+use crate::catalog::{Entry, Kind, Pins, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{self, Config, Grants, Place, PluginConfig};
+use crate::config::{self, Config, Grants, Pin, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
@@ -26,7 +26,7 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     if !value.is_object() {
         return Err(Failure::Usage(anyhow!("--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'")));
     }
-    let entry = load(locate(&args, &config)?, &config.server, &config.state).await?;
+    let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
     tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
@@ -55,9 +55,31 @@ pub(super) struct Meant {
     pub(super) store: Arc<Store>,
 }
 
-/// Finds the file, and what the configuration and `--grant` say of it. A stranger's file that has a plugin's name gets
-/// nothing that the plugin has.
-fn locate(args: &cli::Call, config: &Config) -> Result<Meant, Failure> {
+/// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever calls, and
+/// needs no approval.
+async fn load(args: &cli::Call, config: &Config) -> Result<Entry, Failure> {
+    let (mut meant, pins) = locate(args, config)?;
+    let artifact = read(&meant)?;
+    let judged = pins.before(&meant.name, &artifact.digest, &meant.settings.grants);
+    let shown = meant.path.display().to_string();
+    let unapproved = |why: String| Failure::Usage(anyhow!("{shown}: {why}"));
+    let warning = judged.map_err(unapproved)?;
+    let protected = config.protected();
+    for grant in &args.grant {
+        let place = Place { base: Path::new(""), protected: &protected };
+        meant.settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
+    }
+    let entry = load_read(meant, artifact, &config.server, &config.state).await?;
+    let (entry, warnings) = pins.after(entry);
+    for warning in warning.into_iter().chain(warnings) {
+        console::remark(&format!("{shown}: {warning}"));
+    }
+    Ok(entry)
+}
+
+/// Finds the file, what the configuration says of it, and by what it is judged. A stranger's file that has a plugin's name
+/// gets nothing that the plugin has.
+fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
     let given = PathBuf::from(&args.plugin);
     let path = if given.extension().is_some_and(|extension| extension == "wasm") {
         given
@@ -65,19 +87,14 @@ fn locate(args: &cli::Call, config: &Config) -> Result<Meant, Failure> {
         config.folder.join(format!("{}.wasm", args.plugin))
     };
     let name = stem(&path);
-    let mut meant = match own_file(&path, &name, config) {
-        Some(path) => {
-            let (settings, store) = (config.plugin_at(&name, &path)?, Store::new(config.state.clone()));
-            Meant { path, name, settings, store }
-        }
-        None => stranger(path, name, config)?,
+    let Some(path) = own_file(&path, &name, config) else {
+        return Ok((stranger(path, name, config)?, Pins::off()));
     };
-    let protected = config.protected();
-    for grant in &args.grant {
-        let place = Place { base: Path::new(""), protected: &protected };
-        meant.settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
-    }
-    Ok(meant)
+    // As by a server that listens where the configuration says.
+    let mode = config.server.pin.unwrap_or_else(|| Pin::usual(Some(config.server.listen)));
+    let pins = Pins::read(mode, config).map_err(|error| Failure::Usage(error.into()))?;
+    let (settings, store) = (config.plugin_at(&name, &path)?, Store::new(config.state.clone()));
+    Ok((Meant { path, name, settings, store }, pins))
 }
 
 /// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time.
@@ -109,11 +126,6 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
 /// The name that a file gives its plugin.
 pub(super) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-pub(super) async fn load(meant: Meant, server: &config::Server, state: &Path) -> Result<Entry, Failure> {
-    let artifact = read(&meant)?;
-    load_read(meant, artifact, server, state).await
 }
 
 pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {

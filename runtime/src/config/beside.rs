@@ -1,8 +1,8 @@
 //! `NAME.toml` beside `NAME.wasm`: what the operator says of one plugin, where its file is.
 //!
 //! It has the keys of `[plugins.NAME]`. A file comes along more easily than a line in `plugport.toml`, in an archive for
-//! instance, so it grants nothing unless `[server] grants_beside` says that it may, and it cannot take back that a signature
-//! is required.
+//! instance, so it grants nothing and loosens no limit unless `[server] grants_beside` says that it may, and it cannot take back
+//! that a signature is required.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::reader::Reader;
-use super::{Config, ConfigError, Fault, PluginConfig};
+use super::{Config, ConfigError, Fault, Limits, PluginConfig};
 
 /// Longest file, bytes.
 const LONGEST: u64 = 1 << 20;
@@ -52,6 +52,9 @@ impl Config {
         let root = reader.root();
         let base = file.parent().unwrap_or(Path::new(""));
         let plugin = self.read_plugin(name, root, base, &mut reader);
+        if !self.server.grants_beside {
+            self.refuse_laxer(&plugin.limits, text, &mut reader);
+        }
         let mut plugin = reader.finish(file, plugin)?;
         plugin.require_signature |= self.plugin(name).require_signature;
         if plugin.grants != super::Grants::default() && !self.server.grants_beside {
@@ -60,6 +63,23 @@ impl Config {
             return Err(fault(file, why.to_owned()));
         }
         Ok(plugin)
+    }
+
+    /// Notes limits that are laxer than those of every plugin.
+    fn refuse_laxer(&self, limits: &Limits, text: &str, reader: &mut Reader<'_>) {
+        // Where they stand was not kept.
+        let mut again = Reader::new(text);
+        let section = again.root().take("limits").and_then(|entry| entry.section(&mut again));
+        let Some(mut section) = section else { return };
+        for spec in limits.laxer_than(&self.limits) {
+            let Some(entry) = section.take(spec.name) else { continue };
+            let (own, common) = (limits.get(spec.name), self.limits.get(spec.name));
+            let why = format!(
+                "{own} is laxer than {common}, which holds for every plugin; a file beside a plugin may loosen a limit only \
+                 when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that"
+            );
+            reader.fault(entry.span, &entry.key, why);
+        }
     }
 }
 
@@ -120,6 +140,27 @@ mod tests {
         assert!(message.contains("grants_beside = true"), "{message}");
         config.server.grants_beside = true;
         assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
+    }
+
+    #[test]
+    fn it_loosens_no_limit_unless_that_is_allowed() {
+        let mut config = Config::new("plugins".into());
+        config.limits.wall_ms = 50;
+        let stricter = "limits = { wall_ms = 50, fuel = 7, quarantine_traps = 1, quarantine_s = 31 }";
+        assert_eq!(say(&config, stricter).unwrap().limits.fuel, 7);
+        let laxer = "[limits]\nfuel = 7\nwall_ms = 51\nquarantine_traps = 6\nquarantine_s = 29\n";
+        let message = say(&config, laxer).unwrap_err().to_string();
+        for expected in [
+            "3 mistakes in",
+            "a.toml:3: limits.wall_ms: 51 is laxer than 50, which holds for every plugin",
+            ":4: limits.quarantine_traps: 6 is laxer than 5",
+            ":5: limits.quarantine_s: 29 is laxer than 30",
+            "only when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that",
+        ] {
+            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+        }
+        config.server.grants_beside = true;
+        assert_eq!(say(&config, laxer).unwrap().limits.wall_ms, 51);
     }
 
     #[test]

@@ -194,6 +194,15 @@ impl Limits {
         Self::TABLE.iter().map(|spec| spec.name).collect()
     }
 
+    /// Those that let a plugin do more than `other` does, in the order of the table.
+    pub fn laxer_than<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'static Spec> + 'a {
+        Self::TABLE.iter().filter(move |spec| {
+            let (own, others) = (self.get(spec.name), other.get(spec.name));
+            // The one that keeps a plugin from running.
+            if spec.name == "quarantine_s" { own < others } else { own > others }
+        })
+    }
+
     /// Wall time of one call.
     #[must_use]
     pub fn wall(&self) -> Duration {
@@ -256,5 +265,17 @@ mod tests {
         assert_eq!(limits.set("wall_ms", 0), Err(LimitError::Zero));
         assert_eq!(limits.set("wall_ms", 600_001), Err(LimitError::TooLarge(600_000)));
         assert_eq!(limits.set("walls", 1), Err(LimitError::Unknown));
+    }
+
+    #[test]
+    fn a_limit_is_laxer_when_it_lets_a_plugin_do_more() {
+        let usual = Limits::default();
+        let laxer = |limits: Limits| limits.laxer_than(&usual).map(|spec| spec.name).collect::<Vec<_>>();
+        assert_eq!(
+            laxer(Limits { fuel: 1, quarantine_traps: 1, quarantine_s: 60, ..usual.clone() }),
+            [""; 0]
+        );
+        let more = Limits { fuel: usual.fuel + 1, quarantine_traps: 6, quarantine_s: 29, ..usual.clone() };
+        assert_eq!(laxer(more), ["fuel", "quarantine_traps", "quarantine_s"]);
     }
 }

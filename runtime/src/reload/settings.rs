@@ -79,7 +79,8 @@ impl Settings {
             self.config.handled(self.config.seen());
             reread.config = self.reread_config().await;
         }
-        if self.lock.is_due(now) || !self.terms.has_its_pins() {
+        let stricter = matches!(reread.config, Some(Ok(_))) && !self.terms.has_its_pins();
+        if self.lock.is_due(now) || stricter {
             self.lock.handled(self.lock.seen());
             reread.lock = self.reread_lock().await;
         }

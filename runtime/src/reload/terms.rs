@@ -30,7 +30,7 @@ impl Terms {
     /// When what was approved matters and cannot be read.
     pub fn read(config: Arc<Config>, listening: Option<SocketAddr>) -> Result<Self, LockError> {
         let usual = Pin::usual(listening);
-        let pins = Pins::read(config.server.pin.unwrap_or(usual), &config.lock)?;
+        let pins = Pins::read(config.server.pin.unwrap_or(usual), &config)?;
         Ok(Self { config, pins, usual, grant: true })
     }
 
@@ -47,7 +47,7 @@ impl Terms {
 
     /// The same with what is approved now. Blocks.
     pub(super) fn with_lock(&self) -> Result<Self, LockError> {
-        let pins = Pins::read(self.config.server.pin.unwrap_or(self.usual), &self.config.lock)?;
+        let pins = Pins::read(self.config.server.pin.unwrap_or(self.usual), &self.config)?;
         Ok(Self { pins, ..self.clone() })
     }
 

@@ -306,6 +306,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_file_that_is_written_slowly_is_loaded_when_it_is_whole"),
             Test("a_version_that_cannot_be_served_leaves_the_old_one"),
+            Test("a_file_that_is_replaced_while_it_is_read_is_read_again"),
         ],
     ),
     entry(
@@ -315,6 +316,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_call_ends_with_the_version_it_began_with"),
             Test("a_folder_that_goes_and_comes_back_is_followed"),
+            Test("what_may_not_be_read_any_more_stays_as_it_was"),
         ],
     ),
     entry(
@@ -323,6 +325,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "FIFO, socket, directory, device, links and loops of them",
         &[
             Test("what_is_no_regular_file_is_skipped_at_once"),
+            Test("a_hard_link_is_served_and_followed"),
             Test("a_signature_that_is_no_file_blocks_and_crashes_nothing"),
         ],
     ),

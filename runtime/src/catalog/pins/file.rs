@@ -1,12 +1,23 @@
 //! A file that is read whole or not at all, and replaced whole or not at all.
 //!
 //! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that was
-//! to be written.
+//! to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the system undoes
+//! when one of them is killed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long to wait for another writer, who takes milliseconds.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How old something unfinished is that nobody can be writing any more.
+const ABANDONED: Duration = Duration::from_secs(60);
 
 /// What lies under a name.
 pub(super) enum Read {
@@ -33,24 +44,88 @@ pub(super) fn read(file: &Path, most: u64) -> io::Result<Read> {
     Ok(if bytes.len() as u64 > most { Read::TooLong } else { Read::Bytes(bytes) })
 }
 
-/// Writes beside the file, then in its place. A link stays one.
-pub(super) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = &file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = folder.join(format!(".{name}.{:016x}", u64::from_le_bytes(random)));
-    let mut out = File::create_new(&unfinished)?;
-    let written = same_mode(file, &out)
-        .and_then(|()| out.write_all(bytes))
-        .and_then(|()| out.sync_all())
-        .and_then(|()| fs::rename(&unfinished, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&unfinished);
+/// A file that nobody else replaces as long as this lives.
+pub(super) struct Held {
+    file: PathBuf,
+    folder: PathBuf,
+    /// Locked, and let go of when it is dropped.
+    opened: File,
+}
+
+impl Held {
+    /// Waits for whoever is replacing it. A link leads to the file that is meant. Blocks.
+    pub(super) fn new(file: &Path) -> io::Result<Self> {
+        let file = target(file)?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let opened = File::open(&folder)?;
+        let begun = Instant::now();
+        loop {
+            match opened.try_lock() {
+                Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::other("another program has locked its folder; try again"));
+                }
+                // Some network file systems lock no folders. Comparing before writing is what is left there.
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { file, folder, opened }),
+            }
+        }
     }
-    written?;
-    File::open(folder)?.sync_all()
+
+    /// Writes beside the file, then in its place.
+    pub(super) fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        self.sweep(&name);
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let unfinished = self.folder.join(format!(".{name}.{:016x}", u64::from_le_bytes(random)));
+        let mut out = File::create_new(&unfinished)?;
+        let written = same_mode(&self.file, &out)
+            .and_then(|()| out.write_all(bytes))
+            .and_then(|()| out.sync_all())
+            .and_then(|()| fs::rename(&unfinished, &self.file));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written?;
+        self.opened.sync_all()
+    }
+
+    /// Removes what writers left that were killed. What cannot be removed harms nobody.
+    fn sweep(&self, name: &str) {
+        let begin = format!(".{name}.");
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let left = entry.file_name();
+            let end = left.to_str().and_then(|left| left.strip_prefix(&begin));
+            if end.is_some_and(is_random) && is_abandoned(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Where links lead. One that leads nowhere would itself be replaced, and whoever made it would not find out.
+fn target(file: &Path) -> io::Result<PathBuf> {
+    match file.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match file.is_symlink() {
+            true => {
+                Err(io::Error::other("it is a link that leads nowhere; remove it, or make what it leads to"))
+            }
+            false => Ok(file.to_owned()),
+        },
+        found => found,
+    }
+}
+
+/// Whether this is how the name of something unfinished ends.
+fn is_random(end: &str) -> bool {
+    end.len() == 16 && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let Ok(about) = fs::symlink_metadata(path) else { return false };
+    let age = about.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    about.is_file() && age.is_some_and(|age| age > ABANDONED)
 }
 
 /// Who could read and write the old one can do so with the new one.
@@ -66,6 +141,10 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
+
+    fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+        Held::new(file)?.replace(bytes)
+    }
 
     #[test]
     fn a_write_that_fails_leaves_nothing_behind() {
@@ -93,6 +172,57 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        for target in ["nowhere", "link"] {
+            symlink(target, &link).unwrap();
+            assert!(replace(&link, b"x").is_err());
+            assert!(link.is_symlink() && dir.path().read_dir().unwrap().count() == 1);
+            fs::remove_file(&link).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * ABANDONED;
+        let make = |name: &str, time: SystemTime| {
+            File::create(dir.path().join(name)).unwrap().set_modified(time).unwrap();
+        };
+        make(".lock.0123456789abcdef", old);
+        let kept =
+            [".lock.fedcba9876543210", ".lock.notes", ".other.0123456789abcdef", ".lock.0123456789abcdeF"];
+        make(kept[0], SystemTime::now());
+        kept[1..].iter().for_each(|name| make(name, old));
+        replace(&dir.path().join("lock"), b"x").unwrap();
+        let mut left: Vec<_> =
+            dir.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.retain(|name| !kept.iter().any(|kept| name == *kept));
+        assert_eq!(left, ["lock"]);
+        assert!(kept.iter().all(|name| dir.path().join(name).exists()));
+    }
+
+    #[test]
+    fn writers_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lock");
+        fs::write(&file, "0").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let held = Held::new(&file).unwrap();
+                        let count: u32 = fs::read_to_string(&file).unwrap().parse().unwrap();
+                        held.replace((count + 1).to_string().as_bytes()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&file).unwrap(), "20", "one wrote over what another had just written");
     }
 
     #[test]

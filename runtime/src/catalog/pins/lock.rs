@@ -74,6 +74,9 @@ pub enum LockError {
         /// What the system said.
         source: io::Error,
     },
+    /// Not what it was when somebody was asked.
+    #[error("{} was changed meanwhile, so nothing was written; run `plugport approve` again", .0.display())]
+    Changed(PathBuf),
 }
 
 /// The file as it is written.
@@ -125,17 +128,21 @@ impl Lock {
         }
     }
 
-    /// Writes it in place of what is there.
+    /// Writes it in place of `old`. Nobody who does the same comes between comparing and writing. Blocks.
     ///
     /// # Errors
-    /// When it cannot be written. Then what was there is there still.
-    pub fn write(&self, file: &Path) -> Result<(), LockError> {
+    /// When something else than `old` is there, or it cannot be written. Then what was there is there still.
+    pub fn write(&self, old: &Self, file: &Path) -> Result<(), LockError> {
         let unwritable = |source| LockError::Unwritable { file: file.to_owned(), source };
         let text = self.text().map_err(unwritable)?;
         if text.len() as u64 > MOST {
             return Err(LockError::TooLong(file.to_owned()));
         }
-        file::replace(file, text.as_bytes()).map_err(unwritable)
+        let held = file::Held::new(file).map_err(unwritable)?;
+        if Self::read(file)? != *old {
+            return Err(LockError::Changed(file.to_owned()));
+        }
+        held.replace(text.as_bytes()).map_err(unwritable)
     }
 
     fn text(&self) -> io::Result<String> {
@@ -217,17 +224,28 @@ mod tests {
     fn what_is_written_is_read_and_written_again_the_same() {
         let (dir, file) = place();
         assert_eq!(Lock::read(&file).unwrap(), Lock::default(), "none is an empty one");
-        lock().write(&file).unwrap();
+        lock().write(&Lock::default(), &file).unwrap();
         assert_eq!(Lock::read(&file).unwrap(), lock());
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("# What was approved: written by `plugport approve`"), "{text}");
         assert!(text.contains("version = 1\nchecksum = \"sha256:"), "{text}");
         assert!(text.contains("says = \"\"\"\nname: a\n\"\"\"\n"), "the words are lines: {text}");
-        Lock::read(&file).unwrap().write(&file).unwrap();
+        Lock::read(&file).unwrap().write(&lock(), &file).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
         fs::write(&file, text.replace('\n', "\r\n")).unwrap();
         assert_eq!(Lock::read(&file).unwrap(), lock(), "whatever the ends of lines");
         assert_eq!(dir.path().read_dir().unwrap().count(), 1, "nothing stays beside it");
+    }
+
+    #[test]
+    fn what_others_approved_meanwhile_is_not_written_over() {
+        let (_dir, file) = place();
+        lock().write(&Lock::default(), &file).unwrap();
+        let told = Lock::default().write(&Lock::default(), &file).unwrap_err().to_string();
+        assert!(told.contains("was changed meanwhile, so nothing was written"), "{told}");
+        assert_eq!(Lock::read(&file).unwrap(), lock());
+        Lock::default().write(&lock(), &file).unwrap();
+        assert_eq!(Lock::read(&file).unwrap(), Lock::default());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! time: so an entry remembers by what it was judged and is judged by it again. Nothing here reads or runs anything but the
 //! lock, so that every case can be tried.
 
+mod advice;
 mod approved;
 mod compare;
 mod descriptor;
@@ -25,7 +26,7 @@ pub use lock::{Lock, LockError};
 
 use super::entry::{Entry, Refused};
 use super::list::Kind;
-use crate::config::{Grants, Pin};
+use crate::config::{Config, Grants, Pin};
 use crate::observe::Escaped;
 use approved::{sorted, with_algorithm};
 use descriptor::Described;
@@ -40,23 +41,25 @@ pub struct Pins {
     lock: Arc<Lock>,
     /// Where the lock is: paths below it are told as seen from there.
     folder: Arc<Path>,
+    /// The options of `plugport approve` that lead to the plugins that are judged.
+    advice: Arc<str>,
 }
 
 impl Pins {
-    /// By `lock`, which lies at `file`.
+    /// By `lock`, which lies at `file`. Whoever has to approve is told of the usual places.
     #[must_use]
     pub fn new(mode: Pin, lock: Lock, file: &Path) -> Self {
         let folder = file.parent().unwrap_or(Path::new(""));
-        Self { mode, lock: Arc::new(lock), folder: folder.into() }
+        Self { mode, lock: Arc::new(lock), folder: folder.into(), advice: Arc::default() }
     }
 
-    /// By the lock that lies at `file`, unless it does not matter.
+    /// By the lock of this configuration, unless it does not matter.
     ///
     /// # Errors
     /// When it cannot be read or is not as it was written.
-    pub fn read(mode: Pin, file: &Path) -> Result<Self, LockError> {
-        let lock = if mode == Pin::Off { Lock::default() } else { Lock::read(file)? };
-        Ok(Self::new(mode, lock, file))
+    pub fn read(mode: Pin, config: &Config) -> Result<Self, LockError> {
+        let lock = if mode == Pin::Off { Lock::default() } else { Lock::read(&config.lock)? };
+        Ok(Self { advice: advice::options(config).into(), ..Self::new(mode, lock, &config.lock) })
     }
 
     /// By nothing: everything passes.
@@ -77,8 +80,8 @@ impl Pins {
         self.mode == other.mode && self.lock.get(plugin) == other.lock.get(plugin)
     }
 
-    /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do. A warning, if it may run
-    /// and should not pass unnoticed.
+    /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do, which may be less than was
+    /// approved. A warning, if it may run and should not pass unnoticed.
     ///
     /// # Errors
     /// When it may not run, with the reason.
@@ -86,20 +89,21 @@ impl Pins {
         if self.mode == Pin::Off {
             return Ok(None);
         }
-        let granted = || grants.in_words_from(&self.folder);
+        let is_within = |approved: &[String]| {
+            grants.in_words_from(&self.folder).iter().all(|granted| approved.contains(granted))
+        };
         let unlike = match self.lock.get(plugin) {
             None => Some("has not been approved"),
             Some(approved) if approved.digest != with_algorithm(digest) => {
                 Some("is not the file that was approved")
             }
-            Some(approved) if approved.grants != granted() => {
+            Some(approved) if !is_within(&approved.grants) => {
                 Some("is granted other things than were approved")
             }
             Some(_) => None,
         };
-        let why =
-            unlike.map(|unlike| format!("{unlike}; run `plugport approve {plugin}` to see it and accept it"));
-        match why {
+        let remedy = || advice::remedy(plugin, &self.advice);
+        match unlike.map(|unlike| format!("{unlike}; {} to see it and accept it", remedy())) {
             Some(why) if self.mode == Pin::Strict => Err(why),
             warning => Ok(warning),
         }
@@ -114,8 +118,8 @@ impl Pins {
             return (entry, Vec::new());
         }
         let plugin = Arc::clone(&entry.plugin);
-        let approved = self.lock.get(plugin.name());
-        let mut gate = Gate::new(plugin.name(), self.mode, approved, &entry.surface.imports);
+        let (approved, remedy) = (self.lock.get(plugin.name()), advice::remedy(plugin.name(), &self.advice));
+        let mut gate = Gate::new(&remedy, self.mode, approved, &entry.surface.imports);
         entry.tools.retain(|item| gate.admits(&**item));
         entry.resources.retain(|item| gate.admits(&**item));
         entry.templates.retain(|item| gate.admits(&**item));
@@ -129,7 +133,8 @@ impl Pins {
 
 /// Lets the items of one plugin pass, or does not.
 struct Gate<'a> {
-    plugin: &'a str,
+    /// What to do to let them pass.
+    remedy: &'a str,
     strict: bool,
     /// Nothing, when the plugin as a whole is not what was approved.
     approved: Option<&'a Approved>,
@@ -140,21 +145,17 @@ struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    fn new(plugin: &'a str, mode: Pin, approved: Option<&'a Approved>, imports: &[String]) -> Self {
+    fn new(remedy: &'a str, mode: Pin, approved: Option<&'a Approved>, imports: &[String]) -> Self {
         let strict = mode == Pin::Strict;
-        let mut gate = Self { plugin, strict, approved, held: Vec::new(), warnings: Vec::new(), more: 0 };
+        let mut gate = Self { remedy, strict, approved, held: Vec::new(), warnings: Vec::new(), more: 0 };
         // One that is not in the lock was told of before it was run.
         if let Some(approved) = approved.filter(|approved| approved.imports != sorted(imports)) {
             let new = imports.iter().find(|import| !approved.imports.contains(import));
             let new = new.map(|import| format!(", such as {}", Escaped(import))).unwrap_or_default();
-            gate.warn(format!("imports other interfaces than were approved{new}; {}", gate.remedy()));
+            gate.warn(format!("imports other interfaces than were approved{new}; {remedy}"));
             gate.approved = gate.approved.filter(|_| !strict);
         }
         gate
-    }
-
-    fn remedy(&self) -> String {
-        format!("run `plugport approve {}`", self.plugin)
     }
 
     fn warn(&mut self, warning: String) {
@@ -173,7 +174,7 @@ impl<'a> Gate<'a> {
 
     /// What becomes of an item that is not as it was approved.
     fn unlike(&mut self, kind: Kind, name: &str) -> bool {
-        let why = format!("has not been approved; {}", self.remedy());
+        let why = format!("has not been approved; {}", self.remedy);
         if self.strict {
             self.held.push(Refused { kind, name: name.to_owned(), why });
         } else if self.approved.is_some() {
@@ -264,11 +265,12 @@ mod tests {
         let strict = pins(Pin::Strict);
         assert_eq!(strict.before("p", "aa", &kv()), Ok(None));
         let other = Grants { kv_mib: Some(17), ..Grants::default() };
+        let more = Grants { elicitation: true, ..kv() };
         for (plugin, digest, grants, why) in [
             ("q", "aa", &kv(), "has not been approved; run `plugport approve q`"),
             ("p", "ab", &kv(), "is not the file that was approved; run `plugport approve p`"),
-            ("p", "aa", &Grants::default(), "is granted other things than were approved; run"),
             ("p", "aa", &other, "is granted other things than were approved; run"),
+            ("p", "aa", &more, "is granted other things than were approved; run"),
         ] {
             let told = strict.before(plugin, digest, grants).unwrap_err();
             assert!(told.starts_with(why), "{told}");
@@ -276,13 +278,16 @@ mod tests {
             assert_eq!(pins(Pin::Off).before(plugin, digest, grants), Ok(None));
         }
         assert_eq!(pins(Pin::Warn).before("p", "aa", &kv()), Ok(None));
+        assert_eq!(strict.before("p", "aa", &Grants::default()), Ok(None), "less than was approved");
         assert_eq!(Pins::off().before("q", "ab", &other), Ok(None));
     }
+
+    const REMEDY: &str = "run `plugport approve p`";
 
     /// What the gate does with one tool: whether it passes, what is held, what is warned of.
     fn pass(mode: Pin, tool: &Words, imports: &[&str]) -> (bool, Vec<Refused>, Vec<String>) {
         let (approved, imports) = (approved(), imports.iter().map(|&i| i.to_owned()).collect::<Vec<_>>());
-        let mut gate = Gate::new("p", mode, Some(&approved), &imports);
+        let mut gate = Gate::new(REMEDY, mode, Some(&approved), &imports);
         let passed = gate.admits(tool);
         let (held, warnings) = gate.finish();
         (passed, held, warnings)
@@ -290,10 +295,10 @@ mod tests {
 
     #[test]
     fn an_item_that_was_not_approved_is_held_back_or_told_of() {
-        let why = "has not been approved; run `plugport approve p`";
+        let why = format!("has not been approved; {REMEDY}");
         assert_eq!(pass(Pin::Strict, &Words("known", "says\n"), &["x"]), (true, vec![], vec![]));
         for tool in [Words("known", "says more\n"), Words("new", "says\n")] {
-            let held = Refused { kind: Kind::Tool, name: tool.0.to_owned(), why: why.to_owned() };
+            let held = Refused { kind: Kind::Tool, name: tool.0.to_owned(), why: why.clone() };
             assert_eq!(pass(Pin::Strict, &tool, &["x"]), (false, vec![held], vec![]));
             let warning = format!("the tool `{}` {why}", tool.0);
             assert_eq!(pass(Pin::Warn, &tool, &["x"]), (true, vec![], vec![warning]));
@@ -316,7 +321,7 @@ mod tests {
     #[test]
     fn warnings_are_few() {
         let approved = approved();
-        let mut gate = Gate::new("p", Pin::Warn, Some(&approved), &["x".to_owned()]);
+        let mut gate = Gate::new(REMEDY, Pin::Warn, Some(&approved), &["x".to_owned()]);
         assert!((0..100).all(|_| gate.admits(&Words("new", "says\n"))));
         let (_, warnings) = gate.finish();
         assert_eq!(warnings.len(), MOST_WARNINGS + 1);

@@ -99,7 +99,7 @@ impl Session {
             }
             Found::Different { name, lines, now } => {
                 console::print(&lines.join("\n"));
-                if self.accepts().await? {
+                if self.accepts(&name).await? {
                     self.new.approve(&name, now);
                 }
             }
@@ -113,17 +113,20 @@ impl Session {
             "{} is not in the folder any more; its approval would be forgotten",
             Escaped(name)
         ));
-        if self.accepts().await? {
+        if self.accepts(name).await? {
             self.new.forget(name);
         }
         Ok(())
     }
 
-    /// Whether what was shown last is accepted.
-    async fn accepts(&mut self) -> Result<bool, Failure> {
+    /// Whether what was shown of a plugin is accepted.
+    async fn accepts(&mut self, name: &str) -> Result<bool, Failure> {
+        let question = format!("Accept {}?", Escaped(name));
         let accepted = self.yes
             || std::io::stdin().is_terminal()
-                && tokio::task::spawn_blocking(|| console::ask("Accept?")).await.context("cannot ask")?;
+                && tokio::task::spawn_blocking(move || console::ask(&question))
+                    .await
+                    .context("cannot ask")?;
         self.pending += usize::from(!accepted);
         Ok(accepted)
     }
@@ -132,21 +135,17 @@ impl Session {
     fn finish(self, old: &Lock, file: &Path) -> Result<ExitCode, Failure> {
         if self.new != *old {
             // Someone may have thought about it for a while.
-            if read(file)? != *old {
-                let file = file.display();
-                return Err(Failure::Failed(anyhow!(
-                    "{file} was changed meanwhile, so nothing was written; run `plugport approve` again"
-                )));
-            }
-            self.new.write(file).map_err(anyhow::Error::new)?;
+            self.new.write(old, file).map_err(anyhow::Error::new)?;
             console::print(&format!("wrote {}", file.display()));
         } else if self.pending + self.failed == 0 {
             console::print("nothing has changed since it was approved");
         }
         if self.pending > 0 {
-            console::remark(
-                "what was not accepted is not approved; run `plugport approve` on a terminal, or with --yes",
-            );
+            let hint = match std::io::stdin().is_terminal() {
+                true => "",
+                false => "; run `plugport approve` on a terminal, or with --yes",
+            };
+            console::remark(&format!("what was not accepted is not approved{hint}"));
         }
         Ok(if self.pending + self.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -65,7 +65,7 @@ impl Announcer {
             }
             Event::Mislocked(error) => {
                 console::report(&anyhow::Error::msg(error.to_string()));
-                console::remark("  what was approved before still is");
+                console::remark("  what was approved before still is, and plugins are compared as they were");
             }
             Event::Misconfigured(error) => {
                 console::remark(&format!("{error}"));

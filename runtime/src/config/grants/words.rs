@@ -1,12 +1,14 @@
 //! Grants as sentences, which is how they are shown, and how they are approved.
 //!
 //! They name things and never tell the value of a variable, a setting or a secret: they are printed, and they are committed
-//! in `plugport.lock`. That file is read on other machines too, so a path below its folder is told as it is seen from there.
+//! in `plugport.lock`. That file is read on other machines too, so a path below its folder is told as it is seen from there. Two
+//! grants never read alike: a path that could be taken for another, or for more than a path, is told in quotes.
 
 use std::path::{Path, PathBuf};
 
 use super::dirs::resolved;
 use super::{Grants, Room, RootsGrant, SamplingGrant};
+use crate::observe::is_deceptive;
 
 /// One grant: its key, and what the plugin may do with it.
 pub type Granted = (&'static str, String);
@@ -15,7 +17,7 @@ impl Grants {
     /// Everything that is granted, kind by kind.
     #[must_use]
     pub fn in_words(&self) -> Vec<Granted> {
-        self.told(&|path| path.display().to_string())
+        self.told(&written)
     }
 
     /// The same for `plugport.lock` in this folder: sentences alone, sorted.
@@ -86,9 +88,18 @@ fn seen_from(bases: &[PathBuf], path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match bases.iter().find_map(|base| whole.strip_prefix(base).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-        Some(rest) if rest.starts_with("..") => rest.display().to_string(),
-        Some(rest) => format!("./{}", rest.display()),
-        None => whole.display().to_string(),
+        Some(rest) if rest.starts_with("..") => written(rest),
+        Some(rest) => written(&Path::new(".").join(rest)),
+        None => written(&whole),
+    }
+}
+
+/// A path, in quotes when it has something in it that the sentence around it has too, or that cannot be shown.
+fn written(path: &Path) -> String {
+    let is_odd = |c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\\' | '\u{fffd}') || is_deceptive(c);
+    match path.to_str() {
+        Some(text) if !text.contains(is_odd) => text.to_owned(),
+        _ => format!("{path:?}"),
     }
 }
 
@@ -128,6 +139,31 @@ mod tests {
         assert_eq!(told, grants(&link, &GIVEN).in_words_from(&link), "by way of a link");
         let outside = grants(here.path(), &GIVEN).in_words_from(there.path());
         assert!(outside.iter().all(|told| told.contains(" /")), "{outside:?}");
+    }
+
+    #[test]
+    fn no_two_paths_read_alike() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let paths: [&[u8]; 9] = [
+            b"/a/\xff",
+            b"/a/\xfe",
+            "/a/\u{fffd}".as_bytes(),
+            b"/a/\\xFF",
+            b"/a/\"",
+            b"/a/\\\"",
+            b"/a as /b",
+            b"/a, write",
+            "/a/\u{202e}".as_bytes(),
+        ];
+        let told: Vec<_> = paths.iter().map(|path| written(Path::new(OsStr::from_bytes(path)))).collect();
+        assert_eq!(told[0], r#""/a/\xFF""#);
+        assert_eq!(told[6], r#""/a as /b""#);
+        let different: std::collections::BTreeSet<_> = told.iter().collect();
+        assert_eq!(different.len(), paths.len(), "{told:?}");
+        assert!(told.iter().all(|told| told.starts_with('"') && !told.contains('\u{202e}')), "{told:?}");
+        assert_eq!(written(Path::new("/srv/d\u{fc}-1_a.b")), "/srv/d\u{fc}-1_a.b");
     }
 
     #[test]
