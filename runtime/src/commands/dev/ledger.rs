@@ -60,7 +60,13 @@ impl Ledger {
         let changed = differences(&self.files, &files);
         let before = std::mem::replace(&mut self.files, files);
         if !changed.is_empty() && !before.is_empty() {
-            self.persons.extend(changed.iter().cloned());
+            for path in &changed {
+                if self.made.remove(path) {
+                    // The next build shows whose it is.
+                    self.streaks.insert(path.clone(), PATIENCE.1 - 1);
+                }
+                self.persons.insert(path.clone());
+            }
             self.rounds = 0;
         }
         changed
@@ -207,7 +213,18 @@ mod tests {
         }
         assert_eq!(end(&mut ledger), Verdict { again: Vec::new(), taken: paths(&["time"]) });
         assert_eq!(end(&mut ledger), Verdict::default(), "told once");
-        assert_eq!(ledger.idle(look(&[("a.rs", 1), ("time", 99)])), paths(&["time"]), "but no build runs");
+        // Saved while no build runs: the next one tells whether it is a person's after all.
+        let saved = look(&[("a.rs", 1), ("time", 98)]);
+        assert_eq!(ledger.idle(saved.clone()), paths(&["time"]));
+        ledger.begin();
+        let again = look(&[("a.rs", 1), ("time", 99)]);
+        assert!(ledger.during(again.clone()).is_empty());
+        assert_eq!(ledger.ended(again), Verdict { again: Vec::new(), taken: paths(&["time"]) });
+        assert_eq!(ledger.idle(saved.clone()), paths(&["time"]));
+        ledger.begin();
+        assert_eq!(ledger.ended(saved), Verdict::default());
+        ledger.begin();
+        assert_eq!(ledger.during(look(&[("a.rs", 1), ("time", 97)])), paths(&["time"]), "it is");
     }
 
     #[test]
