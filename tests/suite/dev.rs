@@ -1,6 +1,8 @@
 //! `plugport dev`: what is saved is built and served, what cannot be built changes nothing, and nothing is left behind.
 
-use std::path::PathBuf;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +31,11 @@ const BUILD: &str = "case $(cat source.txt) in a|b) ;; *) echo 'this is no versi
 
 impl Dev {
     fn start(source: &str, build: &str, args: &[&str]) -> Self {
+        Self::prepared(source, build, args, |_, _| {})
+    }
+
+    /// With something else in the folder above the project, or the command.
+    fn prepared(source: &str, build: &str, args: &[&str], prepare: impl Fn(&Path, &mut Command)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("versions")).unwrap();
         for version in ["version_a", "version_b"] {
@@ -41,17 +48,53 @@ impl Dev {
         let said = Arc::new(Mutex::new(String::new()));
         std::fs::write(dir.path().join("versions/source.txt"), source).unwrap();
         std::fs::write(dir.path().join("versions/build.sh"), build).unwrap();
+        prepare(dir.path(), &mut command);
         let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let hearing = Arc::clone(&said);
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                let mut said = hearing.lock().unwrap();
-                said.push_str(&line);
-                said.push('\n');
-            }
-        });
+        // A test that has it written to a file reads that.
+        if let Some(stderr) = child.stderr.take() {
+            let mut lines = BufReader::new(stderr).lines();
+            let hearing = Arc::clone(&said);
+            tokio::spawn(async move {
+                while let Ok(Some(line)) = lines.next_line().await {
+                    let mut said = hearing.lock().unwrap();
+                    said.push_str(&line);
+                    said.push('\n');
+                }
+            });
+        }
         Self { child, said, dir }
+    }
+
+    /// With a program of this name that is found before the real one.
+    fn with_program(name: &str, script: &str, files: &[(&str, &str)]) -> Self {
+        Self::prepared("a", BUILD, &[], |dir, command| {
+            let program = dir.join("bin").join(name);
+            std::fs::create_dir(dir.join("bin")).unwrap();
+            std::fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
+            std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+            for (file, text) in files {
+                std::fs::write(dir.join("versions").join(file), text).unwrap();
+            }
+            command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", dir.join("bin").display()));
+        })
+    }
+
+    /// Waits until its build has noted so many beginnings.
+    async fn began(&self, times: usize) {
+        let file = self.project().join(".began");
+        let deadline = Instant::now() + PATIENCE;
+        while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < times {
+            assert!(Instant::now() < deadline, "build {times} never began:\n{}", self.said());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until so many builds have ended, and sees that no other follows.
+    async fn rests_after(&self, builds: usize) {
+        self.says("built in ", builds).await;
+        // Longer than the sources are left unseen.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(self.times("built in "), builds, "{}", self.said());
     }
 
     fn project(&self) -> PathBuf {
@@ -82,7 +125,7 @@ impl Dev {
     async fn client(&self) -> Client {
         self.says("serving MCP at http", 1).await;
         let said = self.said();
-        let url = said.split("serving MCP at ").nth(1).unwrap().lines().next().unwrap();
+        let url = said.split("serving MCP at ").last().unwrap().lines().next().unwrap();
         Client::new(url)
     }
 
@@ -129,9 +172,13 @@ async fn gone(pid: &str) {
 }
 
 async fn answers(client: &Client, expected: &str) {
+    tool_answers(client, "versions-version", expected).await;
+}
+
+async fn tool_answers(client: &Client, tool: &str, expected: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let reply = client.call("versions-version", json!({})).await;
+        let reply = client.call(tool, json!({})).await;
         let answer = reply.answer().get("result").and_then(|result| result["content"][0]["text"].as_str());
         if answer == Some(expected) {
             return;
@@ -146,6 +193,11 @@ async fn what_is_saved_is_built_and_served() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     let client = dev.client().await;
     dev.says("published versions: versions-version", 1).await;
+    dev.says(".plugport-dev && plugport status)", 1).await;
+    let place = dev.project().join(".plugport-dev");
+    let status = Command::new(binary()).arg("status").current_dir(place).output().await.unwrap();
+    assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));
+    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.said());
     answers(&client, "a").await;
     dev.says("tools/call version  ok  ", 1).await;
     let line = dev.said().lines().find(|line| line.starts_with("tools/call version  ok")).unwrap().to_owned();
@@ -202,16 +254,123 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     gone(&building).await;
 }
 
+/// What cargo does with a project whose build script writes into its source: what it writes is made of another file.
+const CARGO: &str = r#"
+    test "$*" = "build --release --target wasm32-wasip2 --message-format=json-render-diagnostics" || exit 9
+    date +%N > Cargo.lock
+    mkdir -p src target && cat source.txt source.txt > src/gen.rs && cp ../version_$(cat source.txt).wasm target/x.wasm
+    here=$(pwd -P)
+    echo '{"reason":"compiler-artifact","package_id":"path+file://'$here'#my-tool@0.1.0","manifest_path":"'$here'/Cargo.toml",
+        "target":{"kind":["cdylib"]},"filenames":["'$here'/target/x.wasm"]}' | tr -d '\n'
+"#;
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_build_that_writes_among_the_sources_does_not_trigger_itself() {
+async fn a_cargo_project_whose_build_writes_into_its_source_is_built_and_comes_to_rest() {
+    let dev = Dev::with_program("cargo", CARGO, &[("Cargo.toml", "")]);
+    let client = dev.client().await;
+    dev.says("published my-tool: my-tool-version", 1).await;
+    dev.says("changed while it was built: src/gen.rs; building", 1).await;
+    dev.rests_after(2).await;
+    dev.save("b");
+    tool_answers(&client, "my-tool-version", "b").await;
+    dev.rests_after(4).await;
+    assert_eq!(dev.times("taken for"), 0, "{}", dev.said());
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_npm_project_is_built_with_its_script() {
+    let script = "test \"$*\" = 'run build' && sh build.sh";
+    let package = r#"{"name":"@me/versions","scripts":{"build":"x"}}"#;
+    let dev = Dev::with_program("npm", script, &[("package.json", package)]);
+    answers(&dev.client().await, "a").await;
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_every_build_writes_anew_is_taken_for_theirs_and_told() {
     let writes = format!("date +%N > generated.txt\nmkdir -p old; date +%N >> old/$$.txt\n{BUILD}");
     let dev = Dev::start("a", &writes, &["--build", "sh build.sh"]);
-    dev.says("built in ", 1).await;
+    dev.says("generated.txt: taken for what the build makes", 1).await;
+    dev.rests_after(4).await;
     dev.save("b");
-    dev.says("built in ", 2).await;
+    answers(&dev.client().await, "b").await;
+    dev.rests_after(8).await;
+    assert_eq!(dev.times("generated.txt: taken"), 1, "{}", dev.said());
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_saved_twice_while_builds_run_is_built() {
+    let slow = format!("source=$(cat source.txt); echo x >> .began; sleep 3\n{BUILD}")
+        .replace("$(cat source.txt).wasm", "$source.wasm");
+    let dev = Dev::start("a", &slow, &["--build", "sh build.sh"]);
+    dev.began(1).await;
+    dev.save("b");
+    dev.began(2).await;
+    dev.save("a");
+    dev.says("changed while it was built: source.txt; building", 1).await;
+    dev.began(3).await;
+    dev.rests_after(2).await;
+    answers(&dev.client().await, "a").await;
+    assert_eq!(dev.times("taken for"), 0, "{}", dev.said());
+    // The first that was served was "b".
+    assert!(dev.times("published versions") <= 2 && dev.times("changed: source.txt; building") == 1);
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_says_itself_is_no_change_of_the_project() {
+    let dev = Dev::prepared("a", BUILD, &["--build", "sh build.sh"], |dir, command| {
+        command.stderr(File::create(dir.join("versions/dev.err")).unwrap());
+    });
+    let said = || std::fs::read_to_string(dev.project().join("dev.err")).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !said().contains("built in ") {
+        assert!(Instant::now() < deadline, "{}", said());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     // Longer than the sources are left unseen.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert!(dev.times("built in ") <= 3, "{}", dev.said());
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(!said().contains("changed:") && said().matches("built in ").count() == 1, "{}", said());
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_plugin_logs_is_shown() {
+    let build = "mkdir -p out && cp ../conformance.wasm out/plugin.wasm";
+    let dev = Dev::prepared("a", build, &["--build", "sh build.sh"], |dir, _| {
+        std::fs::copy(guest("conformance"), dir.join("conformance.wasm")).unwrap();
+    });
+    let client = dev.client().await;
+    dev.says("published versions: ", 1).await;
+    client.call("versions-test_logging_tool", json!({})).await;
+    dev.says("test_logging_tool was called", 1).await;
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_turns_up_holds() {
+    let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
+    answers(&dev.client().await, "a").await;
+    let file = dev.project().join("plugport.toml");
+    std::fs::write(&file, "[plugins.versions]\nprefix = 7\n").unwrap();
+    dev.says("the server goes on without it", 1).await;
+    answers(&dev.client().await, "a").await;
+    std::fs::write(&file, "[plugins.versions]\nprefix = \"mine\"\n").unwrap();
+    dev.says("there is a plugport.toml now", 1).await;
+    dev.says("serving MCP at http", 2).await;
+    tool_answers(&dev.client().await, "mine-version", "a").await;
+    dev.says("plugport status --config /", 1).await;
+    assert_eq!(dev.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_makes_a_core_module_is_told_how_to_make_a_component() {
+    let dev = Dev::start("a", "printf '\\000asm\\001\\000\\000\\000' > x.wasm", &["--build", "sh build.sh"]);
+    dev.says("a core module and no component: ", 1).await;
+    dev.says("x.wasm; build for the target wasm32-wasip2", 1).await;
+    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.said());
     assert_eq!(dev.terminate().await, Some(0));
 }
 

@@ -16,6 +16,9 @@ use crate::reload::Stamp;
 /// How a component begins; a core module has another layer after the version.
 const COMPONENT: &[u8; 8] = b"\0asm\x0d\0\x01\0";
 
+/// How a core module begins.
+const CORE: &[u8; 8] = b"\0asm\x01\0\0\0";
+
 /// What a build has made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Made {
@@ -35,6 +38,13 @@ pub(super) enum OutputError {
     None,
     #[error("it is not known which of these the build is for: {}; name one with --output FILE.wasm", named(.0))]
     Several(Vec<PathBuf>),
+    #[error(
+        "the build made a core module and no component: {file}; build for the target wasm32-wasip2, or let the build make \
+         a component of it: wasm-tools component new {file} -o plugin.wasm, with --adapt \
+         wasi_snapshot_preview1=wasi_snapshot_preview1.reactor.wasm when it was compiled for wasip1",
+        file = .0.display()
+    )]
+    Core(PathBuf),
 }
 
 fn named(files: &[PathBuf]) -> String {
@@ -112,47 +122,72 @@ fn package_name(id: &str) -> Option<String> {
     Some(valid_name(name))
 }
 
-/// How the components of a project look.
-pub(super) type Components = BTreeMap<PathBuf, (Stamp, SystemTime)>;
+/// How the modules and components of a project look.
+pub(super) type Components = BTreeMap<PathBuf, Look>;
 
-/// The components that lie in the project, but for those of others.
+/// How one of them looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Look {
+    stamp: Stamp,
+    modified: SystemTime,
+    is_component: bool,
+}
+
+/// The modules and components that lie in the project, but for those of others.
 pub(super) fn components(root: &Path) -> Components {
     let mut found = Components::new();
     let others = |path: &Path| is_hidden(path) || path.ends_with("node_modules") || path.ends_with("deps");
     walk(root, others, |path, is_folder| {
-        if !is_folder && is_wasm(path) && is_component(path) {
-            let modified = std::fs::metadata(path).and_then(|about| about.modified());
-            if let (Some(stamp), Ok(modified)) = (Stamp::of(path).ok().flatten(), modified) {
-                found.insert(path.to_owned(), (stamp, modified));
-            }
+        if !is_folder && is_wasm(path) {
+            found.extend(look(path).map(|look| (path.to_owned(), look)));
         }
     });
     found
+}
+
+fn look(path: &Path) -> Option<Look> {
+    let begin = begin(path)?;
+    let is_component = begin == *COMPONENT;
+    if !is_component && !is_core(&begin) {
+        return None;
+    }
+    let modified = std::fs::metadata(path).and_then(|about| about.modified()).ok()?;
+    Some(Look { stamp: Stamp::of(path).ok()??, modified, is_component })
+}
+
+/// Whether these bytes are a core module, which many tools make on the way to a component.
+pub(super) fn is_core(bytes: &[u8]) -> bool {
+    bytes.starts_with(CORE)
 }
 
 fn is_wasm(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "wasm")
 }
 
-fn is_component(path: &Path) -> bool {
+fn begin(path: &Path) -> Option<[u8; COMPONENT.len()]> {
     let mut begin = [0; COMPONENT.len()];
     // Opening anything else might wait for ever.
-    path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok()
-        && begin == *COMPONENT
+    let file = path.is_file().then(|| File::open(path))?;
+    file.and_then(|mut file| file.read_exact(&mut begin)).ok()?;
+    Some(begin)
 }
 
 /// The newest of those that the build made; of all, when it had nothing to do.
-pub(super) fn newest(before: &Components, mut after: Components) -> Result<Made, OutputError> {
-    if after.iter().any(|(path, look)| before.get(path) != Some(look)) {
-        after.retain(|path, look| before.get(path) != Some(look));
+pub(super) fn newest(before: &Components, after: Components) -> Result<Made, OutputError> {
+    let is_new = |path: &PathBuf, look: &Look| before.get(path) != Some(look);
+    let (mut components, cores): (Components, Components) =
+        after.into_iter().partition(|(_, look)| look.is_component);
+    if components.iter().any(|(path, look)| is_new(path, look)) {
+        components.retain(|path, look| is_new(path, look));
+    } else if let Some((core, _)) =
+        cores.into_iter().find(|(path, look)| components.is_empty() || is_new(path, look))
+    {
+        // What an earlier build has left is not what this one is about.
+        return Err(OutputError::Core(core));
     }
-    let latest = after.values().map(|(_, modified)| *modified).max();
-    let mut found: Vec<PathBuf> = after
-        .into_iter()
-        .filter(|(_, (_, modified))| Some(*modified) == latest)
-        .map(|(path, _)| path)
-        .collect();
+    let latest = components.values().map(|look| look.modified).max();
+    components.retain(|_, look| Some(look.modified) == latest);
+    let mut found: Vec<PathBuf> = components.into_keys().collect();
     match (found.pop(), found.is_empty()) {
         (Some(file), true) => Ok(Made { file, name: None }),
         (Some(file), false) => {
@@ -238,5 +273,24 @@ mod tests {
         assert!(
             matches!(newest(&before, components(root)), Err(OutputError::Several(files)) if files.len() == 2)
         );
+    }
+
+    #[test]
+    fn a_core_module_is_no_component_and_it_is_said_how_to_make_one_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = Components::new();
+        std::fs::write(dir.path().join("plugin.wasm"), CORE).unwrap();
+        let core = newest(&none, components(dir.path())).unwrap_err().to_string();
+        for said in ["plugin.wasm; build for the target wasm32-wasip2", "wasm-tools component new "] {
+            assert!(core.contains(said), "{core}");
+        }
+        let before = components(dir.path());
+        std::fs::write(dir.path().join("old.wasm"), COMPONENT).unwrap();
+        let after = components(dir.path());
+        assert_eq!(newest(&before, after.clone()).unwrap().file, dir.path().join("old.wasm"));
+        assert!(newest(&after, after.clone()).is_ok(), "nothing was to do");
+        std::fs::write(dir.path().join("new.wasm"), CORE).unwrap();
+        let new = newest(&after, components(dir.path()));
+        assert!(matches!(new, Err(OutputError::Core(file)) if file == dir.path().join("new.wasm")));
     }
 }

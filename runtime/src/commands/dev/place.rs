@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::output::{OutputError, is_core};
+
 /// Its name.
 pub(in crate::commands) const NAME: &str = ".plugport-dev";
 
@@ -14,6 +16,8 @@ pub(super) enum PlaceError {
     Unwritable(PathBuf, #[source] io::Error),
     #[error("cannot read {}, which the build should have made; name what it makes with --output FILE.wasm", .0.display())]
     NotMade(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 /// The folder of one project.
@@ -46,6 +50,9 @@ impl Place {
     /// before.
     pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, PlaceError> {
         let bytes = std::fs::read(file).map_err(|error| PlaceError::NotMade(file.to_owned(), error))?;
+        if is_core(&bytes) {
+            return Err(OutputError::Core(file.to_owned()).into());
+        }
         let target = self.plugins.join(format!("{name}.wasm"));
         let new = !std::fs::read(&target).is_ok_and(|served| served == bytes);
         let put = || -> io::Result<()> {
@@ -81,6 +88,8 @@ mod tests {
         assert!(place.is_empty() && Place::make(dir.path()).is_ok());
         let built = dir.path().join("built");
         assert!(place.put(&built, "a").unwrap_err().to_string().contains("--output"));
+        std::fs::write(&built, b"\0asm\x01\0\0\0").unwrap();
+        assert!(place.put(&built, "a").unwrap_err().to_string().contains("wasm32-wasip2"));
         std::fs::write(&built, "1").unwrap();
         assert!(place.put(&built, "a").unwrap());
         assert!(!place.put(&built, "a").unwrap(), "the same again");

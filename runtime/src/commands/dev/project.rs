@@ -10,6 +10,16 @@ use serde_json::Value;
 use crate::catalog::plugin_name;
 use crate::cli;
 
+/// Commands that build what has no one way to be built. The last two take the adapter from where the project has it.
+const PYTHON: &str = "componentize-py -d wit -w plugin componentize app -o plugin.wasm";
+const C: &str = "wit-bindgen c wit --world plugin --out-dir bindings && \
+    clang --target=wasm32-wasi -mexec-model=reactor -Os -Ibindings -o core.wasm *.c bindings/*.c bindings/*.o && \
+    wasm-tools component new core.wasm --adapt wasi_snapshot_preview1=wasi_snapshot_preview1.reactor.wasm -o plugin.wasm";
+const GO: &str = "wit-bindgen go wit --world plugin && \
+    GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags=-checklinkname=0 -o core.wasm . && \
+    wasm-tools component embed wit --world plugin core.wasm -o embedded.wasm && wasm-tools component new embedded.wasm \
+    --adapt wasi_snapshot_preview1=wasi_snapshot_preview1.reactor.wasm -o plugin.wasm";
+
 /// A plugin project.
 #[derive(Debug)]
 pub(super) struct Project {
@@ -126,12 +136,11 @@ fn recognise(files: &BTreeSet<String>, package: Option<&Value>) -> Result<Recipe
     Err(if package.is_some() {
         Some(ProjectError::NoScript)
     } else if has("pyproject.toml") || any(".py") {
-        let example = "componentize-py -d wit -w plugin componentize app -o plugin.wasm";
-        Some(ProjectError::NoCommand("Python", example))
+        Some(ProjectError::NoCommand("Python", PYTHON))
     } else if has("go.mod") {
-        Some(ProjectError::NoCommand("Go", "sh build.sh"))
+        Some(ProjectError::NoCommand("Go", GO))
     } else if any(".c") {
-        Some(ProjectError::NoCommand("C", "sh build.sh"))
+        Some(ProjectError::NoCommand("C", C))
     } else {
         None
     })
@@ -190,6 +199,10 @@ mod tests {
         ] {
             let error = recipe(files, package).unwrap_err();
             assert!(error.contains(said), "{error}");
+        }
+        for (file, said) in [("go.mod", "--build 'wit-bindgen go wit"), ("plugin.c", "-o core.wasm *.c ")] {
+            let error = recipe(&[file], None).unwrap_err();
+            assert!(error.contains(said) && error.ends_with(".reactor.wasm -o plugin.wasm'"), "{error}");
         }
     }
 

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use super::lines::{hear, show};
 use super::place::Place;
 use super::signals::Signals;
+use crate::commands::serve::NO_TOOLS;
 
 /// What a server that is told to end has left; it gives its calls five seconds.
 const END: Duration = Duration::from_secs(10);
@@ -37,7 +38,9 @@ impl Server {
     ) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command = Command::new(program);
-        command.args(["--log", log, "serve", "--plugins"]).arg(&place.plugins);
+        // Whoever writes a plugin wants to see what it logs.
+        let log = format!("plugin=debug,{log}");
+        command.args(["--log", &log, "serve", "--plugins"]).arg(&place.plugins);
         if let Some(file) = config {
             command.arg("--config").arg(file);
         }
@@ -51,7 +54,13 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start the server")?;
         let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server cannot be heard"))?;
-        Ok(Self { child, hearing: tokio::spawn(hear(stderr, show)) })
+        let pass_on = |line: &str| {
+            // It would send the author to a folder that is not theirs; what a build comes to is said here.
+            if !line.starts_with(NO_TOOLS) {
+                show(line);
+            }
+        };
+        Ok(Self { child, hearing: tokio::spawn(hear(stderr, pass_on)) })
     }
 
     /// Waits until it ends by itself. Can be dropped.
@@ -59,19 +68,21 @@ impl Server {
         self.child.wait().await
     }
 
-    /// Ends it, and kills it when it takes too long or when a person asks twice.
-    pub(super) async fn stop(mut self, signals: &mut Signals) {
+    /// Ends it, and kills it when it takes too long or when a person asks meanwhile; whether
+    /// one has asked.
+    pub(super) async fn stop(mut self, signals: &mut Signals) -> bool {
         self.ask();
-        tokio::select! {
-            _ = timeout(END, self.child.wait()) => {}
-            () = signals.stopped() => {}
-        }
+        let interrupted = tokio::select! {
+            _ = timeout(END, self.child.wait()) => false,
+            () = signals.stopped() => true,
+        };
         // One that has ended is left alone by this.
         let _ = self.child.kill().await;
         if timeout(LAST_WORDS, &mut self.hearing).await.is_err() {
             self.hearing.abort();
             let _ = self.hearing.await;
         }
+        interrupted
     }
 
     /// Asks it to end.

@@ -1,13 +1,15 @@
-//! What of a project is source, and whether it has changed so that a build is due.
-//!
-//! A build writes too, and often right beside the sources. Whoever took that for a change would build for ever; whoever
-//! ignored all that happens during a build would lose what a person saves meanwhile. So what cargo writes is known, and
-//! of other builds it is learnt: a file that appears while they run is theirs, and so is one that changes while one
-//! after the other runs. When no build runs, every change counts.
+//! What of a project is source, and what it says. Files are compared by what is in them: a build that writes what was
+//! there already has changed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 use super::walk::{is_hidden, walk};
 use crate::reload::Stamp;
@@ -29,9 +31,9 @@ const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", "
 /// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
 const CACHE: &str = "CACHEDIR.TAG";
 
-/// In how many builds one after the other a file changes before it is taken for what they make: one of which nothing is
-/// known, and one that a person has changed before.
-const PATIENCE: (u8, u8) = (2, 5);
+/// Bytes of one file, and of all at one look, that are read to see whether they are others than before. Of the rest every
+/// write counts.
+const MOST_READ: (u64, u64) = (1 << 20, 64 << 20);
 
 /// The sources of one project.
 #[derive(Debug, Clone)]
@@ -39,11 +41,25 @@ pub(super) struct Sources {
     root: PathBuf,
     /// Beside what is never one: places where this project's build, its server and its plugin write.
     others: Vec<PathBuf>,
+    /// Files that this program itself writes, as it was told by whoever started it, by device and number.
+    own: Vec<(u64, u64)>,
 }
 
+/// What is in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    Digest([u8; 32]),
+    /// It is large or cannot be read.
+    Unread(Stamp),
+}
+
+/// What is in the sources.
+pub(super) type Files = BTreeMap<PathBuf, Content>;
+
 /// How the sources look.
+#[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) files: BTreeMap<PathBuf, Stamp>,
+    pub(super) files: BTreeMap<PathBuf, (Stamp, Content)>,
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
@@ -51,7 +67,8 @@ impl Sources {
     pub(super) fn new(root: PathBuf, others: impl IntoIterator<Item = PathBuf>) -> Self {
         // Whoever may write everywhere is no reason to see nothing.
         let others = others.into_iter().filter(|other| !root.starts_with(other)).collect();
-        Self { root, others }
+        let outputs = [io::stdout().as_fd(), io::stderr().as_fd()].map(regular_file);
+        Self { root, others, own: outputs.into_iter().flatten().collect() }
     }
 
     /// Whether a file is source, or a folder may hold some.
@@ -61,22 +78,56 @@ impl Sources {
         written && !self.others.iter().any(|other| belongs_to(path, other))
     }
 
-    /// Looks at them all.
-    pub(super) fn look(&self) -> Seen {
-        let mut seen = Seen { files: BTreeMap::new(), folders: BTreeSet::new() };
+    /// Looks at them all. What looks as it did `before` is not read again.
+    pub(super) fn look(&self, before: &Seen) -> Seen {
+        let mut seen = Seen::default();
+        let mut left = MOST_READ.1;
         walk(
             &self.root,
             |path| !self.has(path) || path.join(CACHE).exists(),
             |path, is_folder| {
                 if is_folder {
                     seen.folders.insert(path.to_owned());
-                } else if let Some(stamp) = Stamp::of(path).ok().flatten() {
-                    seen.files.insert(path.to_owned(), stamp);
+                    return;
                 }
+                let Some(stamp) = Stamp::of(path).ok().flatten().filter(|_| !self.is_own(path)) else {
+                    return;
+                };
+                let content = match before.files.get(path) {
+                    Some((known, content)) if *known == stamp => *content,
+                    _ => digest(path, &mut left).map_or(Content::Unread(stamp), Content::Digest),
+                };
+                seen.files.insert(path.to_owned(), (stamp, content));
             },
         );
         seen
     }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let id = || std::fs::symlink_metadata(path).map(|about| (about.dev(), about.ino()));
+        !self.own.is_empty() && id().is_ok_and(|id| self.own.contains(&id))
+    }
+}
+
+/// The file behind a descriptor, if it is one and no terminal or pipe.
+fn regular_file(output: BorrowedFd<'_>) -> Option<(u64, u64)> {
+    let about = File::from(output.try_clone_to_owned().ok()?).metadata().ok()?;
+    about.is_file().then(|| (about.dev(), about.ino()))
+}
+
+/// The digest of a file that is read whole, within what is `left` to read.
+fn digest(path: &Path, left: &mut u64) -> Option<[u8; 32]> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    let most = MOST_READ.0.min(*left);
+    // Opening anything else might wait for ever.
+    if !about.is_file() || about.len() > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(most + 1).read_to_end(&mut bytes).ok()?;
+    let read = bytes.len() as u64;
+    *left = left.saturating_sub(read);
+    (read <= most).then(|| Sha256::digest(&bytes).into())
 }
 
 fn may_be_source(path: &Path) -> bool {
@@ -94,64 +145,6 @@ fn belongs_to(path: &Path, other: &Path) -> bool {
         path.parent() == other.parent() && rest.is_some_and(|rest| rest.starts_with(b"."))
     };
     path.starts_with(other) || begins()
-}
-
-/// How the sources looked, and what builds have made among them.
-#[derive(Debug, Default)]
-pub(super) struct Ledger {
-    files: BTreeMap<PathBuf, Stamp>,
-    /// What the build writes.
-    made: BTreeSet<PathBuf>,
-    /// Whether it may write what is not known yet.
-    learns: bool,
-    /// What changed while the last builds ran, and in how many of them.
-    suspects: BTreeMap<PathBuf, u8>,
-    /// What a person has changed for sure.
-    persons: BTreeSet<PathBuf>,
-}
-
-impl Ledger {
-    /// For a build that writes `made`; others are found out if it `learns`.
-    pub(super) fn new(made: impl IntoIterator<Item = PathBuf>, learns: bool) -> Self {
-        Self { made: made.into_iter().collect(), learns, ..Self::default() }
-    }
-
-    /// Notes how the sources look, and what a build is due for: none of them, and none is.
-    pub(super) fn note(&mut self, files: BTreeMap<PathBuf, Stamp>, building: bool) -> Vec<PathBuf> {
-        let gone = self.files.keys().filter(|path| !files.contains_key(*path));
-        let here = files.iter().filter(|(path, stamp)| self.files.get(*path) != Some(*stamp));
-        let mut changed: Vec<PathBuf> = here.map(|(path, _)| path).chain(gone).cloned().collect();
-        let before = std::mem::replace(&mut self.files, files);
-        if building {
-            changed.retain(|path| self.is_persons(path, before.contains_key(path)));
-        } else if !before.is_empty() {
-            self.persons.extend(changed.iter().cloned());
-        }
-        changed
-    }
-
-    /// Whether a person, and not the build that runs, has changed this.
-    fn is_persons(&mut self, path: &Path, was_there: bool) -> bool {
-        if self.made.contains(path) {
-            return false;
-        }
-        if !self.learns {
-            return true;
-        }
-        let times = self.suspects.entry(path.to_owned()).or_default();
-        *times += 1;
-        let patience = if self.persons.contains(path) { PATIENCE.1 } else { PATIENCE.0 };
-        let builds = !was_there || *times >= patience;
-        if builds {
-            self.made.insert(path.to_owned());
-        }
-        !builds
-    }
-
-    /// A build has ended, and nobody had changed anything meanwhile.
-    pub(super) fn settled(&mut self) {
-        self.suspects.clear();
-    }
 }
 
 #[cfg(test)]
@@ -197,75 +190,42 @@ mod tests {
         {
             std::fs::write(root.join(file), "x").unwrap();
         }
-        let seen = Sources::new(root.to_owned(), []).look();
+        let seen = Sources::new(root.to_owned(), []).look(&Seen::default());
         let files: Vec<_> = seen.files.keys().map(|path| path.strip_prefix(root).unwrap()).collect();
         assert_eq!(files, [Path::new("Cargo.toml"), Path::new("src/deep/a.rs")]);
         assert_eq!(seen.folders.len(), 3);
     }
 
-    /// Files with these lengths, as they look.
-    fn looks(dir: &Path, files: &[(&str, usize)]) -> BTreeMap<PathBuf, Stamp> {
-        let write = |(name, length): &(&str, usize)| {
-            let path = dir.join(name);
-            let text = "x".repeat(*length);
-            if std::fs::read_to_string(&path).unwrap_or_default() != text {
-                std::fs::write(&path, text).unwrap();
-            }
-            (PathBuf::from(name), Stamp::of(&path).unwrap().unwrap())
-        };
-        files.iter().map(write).collect()
+    #[test]
+    fn what_is_written_again_is_the_same_and_what_is_large_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = Sources::new(dir.path().to_owned(), []);
+        let (small, large) = (dir.path().join("a.rs"), dir.path().join("b.bin"));
+        std::fs::write(&small, "one").unwrap();
+        std::fs::write(&large, vec![0; MOST_READ.0 as usize + 1]).unwrap();
+        let first = sources.look(&Seen::default());
+        std::fs::remove_file(&small).unwrap();
+        std::fs::write(&small, "one").unwrap();
+        let again = sources.look(&first);
+        assert_ne!(first.files[&small].0, again.files[&small].0, "it is another file");
+        assert_eq!(first.files[&small].1, again.files[&small].1, "with the same in it");
+        std::fs::write(&small, "two").unwrap();
+        assert_ne!(again.files[&small].1, sources.look(&again).files[&small].1);
+        assert!(matches!(again.files[&large].1, Content::Unread(_)));
+        let mut left = 2;
+        assert_eq!((digest(&small, &mut left), left), (None, 2));
     }
 
     #[test]
-    fn a_build_that_writes_among_the_sources_does_not_trigger_itself() {
+    fn what_this_program_writes_itself_is_no_source() {
         let dir = tempfile::tempdir().unwrap();
-        let look = |files: &[(&str, usize)]| looks(dir.path(), files);
-        let mut ledger = Ledger::new([], true);
-        assert_eq!(ledger.note(look(&[("a.py", 1), ("old.js", 1)]), false).len(), 2);
-        // What is new is the build's; what was there may be a person's, once.
-        assert_eq!(
-            ledger.note(look(&[("a.py", 1), ("old.js", 2), ("new.js", 1)]), true),
-            [Path::new("old.js")]
-        );
-        assert!(ledger.note(look(&[("a.py", 1), ("old.js", 3), ("new.js", 2)]), true).is_empty());
-        ledger.settled();
-        assert_eq!(
-            ledger.note(look(&[("a.py", 2), ("old.js", 4)]), true),
-            [Path::new("a.py")],
-            "a person saves"
-        );
-        assert!(ledger.note(look(&[("a.py", 2), ("old.js", 4)]), false).is_empty());
-        assert_eq!(
-            ledger.note(look(&[("a.py", 2), ("old.js", 5)]), false),
-            [Path::new("old.js")],
-            "no build runs"
-        );
-        assert_eq!(ledger.note(look(&[("a.py", 2)]), false), [Path::new("old.js")], "deleted");
-    }
-
-    #[test]
-    fn what_a_person_saves_while_builds_run_is_not_lost() {
-        let dir = tempfile::tempdir().unwrap();
-        let look = |length: usize| looks(dir.path(), &[("a.py", length)]);
-        let mut ledger = Ledger::new([], true);
-        ledger.note(look(1), false);
-        assert_eq!(ledger.note(look(2), false).len(), 1);
-        let counted = (3..20).filter(|length| !ledger.note(look(*length), true).is_empty()).count();
-        assert_eq!(counted, 4, "but there is an end to it");
-    }
-
-    #[test]
-    fn what_cargo_writes_is_known_and_nothing_else_is_its() {
-        let dir = tempfile::tempdir().unwrap();
-        let look = |files: &[(&str, usize)]| looks(dir.path(), files);
-        let mut ledger = Ledger::new([PathBuf::from("Cargo.lock")], false);
-        ledger.note(look(&[("a.rs", 1)]), false);
-        assert!(ledger.note(look(&[("a.rs", 1), ("Cargo.lock", 1)]), true).is_empty());
-        for length in 2..5 {
-            assert_eq!(ledger.note(look(&[("a.rs", length), ("Cargo.lock", 1)]), true), [Path::new("a.rs")]);
-        }
-        let new = ledger.note(look(&[("a.rs", 4), ("b.rs", 1), ("Cargo.lock", 2)]), true);
-        assert_eq!(new, [Path::new("b.rs")]);
-        assert_eq!(ledger.note(look(&[("a.rs", 4), ("b.rs", 1), ("Cargo.lock", 3)]), false).len(), 1);
+        let path = dir.path().join("dev.err");
+        let file = File::create(&path).unwrap();
+        let mut sources = Sources::new(dir.path().to_owned(), []);
+        sources.own = regular_file(file.as_fd()).into_iter().collect();
+        assert!(sources.look(&Seen::default()).files.is_empty());
+        sources.own.clear();
+        assert_eq!(sources.look(&Seen::default()).files.len(), 1);
+        assert_eq!(regular_file(std::os::unix::net::UnixStream::pair().unwrap().0.as_fd()), None);
     }
 }

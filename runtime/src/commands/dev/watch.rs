@@ -3,7 +3,7 @@
 //!
 //! Folders are watched one by one: a watch over the whole project would be one over `target` and `node_modules`, too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::sources::Sources;
-use crate::reload::Stamp;
+use super::sources::{Files, Seen, Sources};
 
 /// How often to look when nothing is known to have happened.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -31,6 +30,8 @@ pub(super) struct Watch {
     hinted: mpsc::Receiver<()>,
     watcher: Option<RecommendedWatcher>,
     folders: BTreeSet<PathBuf>,
+    /// How everything looked last.
+    seen: Arc<Seen>,
 }
 
 impl Watch {
@@ -48,15 +49,16 @@ impl Watch {
         let watcher = watcher
             .map_err(|error| tracing::info!(%error, "changes of the sources are found by looking only"))
             .ok();
-        Self { sources, hinted, watcher, folders: BTreeSet::new() }
+        Self { sources, hinted, watcher, folders: BTreeSet::new(), seen: Arc::default() }
     }
 
-    /// How the sources look now. `None` when they could not be looked at.
-    pub(super) async fn look(&mut self) -> Option<BTreeMap<PathBuf, Stamp>> {
-        let sources = Arc::clone(&self.sources);
-        let seen = spawn_blocking(move || sources.look()).await.ok()?;
-        self.follow(seen.folders);
-        Some(seen.files)
+    /// What is in the sources now. `None` when they could not be looked at.
+    pub(super) async fn look(&mut self) -> Option<Files> {
+        let (sources, before) = (Arc::clone(&self.sources), Arc::clone(&self.seen));
+        let seen = spawn_blocking(move || sources.look(&before)).await.ok()?;
+        self.follow(seen.folders.clone());
+        self.seen = Arc::new(seen);
+        Some(self.seen.files.iter().map(|(path, (_, content))| (path.clone(), *content)).collect())
     }
 
     /// Watches these folders and no others.

@@ -16,6 +16,9 @@ use crate::transport::http;
 /// Files that cannot be served and are named one by one at the start.
 const MOST_SKIPPED: usize = 50;
 
+/// What is said when there is nothing to call.
+pub(in crate::commands) const NO_TOOLS: &str = "no tools are published";
+
 /// Tells what happens in the folder.
 pub(super) struct Announcer {
     begun: Instant,
@@ -89,7 +92,7 @@ impl Announcer {
             ));
         }
         if snapshot.is_empty() && skipped == 0 {
-            console::remark(&format!("no tools are published; put compiled plugins into {folder}"));
+            console::remark(&format!("{NO_TOOLS}; put compiled plugins into {folder}"));
         }
         let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());
         let noun = if plugins == 1 { "plugin" } else { "plugins" };

@@ -19,6 +19,7 @@ use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
 use crate::transport::{http, stdio};
+pub(super) use announce::NO_TOOLS;
 use announce::welcome;
 use prepare::{Prepared, open_audit, prepare};
 
