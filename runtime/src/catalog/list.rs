@@ -112,7 +112,7 @@ impl<T: Item> List<T> {
     /// Joins what the plugins offer, in their order. A key, with all that look like it, belongs to the plugin that had
     /// it `before` and still offers it, else to the first one; `claimed` names others that it belongs to. What a plugin may not have goes to `refused`.
     pub(super) fn join<'e>(
-        offered: impl Iterator<Item = &'e Arc<T>> + Clone,
+        offered: impl Iterator<Item = &'e Arc<T>>,
         before: Option<&Self>,
         claimed: impl Fn(&T) -> Option<String>,
         refused: &mut Vec<(String, Refused)>,
@@ -120,17 +120,21 @@ impl<T: Item> List<T> {
     where
         T: 'e,
     {
-        let had = |item: &T| before.and_then(|list| list.get(item.key())).map(|item| item.owner().to_owned());
-        let kept = offered.clone().filter(|item| had(item).is_some_and(|owner| owner == item.owner()));
-        let mut owners: HashMap<Cow<'_, str>, (&str, &str)> =
-            kept.map(|item| (item.likeness(), (item.owner(), item.key()))).collect();
-        let mut items: Vec<Arc<T>> = Vec::new();
-        for item in offered {
+        let had = |item: &T| before.and_then(|list| list.get(item.key())).map(|known| known.owner());
+        let offered: Vec<(Cow<'_, str>, &Arc<T>)> = offered.map(|item| (item.likeness(), item)).collect();
+        let mut owners: HashMap<&str, (&str, &str)> = HashMap::with_capacity(offered.len());
+        for (likeness, item) in &offered {
+            if had(item).is_some_and(|owner| owner == item.owner()) {
+                owners.insert(likeness, (item.owner(), item.key()));
+            }
+        }
+        let mut items: Vec<Arc<T>> = Vec::with_capacity(offered.len());
+        for (likeness, item) in &offered {
             let plugin = item.owner();
-            let (owner, key) = *owners.entry(item.likeness()).or_insert((plugin, item.key()));
+            let (owner, key) = *owners.entry(likeness).or_insert((plugin, item.key()));
             let keeps = had(item).is_some_and(|had| had == plugin);
             let claimed = || if keeps { None } else { claimed(item) };
-            let other = Some(owner.to_owned()).filter(|owner| owner != plugin).or_else(claimed);
+            let other = (owner != plugin).then(|| owner.to_owned()).or_else(claimed);
             if let Some(first) = other {
                 let word = T::KIND.key_word();
                 let why = match key == item.key() {

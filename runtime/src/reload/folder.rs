@@ -25,7 +25,8 @@ use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
 use super::standing::{Kind, Standing};
 use super::terms::Terms;
-use crate::catalog::{Catalog, Entry, Pins};
+use super::unapproved::hide_unapproved;
+use crate::catalog::Catalog;
 use crate::config::Pin;
 use crate::plugin::Loader;
 
@@ -303,24 +304,4 @@ async fn seen_at(time: Option<Instant>, eyes: &mut Eyes) -> Option<Seen> {
     let Some(time) = time else { return std::future::pending().await };
     tokio::time::sleep_until(time).await;
     eyes.look().await
-}
-
-/// Takes out of the catalog what nobody has approved: whole plugins, and single items of others. What takes their place is
-/// looked for afterwards.
-async fn hide_unapproved(catalog: Arc<Catalog>, pins: Pins) {
-    let hiding = tokio::task::spawn_blocking(move || {
-        let current = catalog.current();
-        let passes = |entry: &Arc<Entry>| {
-            let (plugin, grants) = (&entry.plugin, &entry.plugin.config().grants);
-            pins.before(plugin.name(), plugin.digest(), grants).is_ok()
-        };
-        let (passing, unapproved): (Vec<_>, Vec<_>) =
-            current.entries().iter().cloned().partition(|entry| passes(entry));
-        let judged = passing.iter().map(|entry| Arc::new(pins.after((**entry).clone()).0)).collect();
-        let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
-        catalog.update(|current| Some(current.changed(judged, &gone, false)));
-    });
-    if hiding.await.is_err() {
-        tracing::error!("what nobody has approved could not be taken away");
-    }
 }

@@ -19,6 +19,7 @@ mod shelf;
 mod stamp;
 mod standing;
 mod terms;
+mod unapproved;
 
 pub use folder::Folder;
 pub use load::{Found, load_folder};
