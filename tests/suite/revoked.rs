@@ -47,6 +47,36 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     );
 }
 
+/// Nothing waits for a file that is still being compiled.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grant_is_gone_while_another_version_is_compiled() {
+    let outside = tempfile::tempdir().unwrap();
+    let config = format!(
+        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        outside.path()
+    );
+    let server = Server::builder().guest("lister").config(&config).start().await;
+    let slow = burdened(&bytes("lister"), 30_000);
+    std::fs::write(server.folder().join("lister.wasm"), slow).unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    say(server.folder(), "");
+    let begun = Instant::now();
+    server.says("removed lister: ").await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(
+        !server.said().contains("refused to list"),
+        "it was compiled too soon to try anything: {}",
+        server.said()
+    );
+    // It comes back with what it needs.
+    say(server.folder(), &config);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while server.said().matches("published lister: ").count() < 2 {
+        assert!(Instant::now() < deadline, "{}", server.said());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     let server = Server::builder().file("v.wasm", &bytes("version_a")).config("").start().await;

@@ -55,11 +55,10 @@ impl Entry {
         Self::of(plugin, surface, offer)
     }
 
-    /// The same plugin with what it offers now, judged as it was.
+    /// The same plugin with what it offers now, vetted and not yet judged.
     #[must_use]
-    pub fn renewed(&self, offer: Offer) -> Self {
-        let renewed = Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer);
-        self.pins.after(renewed).0
+    pub fn listed(&self, offer: Offer) -> Self {
+        Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer)
     }
 
     fn of(plugin: Arc<Plugin>, surface: Surface, offer: Offer) -> Self {

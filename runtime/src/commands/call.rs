@@ -53,6 +53,8 @@ pub(super) struct Meant {
     pub(super) name: String,
     pub(super) settings: PluginConfig,
     pub(super) store: Arc<Store>,
+    /// Whether it is a plugin of the folder, which is read as a server reads it.
+    pub(super) own: bool,
 }
 
 /// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever calls, and
@@ -94,13 +96,15 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
     let mode = config.server.pin.unwrap_or_else(|| Pin::usual(Some(config.server.listen)));
     let pins = Pins::read(mode, config).map_err(|error| Failure::Usage(error.into()))?;
     let (settings, store) = (config.plugin_at(&name, &path)?, Store::new(config.state.clone()));
-    Ok((Meant { path, name, settings, store }, pins))
+    Ok((Meant { path, name, settings, store, own: true }, pins))
 }
 
-/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time.
+/// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time,
+/// and as a server reads it.
 fn own_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
-    let own = config.folder.join(format!("{name}.wasm")).canonicalize().ok()?;
-    path.canonicalize().is_ok_and(|given| given == own).then_some(own)
+    let own = config.folder.join(format!("{name}.wasm"));
+    let whole = own.canonicalize().ok()?;
+    path.canonicalize().is_ok_and(|given| given == whole).then_some(own)
 }
 
 /// A file that is not in the plugins folder: nothing is granted to it, and what it keeps is gone when the call is over.
@@ -120,7 +124,7 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
         signature_keys: Arc::default(),
     };
     let store = Store::in_memory().context("cannot keep anything in memory")?;
-    Ok(Meant { path, name, settings, store })
+    Ok(Meant { path, name, settings, store, own: false })
 }
 
 /// The name that a file gives its plugin.
@@ -130,8 +134,12 @@ pub(super) fn stem(path: &Path) -> String {
 
 pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {
     let unusable = |error| anyhow::Error::new(error).context(meant.path.display().to_string());
-    Artifact::read(&meant.path, meant.settings.limits.wasm_mib)
-        .map_err(|error| Failure::Usage(unusable(error)))
+    let most = meant.settings.limits.wasm_mib;
+    let read = match meant.own {
+        true => Artifact::read_any(&meant.path, most).and_then(|read| read.check().map(|()| read)),
+        false => Artifact::read(&meant.path, most),
+    };
+    read.map_err(|error| Failure::Usage(unusable(error)))
 }
 
 /// Loads what was read.
@@ -141,7 +149,7 @@ pub(super) async fn load_read(
     server: &config::Server,
     state: &Path,
 ) -> Result<Entry, Failure> {
-    let Meant { path, name, settings, store } = meant;
+    let Meant { path, name, settings, store, .. } = meant;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, ..server.clone() };

@@ -44,7 +44,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
         ..settings.clone()
     };
     let store = Store::in_memory().context("cannot keep anything in memory")?;
-    let meant = call::Meant { path: args.file.clone(), name, settings: ungranted, store };
+    let meant = call::Meant { path: args.file.clone(), name, settings: ungranted, store, own: false };
     let artifact = call::read(&meant)?;
     let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
     let bytes = artifact.bytes.len();

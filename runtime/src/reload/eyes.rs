@@ -27,8 +27,8 @@ pub(super) struct Watched {
 /// How it all looks.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The candidates of the folder.
-    pub(super) files: Result<BTreeMap<PathBuf, Sight>, ScanError>,
+    /// The candidates of the folder; nothing for one that cannot be looked at.
+    pub(super) files: Result<BTreeMap<PathBuf, Option<Sight>>, ScanError>,
     /// Which folder it is: another one may have taken its place.
     pub(super) place: Option<(u64, u64)>,
     /// Of the configuration and of what was approved; nothing where it cannot be told, and then nothing has changed.
@@ -81,13 +81,24 @@ fn look(Watched { folder, config, lock }: &Watched) -> Seen {
     Seen { files: candidates(folder), place, config: Linked::of(config).ok(), lock: Linked::of(lock).ok() }
 }
 
-fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Sight>, ScanError> {
+fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Option<Sight>>, ScanError> {
     let mut found = BTreeMap::new();
+    let mut failed = None;
     for Candidate { path, .. } in scan(folder)? {
-        let sight = Sight::of(&path).map_err(|source| ScanError::of(folder, source))?;
-        found.extend(sight.map(|sight| (path, sight)));
+        match Sight::of(&path) {
+            Ok(None) => {}
+            Ok(sight) => drop(found.insert(path, sight)),
+            Err(error) => {
+                failed = Some(error);
+                found.insert(path, None);
+            }
+        }
     }
-    Ok(found)
+    // When none can be looked at, it is the folder that cannot be.
+    match failed {
+        Some(error) if found.values().all(Option::is_none) => Err(ScanError::of(folder, error)),
+        _ => Ok(found),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! hints, so that lost events and file systems without any cost time and nothing else. A file that cannot be used leaves
 //! what was served in its place. Calls keep the version with which they began.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +23,11 @@ use super::scan::ScanError;
 use super::settings::{Reread, Restart, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
+use super::stamp::Sight;
 use super::standing::{Kind, Standing};
-use super::terms::Terms;
+use super::terms::{Permit, Terms};
 use super::unapproved::hide_unapproved;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Entry};
 use crate::config::Pin;
 use crate::plugin::Loader;
 
@@ -41,6 +42,9 @@ const GATHER: Duration = Duration::from_millis(100);
 
 /// When a file that this machine failed to load is tried again.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
+const DOUBT: Duration = Duration::from_secs(2);
 
 /// How long a start waits for what was compiled before.
 const KEPT: Duration = Duration::from_secs(5);
@@ -59,8 +63,10 @@ pub struct Folder {
     looked: Instant,
     /// Since when something waits for being published.
     ready: Option<Instant>,
-    /// What was there at the start and has not been looked into.
-    initial: BTreeSet<PathBuf>,
+    /// What was there at the start, as it was, and has not been looked into.
+    initial: BTreeMap<PathBuf, Sight>,
+    /// When to take away what may not go on by then, whatever came of looking for what takes its place.
+    doubt: Option<Instant>,
     standing: Arc<Standing>,
     catalog: Arc<Catalog>,
 }
@@ -90,7 +96,8 @@ impl Folder {
             readable: true,
             looked: Instant::now(),
             ready: None,
-            initial: BTreeSet::new(),
+            initial: BTreeMap::new(),
+            doubt: None,
             standing,
         }
     }
@@ -105,8 +112,9 @@ impl Folder {
         if let Some(Seen { files, place, .. }) = self.eyes.look().await {
             self.hints.follow(place);
             // Nobody is copying what was there before.
-            self.ledger.look(&files?, begun.checked_sub(SETTLE).unwrap_or(begun));
-            self.initial = self.ledger.paths().cloned().collect();
+            let files = files?;
+            self.ledger.look(&files, begun.checked_sub(SETTLE).unwrap_or(begun));
+            self.initial = files.into_iter().filter_map(|(path, sight)| Some((path, sight?))).collect();
         }
         loop {
             self.act();
@@ -143,6 +151,7 @@ impl Folder {
                     look_at = Some(self.looked + PAUSE);
                 }
                 found = self.looks.next() => self.take(found),
+                () = at(self.doubt) => self.resolve_doubt().await,
                 () = tokio::time::sleep_until(wake) => {
                     look_at.get_or_insert_with(Instant::now);
                 }
@@ -173,7 +182,7 @@ impl Folder {
             Ok(found) => {
                 self.ledger.look(&found, now);
                 // What went before it was begun is no longer waited for.
-                self.initial.retain(|path| found.contains_key(path));
+                self.initial.retain(|path, _| found.contains_key(path));
                 self.readable = true;
                 self.standing.solved(Kind::Folder);
             }
@@ -212,10 +221,15 @@ impl Folder {
         let pins = &self.settings.terms().pins;
         if !was_strict && pins.mode() == Pin::Strict {
             // Nobody sees for another moment what was never compared.
-            hide_unapproved(Arc::clone(&self.catalog), pins.clone()).await;
+            let hidden = hide_unapproved(Arc::clone(&self.catalog), pins.clone()).await;
+            self.shelf.hidden(&hidden);
         }
         self.shelf.judged_anew(&self.settings.terms().pins);
+        for path in self.looks.judged_anew() {
+            self.ledger.again(&path);
+        }
         self.ledger.revisit();
+        self.doubt = Some(Instant::now() + DOUBT);
     }
 
     /// Notes what is wrong with what was read, if anything was.
@@ -234,7 +248,7 @@ impl Folder {
             match step {
                 Step::Refuse(path) => {
                     self.initial.remove(&path);
-                    self.shelf.take(&path, Err(beyond(most)));
+                    self.shelf.take(&path, Err(beyond(most)), false);
                 }
                 Step::Remove(path) => {
                     self.initial.remove(&path);
@@ -261,11 +275,12 @@ impl Folder {
             return self.ledger.again(&path);
         }
         let now = Instant::now();
-        if matches!(looked, Looked::Changed) {
-            return self.ledger.changed(&path, now);
-        }
-        self.initial.remove(&path);
+        let initial = self.initial.remove(&path) == Some(sight);
         match &looked {
+            Looked::Changed => return self.ledger.changed(&path, now),
+            Looked::Unseen => return self.ledger.later(&path, sight, now + RETRY),
+            // It was taken away while it was compared.
+            Looked::Same if !self.shelf.has(&path) => return self.ledger.again(&path),
             Looked::Refused(refusal) if refusal.again == Again::Soon => {
                 self.ledger.later(&path, sight, now + RETRY);
             }
@@ -273,13 +288,30 @@ impl Folder {
         }
         match looked {
             Looked::Same => self.shelf.same(&path),
-            Looked::Known { ends: true } => self.shelf.withdraw(&path),
-            Looked::New(entry) => self.shelf.take(&path, Ok(*entry)),
-            Looked::Refused(refusal) => self.shelf.take(&path, Err(refusal)),
-            Looked::Known { ends: false } | Looked::Changed => {}
+            Looked::New(entry) => self.shelf.take(&path, Ok(*entry), initial),
+            Looked::Refused(refusal) => self.shelf.take(&path, Err(refusal), initial),
+            Looked::Changed | Looked::Unseen => {}
         }
         if self.shelf.has_fresh() {
             self.ready.get_or_insert(now);
+        }
+    }
+
+    /// Takes away what may not go on, once what takes its place had its time.
+    async fn resolve_doubt(&mut self) {
+        self.doubt = None;
+        let (catalog, terms) = (Arc::clone(&self.catalog), Arc::clone(self.settings.terms()));
+        let judging = tokio::task::spawn_blocking(move || {
+            let current = catalog.current();
+            let file = |entry: &Arc<Entry>| terms.config.folder.join(format!("{}.wasm", entry.plugin.name()));
+            let files = current.entries().iter().map(|entry| (file(entry), entry));
+            let ending = files.filter(|(path, entry)| terms.permits(entry, path) == Permit::No);
+            ending.map(|(path, _)| path).collect::<Vec<_>>()
+        });
+        let ending = judging.await.unwrap_or_default();
+        ending.iter().for_each(|path| self.shelf.withdraw(path));
+        if !ending.is_empty() {
+            self.publish();
         }
     }
 
@@ -301,7 +333,14 @@ impl Folder {
 
 /// How the folder looks, asked for at this time; never, without one.
 async fn seen_at(time: Option<Instant>, eyes: &mut Eyes) -> Option<Seen> {
-    let Some(time) = time else { return std::future::pending().await };
-    tokio::time::sleep_until(time).await;
+    at(time).await;
     eyes.look().await
+}
+
+/// Waits for this time; for ever, without one.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
 }

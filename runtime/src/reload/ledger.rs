@@ -69,9 +69,9 @@ impl File {
 }
 
 impl Ledger {
-    /// Notes what lies in the folder now.
-    pub(super) fn look(&mut self, found: &BTreeMap<PathBuf, Sight>, now: Instant) {
-        for (path, sight) in found {
+    /// Notes what lies in the folder now. A file of which nothing can be told for now stays as it was.
+    pub(super) fn look(&mut self, found: &BTreeMap<PathBuf, Option<Sight>>, now: Instant) {
+        for (path, sight) in found.iter().filter_map(|(path, sight)| Some((path, sight.as_ref()?))) {
             let file = self.files.entry(path.clone()).or_insert_with(|| File::new(*sight, now));
             file.sight.see(Some(*sight), now);
         }
@@ -162,11 +162,6 @@ impl Ledger {
         !self.files.values().any(|file| file.busy || (file.is_open() && file.not_before.is_none()))
     }
 
-    /// The files that are there.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.files.iter().filter(|(_, file)| file.sight.seen().is_some()).map(|(path, _)| path)
-    }
-
     /// When to look again although nobody says that anything happened; `None` when all is settled.
     pub(super) fn next(&self) -> Option<Instant> {
         let open = self.files.values().filter(|file| !file.busy && file.is_open());
@@ -192,8 +187,8 @@ mod tests {
         (dir, one, two)
     }
 
-    fn found(files: &[(&str, Sight)]) -> BTreeMap<PathBuf, Sight> {
-        files.iter().map(|(path, stamp)| (PathBuf::from(path), *stamp)).collect()
+    fn found(files: &[(&str, Sight)]) -> BTreeMap<PathBuf, Option<Sight>> {
+        files.iter().map(|(path, stamp)| (PathBuf::from(path), Some(*stamp))).collect()
     }
 
     #[test]

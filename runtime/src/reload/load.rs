@@ -58,7 +58,7 @@ pub async fn load_folder(loader: &Loader, terms: &Terms) -> Result<Found, ScanEr
     });
     let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
     while let Some((path, loaded)) = loads.next().await {
-        note(loader.audit(), &path, &loaded);
+        note(loader.audit(), &path, loaded.as_ref());
         match loaded {
             Ok(entry) => entries.push(entry),
             Err(refusal) => skipped.push(refusal.at(&path)),

@@ -15,7 +15,7 @@ use super::load::{Opened, SIDE_BY_SIDE, load, load_kept, open, unexamined};
 use super::refusal::{Again, Refusal};
 use super::scan::name_of;
 use super::stamp::Sight;
-use super::terms::Terms;
+use super::terms::{Permit, Terms};
 use crate::catalog::{Catalog, Entry};
 use crate::config::PluginConfig;
 use crate::plugin::Loader;
@@ -29,12 +29,10 @@ pub(super) enum Looked {
     New(Box<Entry>),
     /// It is what is served.
     Same,
-    /// It is what could not be loaded before; `ends`: what is served instead may not go on.
-    Known {
-        ends: bool,
-    },
     /// It was changed while it was read.
     Changed,
+    /// It is gone, or cannot be looked at for now.
+    Unseen,
     Refused(Refusal),
 }
 
@@ -65,8 +63,8 @@ pub(super) struct Looks {
 struct Looker {
     loader: Arc<Loader>,
     catalog: Arc<Catalog>,
-    /// What was tried in vain.
-    hopeless: Mutex<BTreeMap<PathBuf, Tried>>,
+    /// What was tried in vain, and why it was.
+    hopeless: Mutex<BTreeMap<PathBuf, (Tried, Refusal)>>,
 }
 
 /// Bytes, by their digest, and settings that were tried together.
@@ -109,6 +107,11 @@ impl Looks {
             let looked = caught(looker.look_quickly(&terms, &path, sight)).await;
             ((path, sight, terms), looked)
         });
+    }
+
+    /// Other terms hold from now on: what waits for a compiler is to be looked into anew. Gives these files.
+    pub(super) fn judged_anew(&mut self) -> Vec<PathBuf> {
+        self.waiting.drain(..).map(|(path, ..)| path).collect()
     }
 
     /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another. Can be
@@ -205,7 +208,7 @@ impl Looker {
         refusal: Refusal,
     ) -> Looked {
         if refusal.again == Again::Changed {
-            self.hopeless().insert(path.to_owned(), tried);
+            self.hopeless().insert(path.to_owned(), (tried, refusal.clone()));
         }
         let ends = self.ends(terms, path, name).await;
         Looked::Refused(Refusal { ends, ..refusal })
@@ -216,7 +219,7 @@ impl Looker {
         let (catalog, terms, path) = (Arc::clone(&self.catalog), Arc::clone(terms), path.to_owned());
         let judging = spawn_blocking(move || {
             let current = catalog.current();
-            current.entry(&name).is_some_and(|known| !terms.permits(known, &path))
+            current.entry(&name).is_some_and(|known| terms.permits(known, &path) != Permit::Yes)
         });
         judging.await.unwrap_or_default()
     }
@@ -226,11 +229,12 @@ impl Looker {
         let (held, from) = (Arc::clone(terms), path.to_owned());
         let opening = spawn_blocking(move || {
             let opened = open(&held, &from);
-            (opened, Sight::of(&from).is_ok_and(|now| now == Some(sight)))
+            (opened, Sight::of(&from))
         });
         let opened = match opening.await {
-            Ok((_, false)) => return Err(Looked::Changed),
-            Ok((opened, true)) => opened,
+            Ok((opened, Ok(Some(now)))) if now == sight => opened,
+            Ok((_, Ok(Some(_)))) => return Err(Looked::Changed),
+            Ok((_, Ok(None) | Err(_))) => return Err(Looked::Unseen),
             Err(_) => Err(unexamined()),
         };
         let opened = match opened {
@@ -245,14 +249,17 @@ impl Looker {
         if current.entry(&opened.name).is_some_and(|known| terms.is_served(known, &opened)) {
             return Err(Looked::Same);
         }
-        let hopeless = self.hopeless().get(path).is_some_and(|known| *known == tried(&opened));
+        let hopeless = self.hopeless().get(path).filter(|(known, _)| *known == tried(&opened)).cloned();
         match hopeless {
-            true => Err(Looked::Known { ends: self.ends(terms, path, opened.name).await }),
-            false => Ok(opened),
+            Some((_, refusal)) => {
+                let ends = self.ends(terms, path, opened.name).await;
+                Err(Looked::Refused(Refusal { ends, ..refusal }))
+            }
+            None => Ok(opened),
         }
     }
 
-    fn hopeless(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Tried>> {
+    fn hopeless(&self) -> MutexGuard<'_, BTreeMap<PathBuf, (Tried, Refusal)>> {
         self.hopeless.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,7 +19,7 @@ pub struct Skipped {
 }
 
 /// Why a file is not served.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Refusal {
     pub(super) why: String,
     pub(super) unlisted: bool,
@@ -90,7 +90,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(path: &Path, loaded: &'a Result<Entry, Refusal>) -> Self {
+    fn of(path: &Path, loaded: Result<&'a Entry, &'a Refusal>) -> Self {
         let file = Escaped(&path.display().to_string()).to_string();
         let (plugin, digest, outcome, why) = match loaded {
             Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
@@ -100,13 +100,13 @@ impl<'a> Line<'a> {
         };
         let digest = digest.map(|digest| format!("sha256:{digest}"));
         let why = why.map(|why| Escaped(why).to_string());
-        let signed = loaded.as_ref().ok().and_then(|entry| entry.plugin.signed());
+        let signed = loaded.ok().and_then(|entry| entry.plugin.signed());
         let signed_by = signed.map(|signed| signed.key.to_string());
         Self { event: "load", plugin, digest, file, outcome, signed_by, why }
     }
 }
 
 /// Notes in the audit what became of a file.
-pub(super) fn note(audit: &Audit, path: &Path, loaded: &Result<Entry, Refusal>) {
+pub(super) fn note(audit: &Audit, path: &Path, loaded: Result<&Entry, &Refusal>) {
     audit.record(&Line::of(path, loaded));
 }

@@ -134,15 +134,17 @@ async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), Unlisted> 
         Err(failure) => return Err(Unlisted::Failed(failure.of("plugin"))),
     };
     // A plugin may describe a lot; other tasks should not wait while it is read.
-    let publishing = tokio::task::spawn_blocking(move || publish(known.renewed(offer), &catalog));
+    let publishing = tokio::task::spawn_blocking(move || publish(known.listed(offer), &catalog));
     publishing.await.map_err(|_| Unlisted::Failed("what it offers could not be checked".to_owned()))
 }
 
-fn publish(entry: Entry, catalog: &Catalog) {
+fn publish(listed: Entry, catalog: &Catalog) {
     catalog.update(|current| {
+        // It may have been replaced or taken away meanwhile, and what was approved may have changed.
+        let known = current.entry(listed.plugin.name());
+        let known = known.filter(|known| Arc::ptr_eq(&known.plugin, &listed.plugin))?;
+        let entry = known.pins.after(listed).0;
         let plugin = entry.plugin.name();
-        // It may have been replaced or taken away meanwhile.
-        let known = current.entry(plugin).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin))?;
         if let Some(first) = entry.refused.first().filter(|_| entry.refused != known.refused) {
             let mask = entry.plugin.mask();
             let (count, item) = (entry.refused.len(), Escaped(&mask.text(&first.name)).to_string());

@@ -49,13 +49,21 @@ pub(super) struct Shelf {
     standing: Arc<Standing>,
     say: Say,
     /// Found and not yet published, by name.
-    fresh: BTreeMap<String, Arc<Entry>>,
+    fresh: BTreeMap<String, Fresh>,
     /// Gone and not yet taken away, and whether that is because it may not go on.
     gone: BTreeMap<String, bool>,
     /// What was told last of files that cannot be served: each is told once.
     told: BTreeMap<PathBuf, (Option<String>, String)>,
     /// Whether all that was there at the start has been looked into; until then names go by order and not by who was first.
     loaded: bool,
+}
+
+/// A plugin that is ready.
+struct Fresh {
+    entry: Arc<Entry>,
+    path: PathBuf,
+    /// Its file was there at the start, as it was found.
+    initial: bool,
 }
 
 impl Shelf {
@@ -68,8 +76,8 @@ impl Shelf {
         (self.say)(event);
     }
 
-    /// Takes what was found in a file; a plugin is published with the next ones.
-    pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>) {
+    /// Takes what was found in a file; a plugin is published with the next ones. `initial`: it was there at the start.
+    pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>, initial: bool) {
         if let Err(refusal) = &found {
             let (name, Refusal { why, digest, .. }) = (name_of(path).ok(), refusal);
             self.standing.refused(path, name.as_deref(), why, refusal.held, digest.clone());
@@ -81,15 +89,18 @@ impl Shelf {
                 return;
             }
         }
-        note(&self.audit, path, &found);
         match found {
             Ok(entry) => {
                 self.told.remove(path);
                 self.standing.served(path);
                 self.gone.remove(entry.plugin.name());
-                self.fresh.insert(entry.plugin.name().to_owned(), Arc::new(entry));
+                let (name, path) = (entry.plugin.name().to_owned(), path.to_owned());
+                self.fresh.insert(name, Fresh { entry: Arc::new(entry), path, initial });
             }
-            Err(refusal) => self.say(Event::Refused(&refusal.at(path))),
+            Err(refusal) => {
+                note(&self.audit, path, Err(&refusal));
+                self.say(Event::Refused(&refusal.at(path)));
+            }
         }
     }
 
@@ -97,9 +108,15 @@ impl Shelf {
     pub(super) fn same(&mut self, path: &Path) {
         if let Ok(name) = name_of(path) {
             self.fresh.remove(&name);
+            self.gone.remove(&name);
         }
         self.standing.served(path);
         self.told.remove(path);
+    }
+
+    /// Whether the plugin in this file is served.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        name_of(path).is_ok_and(|name| self.catalog.current().entry(&name).is_some())
     }
 
     /// The file of a plugin is gone; so is the plugin, with the next step.
@@ -116,6 +133,15 @@ impl Shelf {
     pub(super) fn judged_anew(&mut self, pins: &Pins) {
         self.standing.judged(pins.mode());
         self.fresh.clear();
+        self.gone.retain(|_, withdrawn| !*withdrawn);
+    }
+
+    /// These are not in the catalog any more, since nobody has approved them.
+    pub(super) fn hidden(&self, entries: &[Arc<Entry>]) {
+        for Entry { plugin, .. } in entries.iter().map(|entry| &**entry) {
+            self.standing.replaced(plugin);
+            self.say(Event::Withdrawn(plugin.name()));
+        }
     }
 
     /// Puts another snapshot in place; versions that are in it no more have their time to end.
@@ -154,12 +180,15 @@ impl Shelf {
         self.replace(|current| {
             removed = gone.into_iter().filter(|(name, _)| current.entry(name).is_some()).collect();
             let names: Vec<String> = removed.iter().map(|(name, _)| name.clone()).collect();
-            let fresh: Vec<_> = fresh.values().cloned().collect();
-            let changed = !(fresh.is_empty() && removed.is_empty());
-            changed.then(|| current.changed(fresh, &names, !self.loaded))
+            // Until all that was there has been looked into, names go by order among what was there.
+            let by_order = !self.loaded && fresh.values().all(|fresh| fresh.initial);
+            let entries: Vec<_> = fresh.values().map(|fresh| Arc::clone(&fresh.entry)).collect();
+            let changed = !(entries.is_empty() && removed.is_empty());
+            changed.then(|| current.changed(entries, &names, by_order))
         });
         let current = self.catalog.current();
-        for entry in fresh.values() {
+        for Fresh { entry, path, .. } in fresh.values() {
+            note(&self.audit, path, Ok(entry));
             self.say(Event::Published(&current, entry));
         }
         for (name, withdrawn) in &removed {

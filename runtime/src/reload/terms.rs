@@ -74,22 +74,51 @@ impl Terms {
         same && known.pins.agree(&self.pins, name)
     }
 
-    /// Whether what is served may go on although what lies at `path` cannot take its place: nothing that it has may have been
+    /// Whether what is served may go on although what lies at `path` does not take its place: nothing that it has may have been
     /// taken away from it meanwhile. Blocks.
-    pub(super) fn permits(&self, known: &Entry, path: &Path) -> bool {
+    pub(super) fn permits(&self, known: &Entry, path: &Path) -> Permit {
         let plugin = &known.plugin;
         let (name, had) = (plugin.name(), plugin.config());
-        let strict = self.pins.mode() == Pin::Strict;
-        let approved = self.pins.before(name, plugin.digest(), &had.grants).is_ok()
-            && (!strict || known.pins.agree(&self.pins, name));
-        // Mistakes beside the plugin take nothing away.
-        let Ok(now) = self.settings(name, path) else { return approved };
-        let keys = &now.signature_keys;
-        let trusted = |signed: &Signed| keys.find(signed.key).is_some_and(|key| key.holds(SystemTime::now()));
-        let signed = match plugin.signed() {
-            Some(signed) => (keys.is_empty() && !now.require_signature) || trusted(signed),
-            None => !now.require_signature,
+        let central = || self.config.plugin(name);
+        let (now, within) = match self.settings(name, path) {
+            Ok(now) => {
+                let within = had.grants.is_within(&now.grants);
+                (now, within)
+            }
+            // Mistakes beside the plugin take nothing away, but what may not be granted there is not granted by mistake.
+            Err(_) if self.config.server.grants_beside => (central(), true),
+            Err(_) => (central(), had.grants.is_within(&central().grants)),
         };
-        approved && signed && had.grants.is_within(&now.grants)
+        if !within || !is_trusted(plugin.signed(), &now) {
+            return Permit::No;
+        }
+        let strict = self.pins.mode() == Pin::Strict;
+        match self.pins.before(name, plugin.digest(), &had.grants) {
+            Ok(_) if strict && !known.pins.agree(&self.pins, name) => Permit::Update,
+            Ok(_) => Permit::Yes,
+            Err(_) if self.pins.knows(name) => Permit::Update,
+            Err(_) => Permit::No,
+        }
+    }
+}
+
+/// Whether what is served may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permit {
+    /// Nothing was taken away from it.
+    Yes,
+    /// Only until it is known whether what was approved instead can take its place.
+    Update,
+    /// Something that it has was taken away.
+    No,
+}
+
+/// Whether what is required of signatures now holds for a plugin that was signed so.
+fn is_trusted(signed: Option<&Signed>, now: &PluginConfig) -> bool {
+    let keys = &now.signature_keys;
+    match signed {
+        Some(_) if keys.is_empty() && !now.require_signature => true,
+        Some(signed) => keys.find(signed.key).is_some_and(|key| key.holds(SystemTime::now())),
+        None => !now.require_signature,
     }
 }

@@ -1,26 +1,41 @@
 //! What happens when a folder becomes strict while it is served: what was never compared is hidden at once, and not only when
 //! it is looked into again.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, Entry, Pins};
 
 /// Takes out of the catalog what nobody has approved: whole plugins, and single items of others. What takes their place is
-/// looked for afterwards.
-pub(super) async fn hide_unapproved(catalog: Arc<Catalog>, pins: Pins) {
+/// looked for afterwards. Gives the plugins that are gone.
+pub(super) async fn hide_unapproved(catalog: Arc<Catalog>, pins: Pins) -> Vec<Arc<Entry>> {
     let hiding = tokio::task::spawn_blocking(move || {
-        let current = catalog.current();
-        let passes = |entry: &Arc<Entry>| {
-            let (plugin, grants) = (&entry.plugin, &entry.plugin.config().grants);
-            pins.before(plugin.name(), plugin.digest(), grants).is_ok()
-        };
-        let (passing, unapproved): (Vec<_>, Vec<_>) =
-            current.entries().iter().cloned().partition(|entry| passes(entry));
-        let judged = passing.iter().map(|entry| Arc::new(pins.after((**entry).clone()).0)).collect();
-        let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
-        catalog.update(|current| Some(current.changed(judged, &gone, false)));
+        // Before anyone who publishes has to wait: it may take a look at the disk.
+        let approved: HashSet<_> =
+            catalog.current().entries().iter().filter(|entry| passes(entry, &pins)).map(of).collect();
+        let mut hidden = Vec::new();
+        catalog.update(|current| {
+            let (passing, unapproved): (Vec<_>, Vec<_>) =
+                current.entries().iter().cloned().partition(|entry| approved.contains(&of(entry)));
+            let judged = passing.iter().map(|entry| Arc::new(pins.after((**entry).clone()).0)).collect();
+            let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
+            hidden = unapproved;
+            Some(current.changed(judged, &gone, false))
+        });
+        hidden
     });
-    if hiding.await.is_err() {
+    hiding.await.unwrap_or_else(|_| {
         tracing::error!("what nobody has approved could not be taken away");
-    }
+        Vec::new()
+    })
+}
+
+fn passes(entry: &Arc<Entry>, pins: &Pins) -> bool {
+    let (plugin, grants) = (&entry.plugin, &entry.plugin.config().grants);
+    pins.before(plugin.name(), plugin.digest(), grants).is_ok()
+}
+
+/// Which version of a plugin an entry is of. It stays while the entry is replaced by a newer listing.
+fn of(entry: &Arc<Entry>) -> usize {
+    Arc::as_ptr(&entry.plugin).addr()
 }

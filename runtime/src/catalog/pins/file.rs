@@ -88,7 +88,9 @@ impl Held {
             let _ = fs::remove_file(&unfinished);
         }
         written?;
-        self.opened.sync_all()
+        // It is in place; not every file system can be asked to remember that at once.
+        let _ = self.opened.sync_all();
+        Ok(())
     }
 
     /// Removes what writers left that were killed. What cannot be removed harms nobody.

@@ -80,6 +80,12 @@ impl Pins {
         self.mode == other.mode && self.lock.get(plugin) == other.lock.get(plugin)
     }
 
+    /// Whether anything was approved under this name.
+    #[must_use]
+    pub fn knows(&self, plugin: &str) -> bool {
+        self.lock.get(plugin).is_some()
+    }
+
     /// Judges a plugin before it is run, by the digest of its file in hex and by what it may do, which may be less than was
     /// approved. A warning, if it may run and should not pass unnoticed.
     ///
