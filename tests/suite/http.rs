@@ -270,7 +270,7 @@ async fn hostile_http_bomb() {
 #[tokio::test]
 async fn ten_thousand_requests_at_once_are_four() {
     let web = Web::start().await;
-    let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 1500").await;
+    let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 1500, cpu_ms = 20_000").await;
     let arguments = |path: &str| json!({ "authority": web.authority(), "path": path, "count": 10_000 });
     let reply = client.call("hostile_http_bomb-parallel", arguments("/")).await;
     let told = reply.tool_text();
