@@ -43,7 +43,7 @@ pub enum LockError {
     /// A directory, device, socket or pipe.
     #[error("{} is not a regular file; remove it and run `plugport approve`", .0.display())]
     NotAFile(PathBuf),
-    /// Beyond [`MOST`].
+    /// Larger than any lock is.
     #[error("{} is longer than {} MiB; approve fewer plugins, or plugins that say less", .0.display(), MOST >> 20)]
     TooLong(PathBuf),
     /// Of a later program.
