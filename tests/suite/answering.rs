@@ -1,11 +1,12 @@
 //! Tools ask the clients that others wrote: the model, the person and the roots, in every era and over every transport
 //! that each client speaks, with handlers that answer. The tools are the same everywhere and do not know which it is.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use plugport_tests::clients::Outside::{self, FastMcp, Python, TypeScript, TypeScriptV1};
 use plugport_tests::server::{self, Server};
 use tempfile::TempDir;
 
+use crate::clients::{agrees, stdio_command_with};
 use crate::conformance::granted;
 
 async fn drive(client: Outside, transport: &'static str, mode: &'static str, revision: &str) -> Result<()> {
@@ -20,28 +21,16 @@ async fn drive(client: Outside, transport: &'static str, mode: &'static str, rev
     };
     let report = client.drive("answering", transport, mode, vec![url]).await;
     let report = report.with_context(|| format!("the server said:\n{}", server.said()))?;
-    ensure!(report["ok"] == true && report["revision"] == revision, "unexpected report {report}");
-    Ok(())
+    agrees(&report, revision)
 }
 
 async fn over_stdio(client: Outside, mode: &'static str, revision: &str, state: &TempDir) -> Result<()> {
     let plugins = server::folder(&["conformance"]);
     let config = state.path().join("plugport.toml");
     std::fs::write(&config, granted(&state.path().join("state")))?;
-    let program = server::binary();
-    let words = [
-        program.as_os_str(),
-        "serve".as_ref(),
-        "--stdio".as_ref(),
-        "--config".as_ref(),
-        config.as_os_str(),
-        "--plugins".as_ref(),
-        plugins.path().as_os_str(),
-    ];
-    let command = words.map(|word| word.to_string_lossy().into_owned()).into();
+    let command = stdio_command_with(plugins.path(), &config);
     let report = client.drive("answering", "stdio", mode, command).await?;
-    ensure!(report["ok"] == true && report["revision"] == revision, "unexpected report {report}");
-    Ok(())
+    agrees(&report, revision)
 }
 
 // Not here: clients in Python that find the newest revision over stdio. They fall back to sessions when the server has

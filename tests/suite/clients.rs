@@ -27,6 +27,11 @@ async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Resu
 pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
     let config = plugins.join("plugport.toml");
     std::fs::write(&config, format!("{PATIENT}state = \"state\"\n"))?;
+    Ok(stdio_command_with(plugins, &config))
+}
+
+/// The same with a configuration that is there already.
+pub(crate) fn stdio_command_with(plugins: &Path, config: &Path) -> Vec<String> {
     let program = server::binary();
     let words = [
         program.as_os_str(),
@@ -37,7 +42,7 @@ pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
         "--plugins".as_ref(),
         plugins.as_os_str(),
     ];
-    Ok(words.map(|word| word.to_string_lossy().into_owned()).into())
+    words.map(|word| word.to_string_lossy().into_owned()).into()
 }
 
 pub(crate) fn agrees(report: &Value, revision: &str) -> Result<()> {
