@@ -205,7 +205,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "parallel", "ok", "ConnectionLimitReached")
-                    .with(r#"{"authority": "{authority}", "path": "/", "count": 10000}"#)
+                    .with(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
                     .on(Ground::Web)
                     .times(20),
             ),
