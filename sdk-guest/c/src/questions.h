@@ -1,0 +1,29 @@
+/* What the questions share: an answer is JSON, or a failure. */
+#ifndef PLUGPORT_QUESTIONS_H
+#define PLUGPORT_QUESTIONS_H
+
+#include "internal.h"
+
+/* NULL for no key. */
+static inline plugin_string_t *ppi_key(const char *key, plugin_string_t *room)
+{
+    *room = ppi_lend(key ? key : "");
+    return key ? room : NULL;
+}
+
+static inline const pp_json *ppi_answer(plugin_string_t *text, const pp_failure **failure)
+{
+    size_t length;
+    const char *why = NULL;
+    const char *lifted = ppi_lift_n(text, &length);
+    const pp_json *answer = pp_json_parse(lifted, length, &why);
+    if (!answer) {
+        pp_failure *unreadable = pp_alloc(sizeof(pp_failure));
+        unreadable->kind = PP_FAILED_INTERNAL;
+        unreadable->message = pp_format("the answer is not JSON: %s", why);
+        *failure = unreadable;
+    }
+    return answer;
+}
+
+#endif
