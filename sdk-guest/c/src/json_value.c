@@ -3,7 +3,6 @@
  * A value that is not there is NULL everywhere, and whatever is asked of NULL is nothing.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -104,11 +103,11 @@ bool pp_json_integer(const pp_json *value, int64_t *integer)
     }
     /* 1.0 and 1e3 are whole numbers for JSON Schema. */
     double number = pp_json_number(value);
-    if (number != floor(number) || fabs(number) > 9007199254740992.0) {
+    if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0)) {
         return false;
     }
     *integer = (int64_t)number;
-    return true;
+    return (double)*integer == number;
 }
 
 bool pp_json_is_true(const pp_json *value)

@@ -1,0 +1,9 @@
+#!/bin/sh
+# The SDK's tests, with the compiler $CC and the sanitizers that most have.
+set -eu
+cd "$(dirname "$0")/.."
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+${CC:-cc} -std=c11 -g -Wall -Wextra -Wpedantic -Werror ${SANITIZE--fsanitize=address,undefined} \
+    -Iinclude -Ibindings -Itesting src/*.c testing/*.c tests/*.c -o "$out/tests"
+"$out/tests"
