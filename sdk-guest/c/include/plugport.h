@@ -1,7 +1,7 @@
 /* Write an MCP tool, resource or prompt as a C function, and build it into a WebAssembly component.
  *
- * An author includes this file alone, writes functions, and lists them in tables. The parts stand in files of their own:
- * memory and values, tables, results, and the call. Everything begins with `pp_`, macros with `PP_`.
+ * An author includes this file alone, writes functions, and lists them in tables. The parts stand in files of their
+ * own: memory and values, tables, results, and the call. Everything begins with `pp_`, macros with `PP_`.
  */
 #ifndef PLUGPORT_H
 #define PLUGPORT_H

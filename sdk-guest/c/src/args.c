@@ -1,7 +1,7 @@
 /* What came, against what is declared.
  *
- * The host has checked arguments against the schema already. They are checked here again, since forms, prompts and tests
- * take another way, and since C would read a wrong type without a word.
+ * The host has checked arguments against the schema already. They are checked here again, since forms, prompts and
+ * tests take another way, and since C would read a wrong type without a word.
  */
 #include "internal.h"
 
@@ -101,9 +101,8 @@ static const pp_json *look_up(const pp_args *args, const char *name, pp_kind wan
         ppi_stop("the plugin asks for `%s` as another type than its table declares", name);
     }
     const pp_json *value = pp_json_member(args->values, name);
-    return value || !param || !param->otherwise
-               ? value
-               : pp_json_parse(param->otherwise, strlen(param->otherwise), NULL);
+    return value || !param || !param->otherwise ? value
+                                                : pp_json_parse(param->otherwise, strlen(param->otherwise), NULL);
 }
 
 bool pp_has(const pp_args *args, const char *name)

@@ -1,7 +1,7 @@
 /* The border: C strings here, the host's strings there.
  *
- * What goes out is copied to memory that the generated code frees after the call. What comes in is copied to the memory of
- * the call, and the original given back.
+ * What goes out is copied to memory that the generated code frees after the call. What comes in is copied to the memory
+ * of the call, and the original given back.
  */
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ const pp_failure *ppi_lift_failure(plugport_plugin_types_error_t *error)
     plugin_string_t *message = message_of(error);
     /* The kinds are numbered as in the WIT. */
     failure->kind = (pp_failure_kind)error->tag;
-    failure->message = message                                             ? ppi_lift(message)
+    failure->message = message                                               ? ppi_lift(message)
                        : error->tag == PLUGPORT_PLUGIN_TYPES_ERROR_TIMED_OUT ? "nobody answered in time"
                                                                              : "the call was cancelled";
     if (error->tag == PLUGPORT_PLUGIN_TYPES_ERROR_RPC) {

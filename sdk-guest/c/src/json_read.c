@@ -1,7 +1,8 @@
 /* From JSON text to values.
  *
  * The host sends JSON that it has parsed itself, so nothing lenient is needed: RFC 8259 to the letter, no deeper than
- * MOST_DEPTH, text in UTF-8 without halves of surrogate pairs. Numbers keep how they were written, so none loses digits.
+ * MOST_DEPTH, text in UTF-8 without halves of surrogate pairs. Numbers keep how they were written, so none loses
+ * digits.
  */
 #include <stdlib.h>
 

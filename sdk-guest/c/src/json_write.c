@@ -1,7 +1,7 @@
 /* From values to JSON text.
  *
- * A document knows what is open in it, so commas, keys and ends cannot be wrong; a key too many or too few is a mistake in
- * the plugin, and ends the call with a message.
+ * A document knows what is open in it, so commas, keys and ends cannot be wrong; a key too many or too few is a mistake
+ * in the plugin, and ends the call with a message.
  */
 #include <math.h>
 #include <stdio.h>

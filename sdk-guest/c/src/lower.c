@@ -1,4 +1,5 @@
-/* From a result to the three forms that the WIT has for it: content of a tool, of a resource, and messages of a prompt. */
+/* From a result to the three forms that the WIT has for it: content of a tool, of a resource, and messages of a prompt.
+ */
 #include "internal.h"
 
 #define DATA_TEXT PLUGPORT_PLUGIN_TYPES_CONTENT_DATA_TEXT
@@ -98,8 +99,8 @@ void ppi_lower_messages(const pp_result *result, exports_plugport_plugin_prompts
     out->messages.ptr = ppi_host_alloc(result->count, sizeof *out->messages.ptr);
     size_t at = 0;
     for (const ppi_piece *piece = result->first; piece; piece = piece->next, at++) {
-        out->messages.ptr[at].role = piece->from_assistant ? PLUGPORT_PLUGIN_TYPES_ROLE_ASSISTANT
-                                                           : PLUGPORT_PLUGIN_TYPES_ROLE_USER;
+        out->messages.ptr[at].role =
+            piece->from_assistant ? PLUGPORT_PLUGIN_TYPES_ROLE_ASSISTANT : PLUGPORT_PLUGIN_TYPES_ROLE_USER;
         lower_content(piece, &out->messages.ptr[at].content);
     }
     out->extra = ppi_lower_option(result->extra);

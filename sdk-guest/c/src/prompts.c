@@ -77,8 +77,7 @@ bool exports_plugport_plugin_prompts_get_prompt(exports_plugport_plugin_prompts_
     const char *wanted = ppi_lift(name);
     const pp_json *values = ppi_lift_pairs(args);
     const pp_prompt *prompt = find(wanted);
-    const pp_result *result =
-        prompt ? run(&call, prompt, values) : pp_not_found("there is no prompt `%s`", wanted);
+    const pp_result *result = prompt ? run(&call, prompt, values) : pp_not_found("there is no prompt `%s`", wanted);
     const pp_failure *failure = ppi_failure_of(result, false);
     if (failure) {
         ppi_lower_failure(failure, err);

@@ -10,8 +10,8 @@ static size_t count_of(bool templates)
     return count;
 }
 
-bool exports_plugport_plugin_resources_list_resources(
-    exports_plugport_plugin_resources_list_resource_descriptor_t *ret, exports_plugport_plugin_resources_error_t *err)
+bool exports_plugport_plugin_resources_list_resources(exports_plugport_plugin_resources_list_resource_descriptor_t *ret,
+                                                      exports_plugport_plugin_resources_error_t *err)
 {
     (void)err;
     ret->len = 0;
@@ -69,17 +69,17 @@ static const pp_resource *find(const char *uri, const pp_json **words)
     return NULL;
 }
 
-bool exports_plugport_plugin_resources_read_resource(
-    exports_plugport_plugin_resources_own_call_t own, plugin_string_t *uri,
-    exports_plugport_plugin_resources_list_resource_contents_t *ret, exports_plugport_plugin_resources_error_t *err)
+bool exports_plugport_plugin_resources_read_resource(exports_plugport_plugin_resources_own_call_t own,
+                                                     plugin_string_t *uri,
+                                                     exports_plugport_plugin_resources_list_resource_contents_t *ret,
+                                                     exports_plugport_plugin_resources_error_t *err)
 {
     pp_call call = ppi_begin(own);
     const char *wanted = ppi_lift(uri);
     const pp_json *words;
     const pp_resource *resource = find(wanted, &words);
     pp_args args = {NULL, 0, true, words};
-    const pp_result *result =
-        resource ? resource->read(&call, &args) : pp_not_found("there is no resource %s", wanted);
+    const pp_result *result = resource ? resource->read(&call, &args) : pp_not_found("there is no resource %s", wanted);
     const pp_failure *failure = ppi_failure_of(result, false);
     if (failure) {
         ppi_lower_failure(failure, err);

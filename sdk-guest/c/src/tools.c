@@ -10,7 +10,9 @@ static plugin_option_bool_t hint(unsigned hints, unsigned yes, unsigned no)
 static const char *output_schema_of(const pp_tool *tool)
 {
     bool described = ppi_param_count(tool->returns, PP_MOST_PARAMS) > 0;
-    return tool->output_schema ? tool->output_schema : described ? ppi_schema(tool->returns, PP_MOST_PARAMS, false) : NULL;
+    return tool->output_schema ? tool->output_schema
+           : described         ? ppi_schema(tool->returns, PP_MOST_PARAMS, false)
+                               : NULL;
 }
 
 static void lower_tool(const pp_tool *tool, exports_plugport_plugin_tools_tool_t *out)

@@ -1,4 +1,5 @@
-/* Memory of tests: all that was ever made stays until the end, so that a test may compare what several calls returned. */
+/* Memory of tests: all that was ever made stays until the end, so that a test may compare what several calls returned.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

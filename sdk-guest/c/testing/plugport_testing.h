@@ -1,7 +1,9 @@
-/* A host and a client for tests, which run natively: compile a plugin, the SDK's src/ and this folder with any C compiler.
+/* A host and a client for tests, which run natively: compile a plugin, the SDK's src/ and this folder with any C
+ * compiler.
  *
- * A test calls a tool as the host does, through JSON, and looks at what the client would get. The client has nothing until
- * the test says what it answers; asked for something that it lacks, it answers as a real one does, with a failure.
+ * A test calls a tool as the host does, through JSON, and looks at what the client would get. The client has nothing
+ * until the test says what it answers; asked for something that it lacks, it answers as a real one does, with a
+ * failure.
  */
 #ifndef PLUGPORT_TESTING_H
 #define PLUGPORT_TESTING_H

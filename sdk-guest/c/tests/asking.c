@@ -4,8 +4,8 @@
 
 static pp_call call;
 
-static const pp_form form = {.fields = {PP_STRING("name", "Your name"),
-                                        PP_INTEGER_IN("age", 0, 150, "Your age", .optional = true)}};
+static const pp_form form = {
+    .fields = {PP_STRING("name", "Your name"), PP_INTEGER_IN("age", 0, 150, "Your age", .optional = true)}};
 
 static void forms_are_filled_in(void)
 {
@@ -39,8 +39,9 @@ static void models_are_asked(void)
     pp_test_new_client();
     pp_test_samples("for\"ty\"");
     PP_CHECK_TEXT(pp_sample(&call, "Why?").text, "for\"ty\"");
-    PP_CHECK_TEXT(pp_test_asked(), "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Why?\"}}],"
-                                   "\"maxTokens\":1000}");
+    PP_CHECK_TEXT(pp_test_asked(),
+                  "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Why?\"}}],"
+                  "\"maxTokens\":1000}");
     pp_test_denies();
     pp_sampled refused = pp_sample(&call, "Why?");
     PP_CHECK(refused.failure && refused.failure->kind == PP_FAILED_DENIED);

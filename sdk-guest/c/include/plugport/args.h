@@ -43,14 +43,18 @@ typedef struct pp_param {
 #define PP_STRING(named, ...) {.kind = PP_KIND_STRING, .name = named, .description = __VA_ARGS__}
 #define PP_BOOL(named, ...) {.kind = PP_KIND_BOOL, .name = named, .description = __VA_ARGS__}
 /* One of "a|b|c". */
-#define PP_CHOICE(named, choices, ...) \
+#define PP_CHOICE(named, choices, ...)                                                     \
     {.kind = PP_KIND_CHOICE, .name = named, .detail = choices, .description = __VA_ARGS__}
 #define PP_INTEGER(named, ...) {.kind = PP_KIND_INTEGER, .name = named, .description = __VA_ARGS__}
-#define PP_INTEGER_IN(named, from, to, ...)                                                       \
-    {.kind = PP_KIND_INTEGER, .name = named, .ranged = true, .least = (double)(from), .most = (double)(to), \
+#define PP_INTEGER_IN(named, from, to, ...) \
+    {.kind = PP_KIND_INTEGER,               \
+     .name = named,                         \
+     .ranged = true,                        \
+     .least = (double)(from),               \
+     .most = (double)(to),                  \
      .description = __VA_ARGS__}
 #define PP_NUMBER(named, ...) {.kind = PP_KIND_NUMBER, .name = named, .description = __VA_ARGS__}
-#define PP_NUMBER_IN(named, from, to, ...)                                                        \
+#define PP_NUMBER_IN(named, from, to, ...)                                                                             \
     {.kind = PP_KIND_NUMBER, .name = named, .ranged = true, .least = (from), .most = (to), .description = __VA_ARGS__}
 /* Anything else, with a JSON Schema of your own. */
 #define PP_JSON(named, schema, ...) {.kind = PP_KIND_JSON, .name = named, .detail = schema, .description = __VA_ARGS__}

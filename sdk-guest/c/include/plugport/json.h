@@ -1,7 +1,7 @@
 /* JSON: values to read, documents to write.
  *
- * Reading is strict and bounded. Every reader takes NULL for a value that is not there and then answers nothing, so that
- * `pp_json_text(pp_json_member(pp_json_at(list, 0), "name"), NULL)` needs no check in between.
+ * Reading is strict and bounded. Every reader takes NULL for a value that is not there and then answers nothing, so
+ * that `pp_json_text(pp_json_member(pp_json_at(list, 0), "name"), NULL)` needs no check in between.
  */
 #ifndef PLUGPORT_JSON_H
 #define PLUGPORT_JSON_H

@@ -1,7 +1,7 @@
 /* Memory of one call.
  *
- * What the functions of this SDK return lives until the call ends, and is then given back at once: authors free nothing of
- * it. Memory from malloc is still the author's own.
+ * What the functions of this SDK return lives until the call ends, and is then given back at once: authors free nothing
+ * of it. Memory from malloc is still the author's own.
  */
 #ifndef PLUGPORT_MEMORY_H
 #define PLUGPORT_MEMORY_H

@@ -1,7 +1,7 @@
 /* What tools, resources and prompts return.
  *
- * One type serves all three, since a text is a text: a tool's content, a resource's content, or a prompt's message from the
- * user. Whatever is passed in is copied.
+ * One type serves all three, since a text is a text: a tool's content, a resource's content, or a prompt's message from
+ * the user. Whatever is passed in is copied.
  */
 #ifndef PLUGPORT_RESULT_H
 #define PLUGPORT_RESULT_H

@@ -1,7 +1,7 @@
 /* Tables: what a plugin offers.
  *
- * Each of PP_TOOLS, PP_RESOURCES, PP_PROMPTS and PP_COMPLETIONS stands at most once in a plugin, at file scope. A table that
- * is not there is empty. They hold constants alone, so nothing runs before a call does.
+ * Each of PP_TOOLS, PP_RESOURCES, PP_PROMPTS and PP_COMPLETIONS stands at most once in a plugin, at file scope. A table
+ * that is not there is empty. They hold constants alone, so nothing runs before a call does.
  */
 #ifndef PLUGPORT_TABLES_H
 #define PLUGPORT_TABLES_H
@@ -77,18 +77,30 @@ typedef struct pp_completion {
     pp_suggester *suggest;
 } pp_completion;
 
-typedef struct pp_tool_table { const pp_tool *items; size_t count; } pp_tool_table;
-typedef struct pp_resource_table { const pp_resource *items; size_t count; } pp_resource_table;
-typedef struct pp_prompt_table { const pp_prompt *items; size_t count; } pp_prompt_table;
-typedef struct pp_completion_table { const pp_completion *items; size_t count; } pp_completion_table;
+typedef struct pp_tool_table {
+    const pp_tool *items;
+    size_t count;
+} pp_tool_table;
+typedef struct pp_resource_table {
+    const pp_resource *items;
+    size_t count;
+} pp_resource_table;
+typedef struct pp_prompt_table {
+    const pp_prompt *items;
+    size_t count;
+} pp_prompt_table;
+typedef struct pp_completion_table {
+    const pp_completion *items;
+    size_t count;
+} pp_completion_table;
 
 extern const pp_tool_table pp_tools_of_plugin;
 extern const pp_resource_table pp_resources_of_plugin;
 extern const pp_prompt_table pp_prompts_of_plugin;
 extern const pp_completion_table pp_completions_of_plugin;
 
-#define PP_TABLE(kind, items, table, ...)         \
-    static const kind items[] = {__VA_ARGS__};    \
+#define PP_TABLE(kind, items, table, ...)                                \
+    static const kind items[] = {__VA_ARGS__};                           \
     const kind##_table table = {items, sizeof(items) / sizeof(items[0])}
 
 #define PP_TOOLS(...) PP_TABLE(pp_tool, pp_tool_items, pp_tools_of_plugin, __VA_ARGS__)

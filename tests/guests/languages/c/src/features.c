@@ -1,4 +1,5 @@
-/* Every feature of the SDK once. The guests of the other languages behave the same, so that one test drives them all. */
+/* Every feature of the SDK once. The guests of the other languages behave the same, so that one test drives them all.
+ */
 #include <stdio.h>
 
 #include <plugport.h>
@@ -83,37 +84,36 @@ static pp_result *refuse(pp_call *call, const pp_args *args)
     return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
 }
 
-PP_TOOLS(
-    {.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
-    {
-        .name = "progress",
-        .description = "Report progress in steps.",
-        .call = progress,
-        .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
-    },
-    {
-        .name = "sample",
-        .description = "Ask the client's model.",
-        .call = sample,
-        .params = {PP_STRING("question", "What to ask.")},
-    },
-    {
-        .name = "elicit",
-        .description = "Ask the person.",
-        .call = elicit,
-        .params = {PP_STRING("question", "What to ask.")},
-    },
-    {.name = "roots", .description = "List the client's roots.", .call = roots},
-    {
-        .name = "structured",
-        .description = "Add and multiply two numbers.",
-        .call = structured,
-        .hints = PP_READ_ONLY | PP_IDEMPOTENT,
-        .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
-        .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
-    },
-    {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
-    {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse});
+PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
+         {
+             .name = "progress",
+             .description = "Report progress in steps.",
+             .call = progress,
+             .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
+         },
+         {
+             .name = "sample",
+             .description = "Ask the client's model.",
+             .call = sample,
+             .params = {PP_STRING("question", "What to ask.")},
+         },
+         {
+             .name = "elicit",
+             .description = "Ask the person.",
+             .call = elicit,
+             .params = {PP_STRING("question", "What to ask.")},
+         },
+         {.name = "roots", .description = "List the client's roots.", .call = roots},
+         {
+             .name = "structured",
+             .description = "Add and multiply two numbers.",
+             .call = structured,
+             .hints = PP_READ_ONLY | PP_IDEMPOTENT,
+             .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
+             .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
+         },
+         {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
+         {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse});
 
 static pp_result *greeting(pp_call *call, const pp_args *args)
 {
