@@ -66,19 +66,20 @@ const char *ppi_refusal(const pp_args *args, const char *whose)
         return "the arguments must be a JSON object";
     }
     for (const pp_json *value = pp_json_at(args->values, 0); value; value = value->next) {
-        if (!args->open && !declared(args, value->key, value->key_length)) {
+        if (whose && !args->open && !declared(args, value->key, value->key_length)) {
             return pp_format("there is no argument `%s`; this %s takes %s", value->key, whose, names_of(args));
         }
     }
+    const char *noun = whose ? "argument" : "field";
     for (size_t at = 0; at < args->count; at++) {
         const pp_param *param = &args->params[at];
         const pp_json *value = pp_json_member(args->values, param->name);
         if (!value && !ppi_is_optional(param)) {
-            return pp_format("the argument `%s` is missing", param->name);
+            return pp_format("the %s `%s` is missing", noun, param->name);
         }
         const char *wanted = value ? complaint(param, value) : NULL;
         if (wanted) {
-            return pp_format("the argument `%s` must %s", param->name, wanted);
+            return pp_format("the %s `%s` must %s", noun, param->name, wanted);
         }
     }
     return NULL;

@@ -5,6 +5,12 @@
 
 pp_call ppi_begin(plugport_plugin_request_own_call_t own)
 {
+    static bool begun;
+    if (!begun) {
+        /* So that lines are in the log even when the plugin crashes after them. */
+        setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+        begun = true;
+    }
     pp_call call = {own, plugport_plugin_request_borrow_call(own)};
     return call;
 }

@@ -1,7 +1,7 @@
 /* Questions to the person: a form of declared fields, or a page on the web. */
 #include "questions.h"
 
-static const char *form_params(const char *message, const pp_form *form)
+const char *ppi_form_params(const char *message, const pp_form *form)
 {
     pp_doc *doc = pp_object();
     pp_put_text(doc, "mode", "form");
@@ -35,7 +35,7 @@ static void take_values(const pp_form *form, const pp_json *content, pp_elicited
     values->params = form ? form->fields : NULL;
     values->count = form ? ppi_param_count(form->fields, PP_MOST_PARAMS) : 0;
     values->values = content ? content : &nothing;
-    const char *refusal = form ? ppi_refusal(values, "form") : NULL;
+    const char *refusal = form ? ppi_refusal(values, NULL) : NULL;
     if (refusal) {
         elicited->failure = unfit(refusal);
         return;
@@ -44,17 +44,10 @@ static void take_values(const pp_form *form, const pp_json *content, pp_elicited
     elicited->values = values;
 }
 
-static pp_elicited ask(pp_call *call, const pp_form *form, const char *body)
+pp_elicited ppi_elicited(const pp_form *form, plugin_string_t *answer)
 {
     pp_elicited elicited = {PP_FAILED, NULL, NULL};
-    plugin_string_t room, answer, params = ppi_lend(body);
-    plugport_plugin_types_error_t error;
-    if (!plugport_plugin_elicitation_elicit(call->handle, ppi_key(form ? form->key : NULL, &room), &params, &answer,
-                                            &error)) {
-        elicited.failure = ppi_lift_failure(&error);
-        return elicited;
-    }
-    const pp_json *outcome = ppi_answer(&answer, &elicited.failure);
+    const pp_json *outcome = ppi_answer(answer, &elicited.failure);
     const char *action = pp_json_text(pp_json_member(outcome, "action"), NULL);
     if (action && strcmp(action, "accept") == 0) {
         take_values(form, pp_json_member(outcome, "content"), &elicited);
@@ -64,13 +57,25 @@ static pp_elicited ask(pp_call *call, const pp_form *form, const char *body)
     return elicited;
 }
 
+static pp_elicited ask(pp_call *call, const pp_form *form, const char *body)
+{
+    plugin_string_t room, answer, params = ppi_lend(body);
+    plugport_plugin_types_error_t error;
+    if (!plugport_plugin_elicitation_elicit(call->handle, ppi_key(form ? form->key : NULL, &room), &params, &answer,
+                                            &error)) {
+        pp_elicited refused = {PP_FAILED, ppi_lift_failure(&error), NULL};
+        return refused;
+    }
+    return ppi_elicited(form, &answer);
+}
+
 pp_elicited pp_elicit(pp_call *call, const pp_form *form, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
     const char *message = ppi_format(format, values);
     va_end(values);
-    return ask(call, form, form_params(message, form));
+    return ask(call, form, ppi_form_params(message, form));
 }
 
 pp_elicited pp_elicit_url(pp_call *call, const char *url, const char *format, ...)

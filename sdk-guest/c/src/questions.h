@@ -26,4 +26,12 @@ static inline const pp_json *ppi_answer(plugin_string_t *text, const pp_failure 
     return answer;
 }
 
+/* sample.c */
+const char *ppi_sampling_params(const pp_sampling *question);
+pp_sampled ppi_sampled(plugin_string_t *answer);
+
+/* elicit.c */
+const char *ppi_form_params(const char *message, const pp_form *form);
+pp_elicited ppi_elicited(const pp_form *form, plugin_string_t *answer);
+
 #endif

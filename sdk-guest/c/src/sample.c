@@ -1,7 +1,7 @@
 /* Questions to the client's model. */
 #include "questions.h"
 
-static const char *params_of(const pp_sampling *question)
+static const char *written(const pp_sampling *question)
 {
     pp_doc *doc = pp_object();
     pp_open_array(doc, "messages");
@@ -35,19 +35,29 @@ static const char *text_of(const pp_json *content)
     return joined;
 }
 
-pp_sampled pp_sample_with(pp_call *call, const pp_sampling *question)
+const char *ppi_sampling_params(const pp_sampling *question)
+{
+    return question->params ? question->params : written(question);
+}
+
+pp_sampled ppi_sampled(plugin_string_t *answer)
 {
     pp_sampled sampled = {NULL, "", NULL};
-    plugin_string_t room, answer, params = ppi_lend(question->params ? question->params : params_of(question));
+    sampled.body = ppi_answer(answer, &sampled.failure);
+    sampled.text = text_of(pp_json_member(sampled.body, "content"));
+    return sampled;
+}
+
+pp_sampled pp_sample_with(pp_call *call, const pp_sampling *question)
+{
+    plugin_string_t room, answer, params = ppi_lend(ppi_sampling_params(question));
     plugport_plugin_types_error_t error;
     if (!plugport_plugin_sampling_create_message(call->handle, ppi_key(question->key, &room), &params, &answer,
                                                  &error)) {
-        sampled.failure = ppi_lift_failure(&error);
-        return sampled;
+        pp_sampled refused = {ppi_lift_failure(&error), "", NULL};
+        return refused;
     }
-    sampled.body = ppi_answer(&answer, &sampled.failure);
-    sampled.text = text_of(pp_json_member(sampled.body, "content"));
-    return sampled;
+    return ppi_sampled(&answer);
 }
 
 pp_sampled pp_sample(pp_call *call, const char *text)

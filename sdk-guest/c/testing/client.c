@@ -209,6 +209,57 @@ bool plugport_plugin_roots_list_roots(plugport_plugin_roots_borrow_call_t call, 
     return true;
 }
 
+static const char *roots_as_json(void)
+{
+    pp_doc *doc = pp_object();
+    pp_open_array(doc, "roots");
+    for (size_t at = 0; at < now.roots; at++) {
+        pp_open_object(doc, NULL);
+        pp_put_text(doc, "uri", now.root_uris[at]);
+        if (now.root_names[at]) {
+            pp_put_text(doc, "name", now.root_names[at]);
+        }
+        pp_close(doc);
+    }
+    return pp_doc_text(doc);
+}
+
+static void answer_one(const plugport_plugin_inputs_question_t *question, plugport_plugin_inputs_answer_t *answer)
+{
+    plugin_string_t params = question->body.val.elicit, *text = &answer->outcome.val.ok;
+    plugport_plugin_types_error_t error;
+    bool answered;
+    answer->key = ppt_give(ppt_text(question->key));
+    if (question->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_CREATE_MESSAGE) {
+        answered = ask(now.sample, "sampling", &params, text, &error);
+    } else if (question->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_ELICIT) {
+        answered = ask(now.elicit, "elicitation", &params, text, &error);
+    } else {
+        answered = answers(now.roots > 0, "roots", &error);
+        *text = ppt_give(answered ? roots_as_json() : "");
+    }
+    answer->outcome.is_err = !answered;
+    if (!answered) {
+        answer->outcome.val.err = error;
+    }
+}
+
+bool plugport_plugin_inputs_gather(plugport_plugin_inputs_borrow_call_t call,
+                                   plugport_plugin_inputs_list_question_t *questions,
+                                   plugport_plugin_inputs_list_answer_t *ret, plugport_plugin_inputs_error_t *err)
+{
+    (void)call;
+    if (now.denies) {
+        return answers(true, "sampling", err);
+    }
+    ret->len = questions->len;
+    ret->ptr = questions->len > 0 ? calloc(questions->len, sizeof *ret->ptr) : NULL;
+    for (size_t at = 0; ret->ptr && at < questions->len; at++) {
+        answer_one(&questions->ptr[at], &ret->ptr[at]);
+    }
+    return true;
+}
+
 void plugport_plugin_changes_list_changed(plugport_plugin_changes_listing_t listing)
 {
     static const char *const listings[] = {"tools", "resources", "prompts"};

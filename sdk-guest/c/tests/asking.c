@@ -29,7 +29,7 @@ static void forms_are_not_filled_in(void)
     pp_test_accepts("{\"age\":-1}");
     pp_elicited answer = pp_elicit(&call, &form, "?");
     PP_CHECK(answer.action == PP_FAILED);
-    PP_CHECK_TEXT(answer.failure->message, "the answer does not fit the form: the argument `name` is missing");
+    PP_CHECK_TEXT(answer.failure->message, "the answer does not fit the form: the field `name` is missing");
     pp_test_new_client();
     PP_CHECK(pp_elicit(&call, &form, "?").failure->kind == PP_FAILED_MISSING_CAPABILITY);
 }
@@ -76,8 +76,30 @@ static void clients_are_told(void)
     PP_CHECK(pp_cancelled(&call));
 }
 
+static void several_questions_are_asked_at_once(void)
+{
+    pp_test_new_client();
+    pp_test_samples("Folders");
+    pp_test_has_root("file:///a", NULL);
+    const pp_sampling title = {.text = "A title?"};
+    pp_question questions[] = {
+        {.key = "title", .sampling = &title},
+        {.key = "folders", .roots = true},
+        {.key = "who", .form = &form, .message = "Who?"},
+    };
+    PP_CHECK(!pp_gather(&call, questions, 3));
+    PP_CHECK_TEXT(questions[0].sampled.text, "Folders");
+    PP_CHECK(questions[1].found.count == 1 && !questions[1].found.items[0].name);
+    PP_CHECK_TEXT(questions[1].found.items[0].uri, "file:///a");
+    PP_CHECK(questions[2].elicited.failure->kind == PP_FAILED_MISSING_CAPABILITY);
+    pp_test_denies();
+    const pp_failure *failure = pp_gather(&call, questions, 3);
+    PP_CHECK(failure && failure->kind == PP_FAILED_DENIED && questions[0].sampled.failure == failure);
+}
+
 void test_asking(void)
 {
+    several_questions_are_asked_at_once();
     forms_are_filled_in();
     forms_are_not_filled_in();
     models_are_asked();

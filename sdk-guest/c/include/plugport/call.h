@@ -105,6 +105,25 @@ typedef struct pp_roots {
 /* The folders that the person works in. */
 pp_roots pp_list_roots(pp_call *call);
 
+/* One of several questions, and its answer. */
+typedef struct pp_question {
+    /* names the question, and may be seen by the client */
+    const char *key;
+    /* one of these three */
+    const pp_sampling *sampling;
+    const pp_form *form;
+    bool roots;
+    /* of a form */
+    const char *message;
+    /* filled in by pp_gather */
+    pp_sampled sampled;
+    pp_elicited elicited;
+    pp_roots found;
+} pp_question;
+
+/* Asks all of them in one round trip. Each answer may have a failure of its own; NULL unless all have failed as one. */
+const pp_failure *pp_gather(pp_call *call, pp_question *questions, size_t count);
+
 /* Tell the host that what is offered has changed; it lists again. */
 void pp_tools_changed(void);
 void pp_resources_changed(void);
