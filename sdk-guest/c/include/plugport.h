@@ -6,6 +6,8 @@
 #ifndef PLUGPORT_H
 #define PLUGPORT_H
 
+#define PLUGPORT_SDK_VERSION "0.1.0"
+
 #include "plugport/memory.h"
 #include "plugport/json.h"
 #include "plugport/args.h"

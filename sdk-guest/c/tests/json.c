@@ -5,6 +5,69 @@
 
 #include "tests.h"
 
+static const char *const good[] = {
+    "null",
+    "true",
+    " false ",
+    "0",
+    "-0",
+    "-1.5e+10",
+    "1E5",
+    "\"\"",
+    "\"\\u00e9\\ud83d\\ude00\\/\"",
+    "[]",
+    "{}",
+    "[1,[2,{\"a\":[]}]]",
+    "{\"a\":1,\"a\":2}",
+    "\t[\n1\r]",
+    "\"\xC3\xA9\"",
+    "1e400",
+};
+
+static const char *const bad[] = {
+    "",
+    " ",
+    "nul",
+    "True",
+    "01",
+    "-",
+    "+1",
+    "1.",
+    ".5",
+    "1e",
+    "0x1",
+    "NaN",
+    "\"",
+    "\"\\",
+    "\"\\x\"",
+    "\"\\u12\"",
+    "\"\\ud800\"",
+    "\"\\ud800\\u0041\"",
+    "\"\\udc00\"",
+    "\"\n\"",
+    "[",
+    "[1",
+    "[1,",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "{",
+    "{\"a\"",
+    "{\"a\":",
+    "{\"a\":1",
+    "{\"a\":1,}",
+    "{a:1}",
+    "{1:2}",
+    "1 2",
+    "[]]",
+    "//",
+    "\"\xC3\"",
+    "\"\xC0\x80\"",
+    "\"\xED\xA0\x80\"",
+    "\"\xF5\x80\x80\x80\"",
+    "'a'",
+};
+
 static const pp_json *parse(const char *text)
 {
     return pp_json_parse(text, strlen(text), NULL);
@@ -12,24 +75,6 @@ static const pp_json *parse(const char *text)
 
 static void reads_what_is_json(void)
 {
-    static const char *const good[] = {
-        "null",
-        "true",
-        " false ",
-        "0",
-        "-0",
-        "-1.5e+10",
-        "1E5",
-        "\"\"",
-        "\"\\u00e9\\ud83d\\ude00\\/\"",
-        "[]",
-        "{}",
-        "[1,[2,{\"a\":[]}]]",
-        "{\"a\":1,\"a\":2}",
-        "\t[\n1\r]",
-        "\"\xC3\xA9\"",
-        "1e400",
-    };
     for (size_t at = 0; at < sizeof good / sizeof *good; at++) {
         PP_CHECK_TEXT(parse(good[at]) ? good[at] : "refused", good[at]);
     }
@@ -37,49 +82,6 @@ static void reads_what_is_json(void)
 
 static void refuses_what_is_not(void)
 {
-    static const char *const bad[] = {
-        "",
-        " ",
-        "nul",
-        "True",
-        "01",
-        "-",
-        "+1",
-        "1.",
-        ".5",
-        "1e",
-        "0x1",
-        "NaN",
-        "\"",
-        "\"\\",
-        "\"\\x\"",
-        "\"\\u12\"",
-        "\"\\ud800\"",
-        "\"\\ud800\\u0041\"",
-        "\"\\udc00\"",
-        "\"\n\"",
-        "[",
-        "[1",
-        "[1,",
-        "[1,]",
-        "[,1]",
-        "[1 2]",
-        "{",
-        "{\"a\"",
-        "{\"a\":",
-        "{\"a\":1",
-        "{\"a\":1,}",
-        "{a:1}",
-        "{1:2}",
-        "1 2",
-        "[]]",
-        "//",
-        "\"\xC3\"",
-        "\"\xC0\x80\"",
-        "\"\xED\xA0\x80\"",
-        "\"\xF5\x80\x80\x80\"",
-        "'a'",
-    };
     for (size_t at = 0; at < sizeof bad / sizeof *bad; at++) {
         PP_CHECK_TEXT(parse(bad[at]) ? bad[at] : "refused", "refused");
     }
