@@ -1,0 +1,136 @@
+/* The request being served: what is known of it, what can be said meanwhile, and questions to the client.
+ *
+ * A question waits for its answer. What can go wrong is in the answer's `failure`, which `pp_failed` hands on.
+ */
+#ifndef PLUGPORT_CALL_H
+#define PLUGPORT_CALL_H
+
+#include "args.h"
+#include "result.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pp_call pp_call;
+
+typedef enum pp_level {
+    PP_DEBUG,
+    PP_INFO,
+    PP_NOTICE,
+    PP_WARNING,
+    PP_ERROR,
+    PP_CRITICAL,
+    PP_ALERT,
+    PP_EMERGENCY
+} pp_level;
+
+/* A line for the client's log. `logger` may be NULL. What printf prints goes to the server's log. */
+void pp_log(pp_call *call, pp_level level, const char *logger, const char *format, ...) PP_PRINTF(4, 5);
+/* Any JSON for the client's log. */
+void pp_log_doc(pp_call *call, pp_level level, const char *logger, pp_doc *doc);
+/* How far the call is. A `total` below 0 is unknown; `message` may be NULL, or come from pp_format. */
+void pp_progress(pp_call *call, double done, double total, const char *message);
+/* Whether the client no longer waits. */
+bool pp_cancelled(pp_call *call);
+
+typedef struct pp_client {
+    const char *name, *version;
+    /* the revision of MCP */
+    const char *protocol;
+    /* what it can be asked */
+    bool sampling, elicitation, roots;
+} pp_client;
+
+pp_client pp_client_of(pp_call *call);
+/* Who calls, when the server authenticates its callers; else NULL. */
+const char *pp_principal(pp_call *call);
+/* The request's _meta, or NULL. */
+const pp_json *pp_meta(pp_call *call);
+
+/* A question to the client's model. All but `text` may be left out. */
+typedef struct pp_sampling {
+    const char *text;
+    const char *system;
+    /* 1000 unless you say otherwise */
+    int64_t max_tokens;
+    /* JSON: the whole params of sampling/createMessage, instead of the above */
+    const char *params;
+    /* the question's name within the call, if you like */
+    const char *key;
+} pp_sampling;
+
+typedef struct pp_sampled {
+    const pp_failure *failure;
+    /* the texts of the answer, never NULL */
+    const char *text;
+    /* the whole answer */
+    const pp_json *body;
+} pp_sampled;
+
+pp_sampled pp_sample(pp_call *call, const char *text);
+pp_sampled pp_sample_with(pp_call *call, const pp_sampling *question);
+
+/* A form for the person. */
+typedef struct pp_form {
+    pp_param fields[PP_MOST_PARAMS];
+    const char *key;
+} pp_form;
+
+typedef enum pp_action { PP_FAILED, PP_ACCEPTED, PP_DECLINED, PP_CANCELLED } pp_action;
+
+typedef struct pp_elicited {
+    pp_action action;
+    const pp_failure *failure;
+    /* what was filled in, when it was accepted */
+    const pp_args *values;
+} pp_elicited;
+
+pp_elicited pp_elicit(pp_call *call, const pp_form *form, const char *format, ...) PP_PRINTF(3, 4);
+/* Sends the person to a web page. */
+pp_elicited pp_elicit_url(pp_call *call, const char *url, const char *format, ...) PP_PRINTF(3, 4);
+
+typedef struct pp_root {
+    const char *uri;
+    /* may be NULL */
+    const char *name;
+} pp_root;
+
+typedef struct pp_roots {
+    const pp_failure *failure;
+    size_t count;
+    const pp_root *items;
+} pp_roots;
+
+/* The folders that the person works in. */
+pp_roots pp_list_roots(pp_call *call);
+
+/* One of several questions, and its answer. */
+typedef struct pp_question {
+    /* names the question, and may be seen by the client */
+    const char *key;
+    /* one of these three */
+    const pp_sampling *sampling;
+    const pp_form *form;
+    bool roots;
+    /* of a form */
+    const char *message;
+    /* filled in by pp_gather */
+    pp_sampled sampled;
+    pp_elicited elicited;
+    pp_roots found;
+} pp_question;
+
+/* Asks all of them in one round trip. Each answer may have a failure of its own; NULL unless all have failed as one. */
+const pp_failure *pp_gather(pp_call *call, pp_question *questions, size_t count);
+
+/* Tell the host that what is offered has changed; it lists again. */
+void pp_tools_changed(void);
+void pp_resources_changed(void);
+void pp_prompts_changed(void);
+void pp_resource_updated(const char *uri);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

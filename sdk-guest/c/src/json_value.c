@@ -1,0 +1,121 @@
+/* JSON values, and how they are asked.
+ *
+ * A value that is not there is NULL everywhere, and whatever is asked of NULL is nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+pp_json *ppi_json_new(pp_json_kind kind)
+{
+    pp_json *value = pp_alloc(sizeof(pp_json));
+    value->kind = kind;
+    return value;
+}
+
+pp_json *ppi_json_of_text(const char *text, size_t length)
+{
+    pp_json *value = ppi_json_new(PP_JSON_TEXT);
+    value->text = text;
+    value->length = length;
+    return value;
+}
+
+void ppi_json_add(pp_json *parent, pp_json *child)
+{
+    if (parent->last) {
+        parent->last->next = child;
+    } else {
+        parent->first = child;
+    }
+    parent->last = child;
+    parent->count++;
+}
+
+pp_json_kind pp_json_kind_of(const pp_json *value)
+{
+    return value ? value->kind : PP_JSON_NOTHING;
+}
+
+size_t pp_json_count(const pp_json *value)
+{
+    return value ? value->count : 0;
+}
+
+const pp_json *pp_json_next(const pp_json *value)
+{
+    return value ? value->next : NULL;
+}
+
+const pp_json *pp_json_at(const pp_json *value, size_t index)
+{
+    const pp_json *found = value ? value->first : NULL;
+    while (found && index-- > 0) {
+        found = found->next;
+    }
+    return found;
+}
+
+const char *pp_json_key(const pp_json *member)
+{
+    return member ? member->key : NULL;
+}
+
+/* The last one of that name, as in most readers of JSON. */
+const pp_json *pp_json_member(const pp_json *value, const char *key)
+{
+    const pp_json *found = NULL;
+    size_t length = strlen(key);
+    for (const pp_json *member = pp_json_at(value, 0); member; member = member->next) {
+        if (member->key && member->key_length == length && memcmp(member->key, key, length) == 0) {
+            found = member;
+        }
+    }
+    return found;
+}
+
+const char *pp_json_text(const pp_json *value, size_t *length)
+{
+    if (pp_json_kind_of(value) != PP_JSON_TEXT) {
+        return NULL;
+    }
+    if (length) {
+        *length = value->length;
+    }
+    return value->text;
+}
+
+double pp_json_number(const pp_json *value)
+{
+    return pp_json_kind_of(value) == PP_JSON_NUMBER ? strtod(value->text, NULL) : 0;
+}
+
+bool pp_json_integer(const pp_json *value, int64_t *integer)
+{
+    if (pp_json_kind_of(value) != PP_JSON_NUMBER) {
+        return false;
+    }
+    if (!strpbrk(value->text, ".eE")) {
+        errno = 0;
+        *integer = strtoll(value->text, NULL, 10);
+        return errno == 0;
+    }
+    /* 1.0 and 1e3 are whole numbers for JSON Schema. */
+    double number = pp_json_number(value);
+    if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0)) {
+        return false;
+    }
+    *integer = (int64_t)number;
+    return (double)*integer == number;
+}
+
+bool pp_json_is_true(const pp_json *value)
+{
+    return pp_json_kind_of(value) == PP_JSON_BOOL && value->truth;
+}
+
+const char *pp_json_source(const pp_json *value)
+{
+    return value && value->source ? pp_copy(value->source, value->source_length) : NULL;
+}

@@ -1,0 +1,78 @@
+/* A host and a client for tests, which run natively: compile a plugin, the SDK's src/ and this folder with any C
+ * compiler.
+ *
+ * A test calls a tool as the host does, through JSON, and looks at what the client would get. The client has nothing
+ * until the test says what it answers; asked for something that it lacks, it answers as a real one does, with a
+ * failure.
+ */
+#ifndef PLUGPORT_TESTING_H
+#define PLUGPORT_TESTING_H
+
+#include <plugport.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the client answers from now on. */
+void pp_test_samples(const char *text);
+/* The form, filled in with this JSON. */
+void pp_test_accepts(const char *json);
+void pp_test_declines(void);
+/* Closes the form without an answer. */
+void pp_test_closes(void);
+void pp_test_has_root(const char *uri, const char *name);
+/* The operator grants no questions. */
+void pp_test_denies(void);
+/* The client no longer waits. */
+void pp_test_cancels(void);
+/* Another client, which has nothing, and has seen nothing. */
+void pp_test_new_client(void);
+
+typedef struct pp_test_result {
+    /* a tool's error */
+    bool is_error;
+    /* the request failed; `text` says why */
+    bool failed;
+    pp_failure_kind failure;
+    /* all texts, one line each; of a prompt "user: " or "assistant: " stands before each */
+    const char *text;
+    /* or NULL */
+    const char *structured;
+    /* the last piece that is bytes */
+    const unsigned char *data;
+    size_t size;
+    const char *mime_type;
+    size_t count;
+} pp_test_result;
+
+/* `args` is a JSON object. */
+pp_test_result pp_test_call(const char *tool, const char *args);
+pp_test_result pp_test_read(const char *uri);
+pp_test_result pp_test_prompt(const char *prompt, const char *args);
+/* "a|b|c" */
+const char *pp_test_complete(const char *prompt, const char *argument, const char *typed);
+/* What clients are told of the tool, or NULL. */
+const char *pp_test_input_schema(const char *tool);
+const char *pp_test_output_schema(const char *tool);
+
+/* What the client has seen since it was new: lines such as "info logger: \"text\"" and "1/3 message". */
+const char *pp_test_logs(void);
+const char *pp_test_progress(void);
+/* The params of the last question, or NULL. */
+const char *pp_test_asked(void);
+/* Lines such as "tools" and "resource notes://1". */
+const char *pp_test_changes(void);
+
+#define PP_CHECK(condition) pp_test_check(condition, #condition, __FILE__, __LINE__)
+#define PP_CHECK_TEXT(actual, expected) pp_test_check_text(actual, expected, #actual, __FILE__, __LINE__)
+
+void pp_test_check(bool good, const char *what, const char *file, int line);
+void pp_test_check_text(const char *actual, const char *expected, const char *what, const char *file, int line);
+/* Says how many checks passed; what main returns. */
+int pp_test_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

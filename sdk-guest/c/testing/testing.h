@@ -1,0 +1,18 @@
+/* What the parts of the fake host share. */
+#ifndef PLUGPORT_TESTING_INTERNAL_H
+#define PLUGPORT_TESTING_INTERNAL_H
+
+#include <stdarg.h>
+
+#include "plugin.h"
+#include "plugport_testing.h"
+
+/* Memory until the end of the tests. */
+void *ppt_keep(size_t size);
+char *ppt_format(const char *format, ...) PP_PRINTF(1, 2);
+char *ppt_text(plugin_string_t text);
+void ppt_forget(void);
+/* Text that the plugin takes over. */
+plugin_string_t ppt_give(const char *text);
+
+#endif

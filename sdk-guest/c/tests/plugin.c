@@ -1,0 +1,183 @@
+/* A plugin of everything, called as the host calls it. */
+#include <string.h>
+
+#include "tests.h"
+
+static pp_result *describe(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    const char *word = pp_string(args, "word");
+    return pp_text("%s %lld %.2f %d %s %zu %d", word ? word : "-", (long long)pp_integer(args, "count"),
+                   pp_number(args, "share"), pp_bool(args, "loud"), pp_string(args, "unit"),
+                   pp_json_count(pp_value(args, "list")), pp_has(args, "word"));
+}
+
+static pp_result *pieces(pp_call *call, const pp_args *args)
+{
+    (void)call, (void)args;
+    pp_result *result = pp_add_text(pp_nothing(), "here");
+    pp_add_image(result, "png", 3, "image/png");
+    pp_add_text_resource(result, "a:b", "text/csv", "1,2");
+    return pp_add_link(result, "a:c", "c");
+}
+
+static pp_result *forgetful(pp_call *call, const pp_args *args)
+{
+    (void)call, (void)args;
+    return NULL;
+}
+
+static pp_result *by_hand(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    return pp_text("%s", pp_json_source(pp_value(args, "anything")));
+}
+
+PP_TOOLS(
+    {
+        .name = "describe",
+        .description = "Describe.",
+        .call = describe,
+        .hints = PP_READ_ONLY,
+        .params =
+            {
+                PP_STRING("word", "A word.", .optional = true),
+                PP_INTEGER_IN("count", 1, 10, "How many."),
+                PP_NUMBER("share", "A share.", .otherwise = "0.5"),
+                PP_BOOL("loud", "Loud.", .optional = true),
+                PP_CHOICE("unit", "cm|in", "The unit.", .otherwise = "\"cm\""),
+                PP_JSON("list", "{\"type\":\"array\"}", "A list.", .optional = true),
+            },
+        .returns = {PP_NUMBER_IN("ratio", 0, 1, "A ratio.")},
+    },
+    {.name = "pieces", .description = "Pieces.", .call = pieces},
+    {.name = "forgetful", .description = "Nothing.", .call = forgetful},
+    {
+        .name = "by_hand",
+        .description = "A schema of its own.",
+        .call = by_hand,
+        .input_schema = "{\"type\":\"object\"}",
+    });
+
+static pp_result *note(pp_call *call, const pp_args *words)
+{
+    (void)call;
+    const char *number = pp_string(words, "number");
+    return strcmp(number, "0") == 0 ? pp_not_found("there is no note 0") : pp_text("Note %s", number);
+}
+
+static pp_result *picture(pp_call *call, const pp_args *words)
+{
+    (void)call, (void)words;
+    return pp_bytes("\x89PNG", 4, "image/png");
+}
+
+PP_RESOURCES({.uri = "notes://note/{number}", .name = "note", .read = note},
+             {.uri = "notes://note/cover", .name = "cover", .read = picture});
+
+static pp_result *review(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    pp_result *result = pp_add_user(pp_nothing(), "Review %s.", pp_string(args, "code"));
+    return pp_add_assistant(result, "In %s?", pp_string(args, "language"));
+}
+
+static void suggest_languages(pp_call *call, const char *typed, const pp_args *known, pp_suggestions *out)
+{
+    (void)call;
+    pp_suggest(out, pp_has(known, "code") ? "known" : typed);
+}
+
+PP_PROMPTS({
+    .name = "review",
+    .description = "Review code.",
+    .get = review,
+    .params = {PP_STRING("code", "The code."), PP_STRING("language", "Its language.", .otherwise = "\"C\"")},
+});
+
+PP_COMPLETIONS({.prompt = "review", .argument = "language", .choices = "C|C++|Rust", .suggest = suggest_languages});
+
+static void arguments_are_read_and_have_defaults(void)
+{
+    PP_CHECK_TEXT(pp_test_call("describe", "{\"count\":3}").text, "- 3 0.50 0 cm 0 0");
+    const char *all = "{\"word\":\"x\",\"count\":1e1,\"share\":1,\"loud\":true,\"unit\":\"in\",\"list\":[1,2]}";
+    PP_CHECK_TEXT(pp_test_call("describe", all).text, "x 10 1.00 1 in 2 1");
+    PP_CHECK_TEXT(pp_test_call("by_hand", "{\"anything\":{\"a\":1}}").text, "{\"a\":1}");
+}
+
+static void refuses(const char *args, const char *why)
+{
+    pp_test_result result = pp_test_call("describe", args);
+    PP_CHECK(result.is_error);
+    PP_CHECK_TEXT(result.text, why);
+}
+
+static void wrong_arguments_are_explained(void)
+{
+    refuses("{}", "the argument `count` is missing");
+    refuses("{\"count\":0}", "the argument `count` must be a whole number from 1 to 10");
+    refuses("{\"count\":\"1\"}", "the argument `count` must be a whole number from 1 to 10");
+    refuses("{\"count\":1,\"word\":\"a\\u0000b\"}", "the argument `word` must not have U+0000 in it");
+    refuses("{\"count\":1,\"unit\":\"ft\"}", "the argument `unit` must be one of cm|in");
+    refuses("{\"count\":1,\"loud\":1}", "the argument `loud` must be true or false");
+    refuses("{\"count\":1,\"wrod\":\"a\"}",
+            "there is no argument `wrod`; this tool takes word, count, share, loud, unit, list");
+    refuses("[]", "the arguments must be a JSON object");
+    PP_CHECK(pp_test_call("describe", "{").failure == PP_FAILED_INVALID_PARAMS);
+}
+
+static void schemas_follow_from_tables(void)
+{
+    PP_CHECK_TEXT(pp_test_input_schema("describe"),
+                  "{\"type\":\"object\",\"properties\":{\"word\":{\"type\":\"string\",\"description\":\"A word.\"},"
+                  "\"count\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10,\"description\":\"How many.\"},"
+                  "\"share\":{\"type\":\"number\",\"description\":\"A share.\",\"default\":0.5},"
+                  "\"loud\":{\"type\":\"boolean\",\"description\":\"Loud.\"},"
+                  "\"unit\":{\"type\":\"string\",\"enum\":[\"cm\",\"in\"],\"description\":\"The unit.\","
+                  "\"default\":\"cm\"},\"list\":{\"type\":\"array\",\"description\":\"A list.\"}},"
+                  "\"required\":[\"count\"],\"additionalProperties\":false}");
+    PP_CHECK_TEXT(pp_test_output_schema("describe"),
+                  "{\"type\":\"object\",\"properties\":{\"ratio\":{\"type\":\"number\",\"minimum\":0,\"maximum\":1,"
+                  "\"description\":\"A ratio.\"}},\"required\":[\"ratio\"]}");
+    PP_CHECK_TEXT(pp_test_input_schema("by_hand"), "{\"type\":\"object\"}");
+    PP_CHECK(!pp_test_output_schema("by_hand"));
+}
+
+static void results_have_pieces(void)
+{
+    pp_test_result result = pp_test_call("pieces", "{}");
+    PP_CHECK(result.count == 4 && result.size == 3 && memcmp(result.data, "png", 3) == 0);
+    PP_CHECK_TEXT(result.text, "here\n1,2\na:c");
+    result = pp_test_call("forgetful", "{}");
+    PP_CHECK(result.failed && result.failure == PP_FAILED_INTERNAL);
+    PP_CHECK(pp_test_call("nobody", "{}").failure == PP_FAILED_NOT_FOUND);
+}
+
+static void resources_are_read(void)
+{
+    PP_CHECK_TEXT(pp_test_read("notes://note/7").text, "Note 7");
+    PP_CHECK_TEXT(pp_test_read("notes://note/7").mime_type, "text/plain");
+    pp_test_result cover = pp_test_read("notes://note/cover");
+    PP_CHECK(cover.size == 4 && !*cover.text);
+    PP_CHECK_TEXT(cover.mime_type, "image/png");
+    PP_CHECK(pp_test_read("notes://note/0").failure == PP_FAILED_NOT_FOUND);
+    PP_CHECK(pp_test_read("notes://other").failure == PP_FAILED_NOT_FOUND);
+}
+
+static void prompts_are_got_and_completed(void)
+{
+    PP_CHECK_TEXT(pp_test_prompt("review", "{\"code\":\"x\"}").text, "user: Review x.\nassistant: In C?");
+    PP_CHECK_TEXT(pp_test_prompt("review", "{}").text, "the argument `code` is missing");
+    PP_CHECK_TEXT(pp_test_complete("review", "language", "c"), "C|C++|c");
+    PP_CHECK_TEXT(pp_test_complete("review", "code", "c"), "");
+}
+
+void test_plugin(void)
+{
+    arguments_are_read_and_have_defaults();
+    wrong_arguments_are_explained();
+    schemas_follow_from_tables();
+    results_have_pieces();
+    resources_are_read();
+    prompts_are_got_and_completed();
+}

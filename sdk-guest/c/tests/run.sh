@@ -1,0 +1,14 @@
+#!/bin/sh
+# The SDK's tests, with the compiler $CC and the sanitizers that most have.
+set -eu
+cd "$(dirname "$0")/.."
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+${CC:-cc} -std=c11 -g -Wall -Wextra -Wpedantic -Werror ${SANITIZE--fsanitize=address,undefined} \
+    -Iinclude -Ibindings -Itesting src/*.c testing/*.c tests/*.c -o "$out/tests"
+"$out/tests"
+
+# The header is for C++ too.
+if command -v c++ >/dev/null; then
+    c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ -Iinclude include/plugport.h
+fi

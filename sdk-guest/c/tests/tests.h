@@ -1,0 +1,12 @@
+/* The SDK's own tests: one program, one file for each part. */
+#ifndef PLUGPORT_TESTS_H
+#define PLUGPORT_TESTS_H
+
+#include <plugport_testing.h>
+
+void test_json(void);
+void test_text(void);
+void test_plugin(void);
+void test_asking(void);
+
+#endif

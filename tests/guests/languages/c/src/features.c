@@ -1,0 +1,159 @@
+/* Every feature of the SDK once. The guests of the other languages behave the same, so that one test drives them all.
+ */
+#include <stdio.h>
+
+#include <plugport.h>
+
+static pp_result *log_text(pp_call *call, const pp_args *args)
+{
+    printf("this goes to the server's log\n");
+    pp_log(call, PP_INFO, "features", "%s", pp_string(args, "text"));
+    return pp_text("logged");
+}
+
+static pp_result *progress(pp_call *call, const pp_args *args)
+{
+    int64_t steps = pp_integer(args, "steps");
+    for (int64_t step = 1; step <= steps; step++) {
+        pp_progress(call, (double)step, (double)steps, pp_format("step %lld", (long long)step));
+    }
+    return pp_text("done");
+}
+
+static pp_result *sample(pp_call *call, const pp_args *args)
+{
+    pp_sampling question = {.text = pp_string(args, "question"), .max_tokens = 100};
+    pp_sampled answer = pp_sample_with(call, &question);
+    return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
+}
+
+static const pp_form one_answer = {.fields = {PP_STRING("answer", "Your answer")}};
+
+static pp_result *elicit(pp_call *call, const pp_args *args)
+{
+    pp_elicited answer = pp_elicit(call, &one_answer, "%s", pp_string(args, "question"));
+    switch (answer.action) {
+    case PP_ACCEPTED:
+        return pp_text("accepted: %s", pp_string(answer.values, "answer"));
+    case PP_DECLINED:
+        return pp_text("declined");
+    case PP_CANCELLED:
+        return pp_text("cancelled");
+    default:
+        return pp_failed(answer.failure);
+    }
+}
+
+static pp_result *roots(pp_call *call, const pp_args *args)
+{
+    (void)args;
+    pp_roots found = pp_list_roots(call);
+    if (found.failure) {
+        return pp_failed(found.failure);
+    }
+    const char *uris = "";
+    for (size_t at = 0; at < found.count; at++) {
+        uris = pp_format("%s%s%s", uris, at > 0 ? ", " : "", found.items[at].uri);
+    }
+    return pp_text("%s", uris);
+}
+
+static pp_result *structured(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    int64_t a = pp_integer(args, "a"), b = pp_integer(args, "b"), sum, product;
+    if (__builtin_add_overflow(a, b, &sum) || __builtin_mul_overflow(a, b, &product)) {
+        return pp_error("%lld and %lld are too large; pass smaller numbers", (long long)a, (long long)b);
+    }
+    pp_doc *doc = pp_object();
+    pp_put_integer(doc, "sum", sum);
+    pp_put_integer(doc, "product", product);
+    return pp_structured(doc);
+}
+
+static pp_result *fail(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    return pp_error("%s", pp_string(args, "why"));
+}
+
+static pp_result *refuse(pp_call *call, const pp_args *args)
+{
+    (void)args;
+    pp_sampled answer = pp_sample(call, "May I?");
+    return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
+}
+
+PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
+         {
+             .name = "progress",
+             .description = "Report progress in steps.",
+             .call = progress,
+             .params = {PP_INTEGER_IN("steps", 0, 1000, "How many steps.")},
+         },
+         {
+             .name = "sample",
+             .description = "Ask the client's model.",
+             .call = sample,
+             .params = {PP_STRING("question", "What to ask.")},
+         },
+         {
+             .name = "elicit",
+             .description = "Ask the person.",
+             .call = elicit,
+             .params = {PP_STRING("question", "What to ask.")},
+         },
+         {.name = "roots", .description = "List the client's roots.", .call = roots},
+         {
+             .name = "structured",
+             .description = "Add and multiply two numbers.",
+             .call = structured,
+             .hints = PP_READ_ONLY | PP_IDEMPOTENT,
+             .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
+             .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
+         },
+         {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
+         {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse});
+
+static pp_result *greeting(pp_call *call, const pp_args *args)
+{
+    (void)call, (void)args;
+    return pp_text("Hello from C");
+}
+
+static pp_result *echo(pp_call *call, const pp_args *words)
+{
+    (void)call;
+    return pp_text("%s", pp_string(words, "word"));
+}
+
+PP_RESOURCES(
+    {
+        .uri = "features://greeting",
+        .name = "greeting",
+        .description = "A greeting.",
+        .mime_type = "text/plain",
+        .read = greeting,
+    },
+    {
+        .uri = "features://echo/{word}",
+        .name = "echo",
+        .description = "The word itself.",
+        .mime_type = "text/plain",
+        .read = echo,
+    });
+
+static pp_result *greet(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    return pp_text("Greet %s warmly.", pp_string(args, "name"));
+}
+
+PP_PROMPTS({
+    .name = "greet",
+    .description = "Ask for a greeting.",
+    .get = greet,
+    .params = {PP_STRING("name", "Whom to greet.")},
+});
+
+PP_COMPLETIONS({.prompt = "greet", .argument = "name", .choices = "Ada|Alan|Grace"});
