@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, Pins, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{self, Config, Grants, Pin, Place, PluginConfig};
+use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
@@ -120,6 +120,7 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
         prefix: name.clone(),
         limits: config.limits.clone(),
         grants: Grants::default(),
+        instances: Instances::default(),
         require_signature: false,
         signature_keys: Arc::default(),
     };

@@ -150,6 +150,7 @@ impl Checked {
             "ok": refused.is_empty(),
             "published": Published::of(&self.snapshot, plugin.name()).as_json(),
             "refused": refused,
+            "instances": plugin.config().instances.as_str(),
             "imports": entry.surface.imports,
         });
         let grants = self.grants(entry);
@@ -209,6 +210,7 @@ impl Checked {
             format!("  publishes {}", if published.is_empty() { "nothing" } else { &published }),
             format!("  imports {}", packages(&entry.surface.imports).join(", ")),
         ];
+        lines.extend(entry.plugin.config().instances.price().map(|price| format!("  {price}")));
         lines.extend(reach.lines().into_iter().map(|line| format!("  {line}")));
         lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why }| {
             format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
