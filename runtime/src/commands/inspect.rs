@@ -51,8 +51,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let bytes = artifact.bytes.len();
     let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
-    let found =
-        Inspected { entry, file: args.file, bytes, signature, instances: settings.instances, reach };
+    let found = Inspected { entry, file: args.file, bytes, signature, instances: settings.instances, reach };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
+use super::CompileError;
 use super::frame::{HEAD, Head, Kind};
 use super::trusted::Code;
-use super::CompileError;
 use crate::config::Limits;
 use crate::observe::Escaped;
 
