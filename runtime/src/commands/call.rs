@@ -153,7 +153,7 @@ pub(super) async fn load_read(
     let Meant { path, name, settings, store, .. } = meant;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, ..server.clone() };
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..server.clone() };
     let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;

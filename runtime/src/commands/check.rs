@@ -69,7 +69,7 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
     let store = Store::in_memory().context("cannot keep anything in memory")?;
     let compiler =
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
-    let server = config::Server { parked_calls: 0, ..config.server.clone() };
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let terms = Terms::read(Arc::new(config.clone()), Some(config.server.listen));
     let terms = terms.map_err(|error| Failure::Usage(error.into()))?.ungranted();
