@@ -282,7 +282,7 @@ mod tests {
         let engine = engine(&config::Server::default()).unwrap();
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).unwrap();
-        link(&linker, &Component::new(&engine, component).unwrap())
+        link(&linker, &Component::new(&engine, wat::parse_str(component).unwrap()).unwrap())
     }
 
     #[test]
