@@ -273,6 +273,16 @@ impl std::fmt::Debug for Loader {
     }
 }
 
+/// At most three names, since a stranger's component may export thousands.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        few if few.len() <= 3 => few.join(", "),
+        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,15 +321,5 @@ mod tests {
         }
         let Err(error) = linked("(component)") else { panic!() };
         assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
-    }
-}
-
-/// At most three names, since a stranger's component may export thousands.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        few if few.len() <= 3 => few.join(", "),
-        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
-        few => few.join(", "),
     }
 }
