@@ -53,6 +53,7 @@ mod reconfigured;
 mod reload;
 mod reload_clients;
 mod repository;
+mod reuse;
 mod revoked;
 mod rmcp_answering;
 mod rmcp_client;

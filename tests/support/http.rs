@@ -68,6 +68,13 @@ impl Client {
         Self { http: reqwest::Client::new(), url: url.into(), asked: Memory::default() }
     }
 
+    /// A client that calls from another address of this machine.
+    pub fn from(url: impl Into<String>, address: [u8; 4]) -> Self {
+        let local = std::net::IpAddr::from(address);
+        let http = reqwest::Client::builder().local_address(local).build().unwrap();
+        Self { http, ..Self::new(url) }
+    }
+
     /// The same client, at another address of the server.
     pub fn at(&self, url: impl Into<String>) -> Self {
         Self { url: url.into(), ..self.clone() }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, Pins, PublishedTool, Refused};
 use crate::cli;
-use crate::config::{self, Config, Grants, Pin, Place, PluginConfig};
+use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
@@ -120,6 +120,7 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
         prefix: name.clone(),
         limits: config.limits.clone(),
         grants: Grants::default(),
+        instances: Instances::default(),
         require_signature: false,
         signature_keys: Arc::default(),
     };
@@ -152,7 +153,7 @@ pub(super) async fn load_read(
     let Meant { path, name, settings, store, .. } = meant;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, ..server.clone() };
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..server.clone() };
     let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;

@@ -69,7 +69,7 @@ async fn check(args: &cli::Check) -> Result<Checked, Failure> {
     let store = Store::in_memory().context("cannot keep anything in memory")?;
     let compiler =
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
-    let server = config::Server { parked_calls: 0, ..config.server.clone() };
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
     let terms = Terms::read(Arc::new(config.clone()), Some(config.server.listen));
     let terms = terms.map_err(|error| Failure::Usage(error.into()))?.ungranted();
@@ -150,6 +150,7 @@ impl Checked {
             "ok": refused.is_empty(),
             "published": Published::of(&self.snapshot, plugin.name()).as_json(),
             "refused": refused,
+            "instances": plugin.config().instances.as_str(),
             "imports": entry.surface.imports,
         });
         let grants = self.grants(entry);
@@ -209,6 +210,7 @@ impl Checked {
             format!("  publishes {}", if published.is_empty() { "nothing" } else { &published }),
             format!("  imports {}", packages(&entry.surface.imports).join(", ")),
         ];
+        lines.extend(entry.plugin.config().instances.price().map(|price| format!("  {price}")));
         lines.extend(reach.lines().into_iter().map(|line| format!("  {line}")));
         lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why }| {
             format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())

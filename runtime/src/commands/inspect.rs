@@ -14,7 +14,7 @@ use crate::catalog::{
     Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
 };
 use crate::cli;
-use crate::config::{Config, Grants, PluginConfig};
+use crate::config::{Config, Grants, Instances, PluginConfig};
 use crate::observe::Escaped;
 use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
 use crate::sandbox::Store;
@@ -25,6 +25,7 @@ struct Inspected {
     file: PathBuf,
     bytes: usize,
     signature: Signature,
+    instances: Instances,
     reach: Reach,
 }
 
@@ -50,7 +51,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let bytes = artifact.bytes.len();
     let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
-    let found = Inspected { entry, file: args.file, bytes, signature, reach };
+    let found = Inspected { entry, file: args.file, bytes, signature, instances: settings.instances, reach };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {
@@ -60,7 +61,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
 }
 
 fn as_json(found: &Inspected) -> Value {
-    let Inspected { entry, file, bytes, signature, reach } = found;
+    let Inspected { entry, file, bytes, signature, instances, reach } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
         .refused
@@ -72,6 +73,7 @@ fn as_json(found: &Inspected) -> Value {
         "bytes": bytes,
         "digest": format!("sha256:{}", entry.plugin.digest()),
         "signature": signature.as_json(),
+        "instances": instances.as_str(),
         "imports": entry.surface.imports,
         "exports": entry.surface.exports,
         "tools": tools,
@@ -130,12 +132,13 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
 }
 
 fn as_text(found: &Inspected) -> String {
-    let Inspected { entry, file, bytes, signature, reach } = found;
+    let Inspected { entry, file, bytes, signature, instances, reach } = found;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
         Escaped(&signature.in_words()).to_string(),
     ];
+    lines.extend(instances.price().map(ToOwned::to_owned));
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
     let resources =

@@ -113,6 +113,8 @@ impl Stand {
             "unpublished": unpublished(snapshot, entry),
             "unpublished_more": snapshot.refused(entry).count().saturating_sub(MOST_UNPUBLISHED),
             "quarantined_s": left.map(|left| left.as_secs() + 1),
+            "instances": plugin.config().instances.as_str(),
+            "resting": plugin.resting(),
         });
         with_counts(about, plugin.tally())
     }
@@ -153,6 +155,8 @@ fn draining_entry(plugin: &Plugin) -> Value {
         "file": null,
         "digest": digest(plugin.digest()),
         "state": "draining",
+        "instances": plugin.config().instances.as_str(),
+        "resting": plugin.resting(),
         "why": "it was replaced or taken away, and calls that began before may go on for a while (setting [server] `drain_s`)",
         "published": null,
         "unpublished": null,
@@ -169,6 +173,8 @@ fn unserved_entry(file: &Unserved) -> Value {
         "digest": file.digest.as_deref().map(digest),
         "state": if file.held { "held" } else { "failed" },
         "why": file.why,
+        "instances": null,
+        "resting": null,
         "published": null,
         "unpublished": null,
         "unpublished_more": null,

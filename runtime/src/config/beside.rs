@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::reader::Reader;
-use super::{Config, ConfigError, Fault, Limits, PluginConfig};
+use super::{Config, ConfigError, Fault, Instances, Limits, PluginConfig};
 
 /// Longest file, bytes.
 const LONGEST: u64 = 1 << 20;
@@ -60,6 +60,11 @@ impl Config {
         if plugin.grants != super::Grants::default() && !self.server.grants_beside {
             let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
                        write it into plugport.toml, or set that";
+            return Err(fault(file, why.to_owned()));
+        }
+        if plugin.instances == Instances::Reuse && !self.server.grants_beside {
+            let why = "a file beside a plugin may have its instances reused only when `grants_beside = true` is set under \
+                       [server]; write it into plugport.toml, or set that";
             return Err(fault(file, why.to_owned()));
         }
         Ok(plugin)
@@ -138,8 +143,12 @@ mod tests {
         let mut config = Config::new("plugins".into());
         let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
         assert!(message.contains("grants_beside = true"), "{message}");
+        let message = say(&config, "instances = \"reuse\"").unwrap_err().to_string();
+        assert!(message.contains("have its instances reused only when `grants_beside = true`"), "{message}");
+        assert!(say(&config, "instances = \"fresh\"").is_ok());
         config.server.grants_beside = true;
         assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
+        assert_eq!(say(&config, "instances = \"reuse\"").unwrap().instances, Instances::Reuse);
     }
 
     #[test]

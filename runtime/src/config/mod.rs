@@ -8,6 +8,7 @@ mod audit;
 mod beside;
 mod error;
 mod grants;
+mod instances;
 mod limits;
 mod pin;
 mod reader;
@@ -25,6 +26,7 @@ pub use grants::{
     DirGrant, GrantError, Granted, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected,
     Room, RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
 };
+pub use instances::Instances;
 pub use limits::{LimitError, Limits, Spec, kib, mib};
 pub use pin::Pin;
 pub use server::{Server, parse_listen};
@@ -68,6 +70,8 @@ pub struct PluginConfig {
     pub limits: Limits,
     /// What it may reach.
     pub grants: Grants,
+    /// Whether its instances outlive their calls.
+    pub instances: Instances,
     /// Whether it is refused without a signature.
     pub require_signature: bool,
     /// Whose signatures are believed.
@@ -174,12 +178,17 @@ impl Config {
             let protected = self.protected();
             plugin.grants = Grants::read(section, Place { base, protected: &protected }, reader);
         }
+        if let Some(entry) = from.take("instances")
+            && let Some(instances) = Instances::read(&entry, &plugin.grants, reader)
+        {
+            plugin.instances = instances;
+        }
         if let Some(entry) = from.take("require_signature")
             && let Some(required) = self.server.signature_keys.read_required(&entry, reader)
         {
             plugin.require_signature = required;
         }
-        from.finish(reader, &["prefix", "limits", "grants", "require_signature"]);
+        from.finish(reader, &["prefix", "limits", "grants", "instances", "require_signature"]);
         plugin
     }
 
@@ -236,6 +245,7 @@ impl Config {
             prefix: name.to_owned(),
             limits: self.limits.clone(),
             grants: Grants::default(),
+            instances: Instances::default(),
             require_signature: self.server.require_signature,
             signature_keys: Arc::clone(&self.server.signature_keys),
         })
@@ -307,6 +317,27 @@ mod tests {
         let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
         assert!(grants.secrets.get("token").is_some_and(|token| !token.expose().is_empty()));
+    }
+
+    #[test]
+    fn instances_are_fresh_unless_said_otherwise() {
+        let text = "[plugins.a]\ninstances = \"reuse\"\n[plugins.b]\ninstances = \"fresh\"\n";
+        let config = parse(text).unwrap();
+        let instances = |name| config.plugin(name).instances;
+        assert_eq!((instances("a"), instances("b")), (Instances::Reuse, Instances::Fresh));
+        assert_eq!(instances("c"), Instances::Fresh);
+        let dir = tempfile::tempdir().unwrap();
+        let text = "[plugins.a]\ninstances = \"pooled\"\n[plugins.b]\ninstances = \"reuse\"\n\
+                    grants = { roots = { read = [\".\"] } }\n[plugins.c]\ninstances = \"reuse\"\ngrants = { roots = true }\n";
+        let read = Config::parse(text, &dir.path().join("plugport.toml"), dir.path().join("plugins"));
+        let message = read.unwrap_err().to_string();
+        for expected in [
+            "2 mistakes in",
+            ":2: plugins.a.instances: must be \"fresh\" or \"reuse\"",
+            ":4: plugins.b.instances: \"reuse\" does not go with the grant `roots` to read",
+        ] {
+            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+        }
     }
 
     #[test]

@@ -63,6 +63,12 @@ pub struct Server {
     pub parked_calls: usize,
     /// A guest's call stack, KiB. One for all plugins, since they share an engine.
     pub stack_kib: u64,
+    /// Instances of plugins that are reused, which rest between calls; zero: none does.
+    pub kept_instances: usize,
+    /// Memory of all of those, MiB.
+    pub kept_mib: u64,
+    /// How long one rests.
+    pub kept: Duration,
     /// How long a call waits for its client's answer.
     pub parked: Duration,
     /// How often a client with a session is asked whether it is still there; zero: never.
@@ -99,6 +105,9 @@ impl Default for Server {
             caller_calls_per_second: 5_000,
             parked_calls: 1_000,
             stack_kib: 512,
+            kept_instances: 64,
+            kept_mib: 512,
+            kept: Duration::from_secs(60),
             parked: Duration::from_secs(300),
             ping: Duration::from_secs(60),
             stream_close: Duration::ZERO,
@@ -131,6 +140,9 @@ const KEYS: &[&str] = &[
     "caller_calls_per_second",
     "parked_calls",
     "stack_kib",
+    "kept_instances",
+    "kept_mib",
+    "kept_s",
     "parked_s",
     "ping_s",
     "stream_close_ms",
@@ -189,10 +201,14 @@ impl Server {
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
             ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
+            ("kept_mib", 1, 1 << 20, &mut server.kept_mib),
         ] {
             if let Some(value) = from.take_number(key, least, most, reader) {
                 *slot = value;
             }
+        }
+        if let Some(value) = from.take_number("kept_instances", 0, 100, reader) {
+            server.kept_instances = usize::try_from(value).unwrap_or_default();
         }
         let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
             if let Some(value) = from.take_number(key, least, most, reader) {
@@ -203,6 +219,7 @@ impl Server {
         time("start_wait_ms", 0, 600_000, Duration::from_millis, &mut server.start_wait);
         time("drain_s", 0, 24 * 3600, Duration::from_secs, &mut server.drain);
         time("unread_s", 1, 3600, Duration::from_secs, &mut server.unread);
+        time("kept_s", 1, 24 * 3600, Duration::from_secs, &mut server.kept);
         time("parked_s", 1, 24 * 3600, Duration::from_secs, &mut server.parked);
         time("ping_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping);
         time("stream_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.stream_close);

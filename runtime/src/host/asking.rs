@@ -48,7 +48,7 @@ impl State {
             question.body.size() + question.key.as_ref().map_or(0, String::len) + QUESTION
         };
         self.meter.charge(questions.iter().map(size).sum()).await?;
-        let port = Arc::clone(&self.table.get(&call)?.port);
+        let port = Arc::clone(&self.calls.get(&call)?.port);
         if let Err(error) = self.admit(&questions) {
             self.note_budget(&error);
             return Err(error.into());

@@ -1,8 +1,7 @@
 //! A host function ends in one of two ways other than success: an error that the guest sees, or a trap that ends the
 //! call. The two types are never confused because this one names both.
 
-use wasmtime::component::ResourceTableError;
-
+use super::Answered;
 use crate::bindings::plugport::plugin::types::Error;
 use crate::sandbox::OutOfHostFuel;
 
@@ -27,8 +26,8 @@ impl From<OutOfHostFuel> for Failure {
     }
 }
 
-impl From<ResourceTableError> for Failure {
-    fn from(error: ResourceTableError) -> Self {
+impl From<Answered> for Failure {
+    fn from(error: Answered) -> Self {
         Self::Trap(error.into())
     }
 }

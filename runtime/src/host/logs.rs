@@ -58,12 +58,19 @@ struct Budget {
     dropped_bytes: u64,
 }
 
+impl Budget {
+    fn new(limits: &Limits) -> Self {
+        Self { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 }
+    }
+}
+
 impl Logs {
     /// The log of a call of `plugin`, whose secrets `mask` hides and whose calls together keep to `rate`.
     pub(crate) fn new(plugin: Arc<str>, rate: Arc<Rate>, limits: &Limits, mask: Mask) -> Self {
-        let budget = Budget { left: kib(limits.log_kib), dropped_lines: 0, dropped_bytes: 0 };
         let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
-        Self { inner: Arc::new(Inner { plugin, line_max, mask, rate, budget: Mutex::new(budget) }) }
+        Self {
+            inner: Arc::new(Inner { plugin, line_max, mask, rate, budget: Mutex::new(Budget::new(limits)) }),
+        }
     }
 
     /// What all calls of one plugin may write: `log_kib` at once, and `log_kib_per_second` in the long run.
@@ -145,6 +152,11 @@ impl Logs {
         self.line(Source::Host, text.as_bytes());
     }
 
+    /// The log of another call, with a budget of its own. Clones are of that call too.
+    pub(crate) fn begin_again(&self, limits: &Limits) {
+        *self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner) = Budget::new(limits);
+    }
+
     /// Says what was dropped, if anything was. Called when the call has ended.
     pub(crate) fn close(&self) {
         let budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,6 +186,9 @@ mod tests {
         assert!(!logs.admit(1));
         let budget = logs.inner.budget.lock().unwrap();
         assert_eq!((budget.dropped_lines, budget.dropped_bytes), (2, 101));
+        drop(budget);
+        twin.begin_again(&limits);
+        assert!(logs.admit(20) && logs.inner.budget.lock().unwrap().dropped_lines == 0, "another call");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod asking;
 mod budget;
+mod calls;
 mod changes;
 mod client_port;
 mod config;
@@ -26,6 +27,7 @@ mod stdio;
 mod types;
 mod wasi;
 
+pub(crate) use calls::Answered;
 pub use changes::{ChangeBoard, Pending};
 pub use client_port::{
     Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,

@@ -1,7 +1,7 @@
 //! `plugport:plugin/request`: the call being served, as the guest holds it.
 //!
-//! The handle is owned by the guest but made for one call: it lives in the store of that call and ends with it, so a
-//! handle that a guest keeps answers nothing later.
+//! The handle is owned by the guest but made for one call and ends with it, so a handle that a guest keeps answers nothing
+//! later.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,7 +57,7 @@ impl Host for State {}
 impl HostCall for State {
     async fn client(&mut self, call: Resource<Call>) -> wasmtime::Result<ClientInfo> {
         self.meter.charge(0).await?;
-        let client = self.table.get(&call)?.port.client();
+        let client = self.calls.get(&call)?.port.client();
         Ok(ClientInfo {
             name: client.name,
             version: client.version,
@@ -70,18 +70,18 @@ impl HostCall for State {
 
     async fn principal(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
         self.meter.charge(0).await?;
-        self.table.get(&call)?;
+        self.calls.get(&call)?;
         Ok(None)
     }
 
     async fn meta(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
         self.meter.charge(0).await?;
-        Ok(self.table.get(&call)?.port.meta())
+        Ok(self.calls.get(&call)?.port.meta())
     }
 
     async fn cancelled(&mut self, call: Resource<Call>) -> wasmtime::Result<bool> {
         self.meter.charge(0).await?;
-        Ok(self.table.get(&call)?.port.cancelled())
+        Ok(self.calls.get(&call)?.port.cancelled())
     }
 
     async fn log(
@@ -93,7 +93,7 @@ impl HostCall for State {
     ) -> wasmtime::Result<()> {
         let logger = logger.unwrap_or_default();
         self.meter.charge(data.len() + logger.len()).await?;
-        let port = Arc::clone(&self.table.get(&call)?.port);
+        let port = Arc::clone(&self.calls.get(&call)?.port);
         let whole = data.len() <= self.logs.line_max();
         let data = if whole { self.logs.shown_json(&data) } else { data.into() };
         if self.logs.line(Source::Log, data.as_bytes()) {
@@ -113,7 +113,7 @@ impl HostCall for State {
     ) -> wasmtime::Result<()> {
         self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
         let (logs, longest) = (&self.logs, self.logs.line_max());
-        let call = self.table.get_mut(&call)?;
+        let call = self.calls.get_mut(&call)?;
         if call.pace.admit(progress, Instant::now()) {
             let message = message.as_deref().map(|text| logs.shown(text, longest));
             call.port.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
@@ -122,7 +122,7 @@ impl HostCall for State {
     }
 
     async fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
-        self.table.delete(call)?;
+        self.calls.give_back(&call);
         Ok(())
     }
 }

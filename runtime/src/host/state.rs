@@ -1,15 +1,18 @@
 //! The `T` of `Store<T>`: everything that one instance has on the host's side. Dropped with the store, so nothing of
-//! one call can be found by the next.
+//! one call can be found by the next; and where the operator has instances serve several calls of one caller, all that is a
+//! call's own begins anew with each.
 
 use std::sync::Arc;
 
-use wasmtime::component::ResourceTable;
+use wasmtime::component::{Instance, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::asking::Questions;
+use super::calls::Calls;
 use super::denials::Denials;
 use super::filesystem::OpenFiles;
 use super::http::Http;
+use super::stdio::Printed;
 use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
@@ -17,7 +20,11 @@ use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
 /// What the host keeps for one instance.
 pub(crate) struct State {
     wasi: WasiCtx,
+    printed: Printed,
     pub(crate) table: ResourceTable,
+    pub(crate) calls: Calls,
+    /// What serves the calls of clients, once it is made.
+    pub(crate) instance: Option<Instance>,
     pub(crate) limiter: Limiter,
     pub(crate) meter: Meter,
     pub(crate) logs: Logs,
@@ -37,7 +44,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A fresh state for one call.
+    /// The state of a fresh instance, for its first call.
     ///
     /// # Errors
     /// When a granted directory has gone.
@@ -49,10 +56,14 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         let denials = Denials::default();
+        let printed = Printed::new(&logs, &meter);
         let bucket = |mib| Arc::new(Bucket::new(Arc::clone(&shared.store), Arc::clone(&shared.name), mib));
         Ok(Self {
-            wasi: wasi::context(grants, limits, &logs, &meter)?,
+            wasi: wasi::context(grants, limits, &printed)?,
+            printed,
             table,
+            calls: Calls::default(),
+            instance: None,
             limiter: Limiter::new(limits),
             http: Http::new(shared, &meter, &denials),
             meter,
@@ -66,6 +77,28 @@ impl State {
             shared: Arc::clone(shared),
             announces: true,
         })
+    }
+
+    /// The call is over and the instance is to serve another. `false`: it may not, since something of the call goes on, or
+    /// since it has taken so much that the next call would lack it.
+    pub(crate) fn rest(&mut self) -> bool {
+        self.calls.end();
+        self.printed.end_lines();
+        self.waiting.end();
+        self.instance.is_some() && self.announces && self.http.is_quiet() && !self.limiter.is_nearly_full()
+    }
+
+    /// Begins another call in the same instance. What the guest holds stays as it is, and counts.
+    pub(crate) fn begin_again(&mut self, waiting: Waiting) {
+        let limits = &self.shared.config.limits;
+        self.meter.begin_again();
+        self.logs.begin_again(limits);
+        self.limiter.begin_again();
+        self.files.begin_again();
+        self.questions = Questions::new(limits);
+        self.denials = Denials::default();
+        self.http = Http::new(&self.shared, &self.meter, &self.denials);
+        self.waiting = waiting;
     }
 
     /// Notes for the operator what the guest was denied, and the line that would allow it.

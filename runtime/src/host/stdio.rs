@@ -17,7 +17,28 @@ use crate::sandbox::Meter;
 /// Bytes that a guest may write at once: what WASI streams commonly allow.
 const CHUNK: usize = 64 << 10;
 
+/// Both streams of one guest.
+pub(super) struct Printed {
+    pub(super) stdout: LogStream,
+    pub(super) stderr: LogStream,
+}
+
+impl Printed {
+    pub(super) fn new(logs: &Logs, meter: &Meter) -> Self {
+        let stream = |source| LogStream::new(logs.clone(), meter.clone(), source);
+        Self { stdout: stream(Source::Stdout), stderr: stream(Source::Stderr) }
+    }
+
+    /// Ends lines that have no end, as the end of their guest would: what one call began is no part of the next one's log.
+    pub(super) fn end_lines(&self) {
+        for stream in [&self.stdout, &self.stderr] {
+            stream.lines.lock().unwrap_or_else(PoisonError::into_inner).end_rest();
+        }
+    }
+}
+
 /// One of the two streams.
+#[derive(Clone)]
 pub(crate) struct LogStream {
     lines: Arc<Mutex<Lines>>,
     meter: Meter,
@@ -94,13 +115,17 @@ impl Lines {
         self.partial.clear();
         self.length = 0;
     }
+
+    fn end_rest(&mut self) {
+        if !self.partial.is_empty() {
+            self.end_line();
+        }
+    }
 }
 
 impl Drop for Lines {
     fn drop(&mut self) {
-        if !self.partial.is_empty() {
-            self.end_line();
-        }
+        self.end_rest();
     }
 }
 
@@ -185,6 +210,17 @@ mod tests {
         assert_eq!(stream.lines.lock().unwrap().partial, b"secret");
         say(&stream, Bytes::from_static(b"\n")).unwrap();
         assert!(stream.lines.lock().unwrap().partial.is_empty());
+    }
+
+    #[test]
+    fn a_line_without_an_end_ends_with_its_call() {
+        let limits = Limits::default();
+        let logs = Logs::new("p".into(), Arc::new(Logs::rate(&limits)), &limits, Mask::default());
+        let printed = Printed::new(&logs, &Meter::new(u64::MAX));
+        say(&printed.stdout, Bytes::from_static(b"first")).unwrap();
+        printed.end_lines();
+        let lines = printed.stdout.lines.lock().unwrap();
+        assert_eq!((lines.partial.len(), lines.length), (0, 0));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Take a place, make a store with its budgets, instantiate, call, look at how it ended, drop everything. The guest
 //! runs on the task that called; it yields by fuel, so dropping the returned future stops it within a millisecond or
-//! two. After any error or cancel the store is gone, and with it whatever state the guest was in.
+//! two. After any error or cancel the store is gone, and with it whatever state the guest was in; only where the operator
+//! says so may one whose call ended well [rest](super::kept) for the next.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -16,6 +17,7 @@ use wasmtime::Store;
 
 use super::errand::{Errand, Function, Weight};
 use super::failure::Interrupted;
+use super::kept::Turn;
 use super::retirement::Retirement;
 use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
@@ -50,7 +52,7 @@ pub struct Called<T> {
 /// A store in which one call runs.
 struct Run<'p> {
     plugin: &'p Plugin,
-    store: Store<State>,
+    store: &'p mut Store<State>,
     waiting: Waiting,
     begun: Instant,
     /// Told what was used, however the run ends.
@@ -65,7 +67,7 @@ struct Wall {
 }
 
 impl Plugin {
-    /// Sends a guest on an errand in a fresh instance, within the wall time of a call.
+    /// Sends a guest on an errand, within the wall time of a call.
     pub(super) async fn serve<E: Errand>(&self, errand: E) -> Called<E::Answer> {
         self.within(Wall { time: self.config().limits.wall(), name: "wall_ms" }, errand).await
     }
@@ -109,15 +111,55 @@ impl Plugin {
         }
         record.began(|| errand.job());
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
-        let mut run = Run::start(self, waiting, record).map_err(|error| {
+        let turn = self.kept.as_ref().and_then(|kept| kept.turn(&errand.job()));
+        let kept = turn.as_ref().and_then(Turn::take);
+        if kept.is_some() {
+            record.reused();
+        }
+        let mut store = self.store(kept, &waiting).map_err(|error| {
             let failure = CallFailure::not_begun(&error);
             self.report(&failure, &brief(DETAIL, format_args!("{error:?}")));
             failure
         })?;
-        let (waiting, meter) = (run.waiting.clone(), run.store.data().meter.clone());
-        let work = errand.enter(self, &mut run.store);
-        let walls = Walls { wall: wall.time, cpu: limits.cpu(), retirement: &self.retirement };
-        let ended = bounded(work, walls, &waiting, &meter).await;
+        let outcome = self.run(wall, errand, &mut store, waiting, record).await;
+        if let (Some(turn), Ok(_) | Err(CallFailure::Guest(_))) = (turn, &outcome) {
+            turn.hand_back(store);
+        }
+        outcome
+    }
+
+    /// A store with the budgets of one call: that of an instance that was kept, or of a fresh one.
+    fn store(&self, kept: Option<Store<State>>, waiting: &Waiting) -> wasmtime::Result<Store<State>> {
+        let limits = &self.config().limits;
+        let mut store = if let Some(mut store) = kept {
+            store.data_mut().begin_again(waiting.clone());
+            store
+        } else {
+            let mut store = Store::new(self.pre.engine(), State::new(&self.shared, waiting.clone())?);
+            store.limiter(|state| &mut state.limiter);
+            store
+        };
+        store.set_hostcall_fuel(mib(limits.transfer_mib));
+        store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        // The budget first: setting it later would reset the yield interval.
+        store.set_fuel(limits.fuel)?;
+        store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
+        Ok(store)
+    }
+
+    async fn run<E: Errand>(
+        &self,
+        wall: Wall,
+        errand: E,
+        store: &mut Store<State>,
+        waiting: Waiting,
+        record: &mut Record,
+    ) -> Result<E::Answer, CallFailure> {
+        let meter = store.data().meter.clone();
+        let run = Run { plugin: self, store, waiting, begun: Instant::now(), record };
+        let work = errand.enter(self, run.store);
+        let walls = Walls { wall: wall.time, cpu: self.config().limits.cpu(), retirement: &self.retirement };
+        let ended = bounded(work, walls, &run.waiting, &meter).await;
         run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
@@ -164,20 +206,7 @@ impl Plugin {
     }
 }
 
-impl<'p> Run<'p> {
-    fn start(plugin: &'p Plugin, waiting: Waiting, record: &'p mut Record) -> wasmtime::Result<Self> {
-        let limits = &plugin.config().limits;
-        let state = State::new(&plugin.shared, waiting.clone())?;
-        let mut store = Store::new(plugin.pre.engine(), state);
-        store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel(mib(limits.transfer_mib));
-        store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
-        // The budget first: setting it later would reset the yield interval.
-        store.set_fuel(limits.fuel)?;
-        store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
-        Ok(Self { plugin, store, waiting, begun: Instant::now(), record })
-    }
-
+impl Run<'_> {
     /// Looks at how the guest's run ended, and notes it where that is not for the guest to say.
     fn settle<T>(&self, ended: Settled<T>, wall: &'static str) -> Result<T, CallFailure> {
         let limits = &self.plugin.config().limits;

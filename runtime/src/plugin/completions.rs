@@ -47,7 +47,7 @@ impl Errand for Complete<'_> {
         let indices = required(&plugin.exports.completions, "completions")?;
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port)?;
+        let call = handle(plugin, store, self.port);
         let Unfinished { target, argument, value, known } = self.unfinished;
         let answer = guest.call_complete(store, call, target, argument, value, known).await?;
         Ok(answer.map(bounded))
@@ -66,7 +66,7 @@ impl Plugin {
         self.exports.completions.is_some()
     }
 
-    /// Asks for values in a fresh instance. At most as many as MCP allows come back.
+    /// Asks for values. At most as many as MCP allows come back.
     pub async fn complete(
         &self,
         unfinished: Unfinished<'_>,

@@ -23,7 +23,7 @@ pub(super) trait Errand: Send {
     /// What is asked of it, for its limits and the audit.
     fn job(&self) -> Job<'_>;
 
-    /// Enters the guest in a fresh instance.
+    /// Enters the guest.
     fn enter(
         self,
         plugin: &Plugin,
@@ -80,24 +80,26 @@ pub(super) async fn instantiate(plugin: &Plugin, store: &mut Store<State>) -> wa
     plugin.pre.instantiate_async(store).await
 }
 
-/// The same for a call that a client makes: its roots are among the guest's directories, where that is granted.
+/// What serves a call that a client makes: the instance that is there, or a fresh one. The client's roots are among its
+/// directories, where that is granted.
 pub(super) async fn instantiate_for(
     plugin: &Plugin,
     store: &mut Store<State>,
     port: &Arc<dyn ClientPort>,
 ) -> wasmtime::Result<Instance> {
+    if let Some(instance) = store.data().instance {
+        return Ok(instance);
+    }
     store.data_mut().open_roots(port).await?;
-    instantiate(plugin, store).await
+    let instance = instantiate(plugin, store).await?;
+    store.data_mut().instance = Some(instance);
+    Ok(instance)
 }
 
 /// The handle of the request being served, as the guest gets it.
-pub(super) fn handle(
-    plugin: &Plugin,
-    store: &mut Store<State>,
-    port: Arc<dyn ClientPort>,
-) -> wasmtime::Result<Resource<Call>> {
+pub(super) fn handle(plugin: &Plugin, store: &mut Store<State>, port: Arc<dyn ClientPort>) -> Resource<Call> {
     let call = Call::new(port, &plugin.config().limits);
-    Ok(store.data_mut().table.push(call)?)
+    store.data_mut().calls.begin(call)
 }
 
 /// Named arguments as JSON, in their order.

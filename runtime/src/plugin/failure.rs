@@ -9,7 +9,7 @@ use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
 use crate::config::Limits;
-use crate::host::State;
+use crate::host::{Answered, State};
 use crate::observe::brief;
 use crate::sandbox::{OutOfHostFuel, Refusal};
 
@@ -219,6 +219,9 @@ impl CallFailure {
         }
         if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
             return Self::Full;
+        }
+        if error.downcast_ref::<Answered>().is_some() {
+            return Self::Contract("it used the handle of a request that it has answered".to_owned());
         }
         let trap = error.downcast_ref::<Trap>().copied();
         // These speak for themselves; anything else may be how a guest dies of having been refused.

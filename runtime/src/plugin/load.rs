@@ -14,9 +14,11 @@ use wasmtime::component::{Component, InstancePre, Linker};
 use super::admission::Admission;
 use super::artifact::{file_name, signature_path};
 use super::exports::FEATURES;
+use super::kept::{Keeper, Kept};
 use super::refusals::Refusals;
 use super::retirement::Retirement;
 use super::signature::{self, SignatureError, Signed};
+use super::surface::Foreign;
 use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
 use crate::config::{self, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
@@ -30,6 +32,7 @@ pub struct Loader {
     linker: Arc<Linker<State>>,
     places: Arc<Semaphore>,
     callers: Arc<Callers<Caller>>,
+    keeper: Arc<Keeper>,
     common: Common,
 }
 
@@ -70,12 +73,17 @@ pub enum LoadError {
     },
     /// It was built against another line of our WIT.
     #[error(
-        "was built for plugport:plugin@{wanted}; this server speaks {}, so rebuild it with the matching SDK",
+        "was built for plugport:plugin@{wanted}, whose {interface} it {way}; this server speaks plugport:plugin@{}, so rebuild \
+         the plugin with the SDK or the WIT of that version",
         super::WIT_VERSION
     )]
     OtherVersion {
-        /// The version it exports.
+        /// The version.
         wanted: String,
+        /// The interface by which that is known.
+        interface: String,
+        /// `exports` or `imports`.
+        way: &'static str,
     },
     /// An import that nothing here provides, or a function of another type.
     #[error(
@@ -100,7 +108,13 @@ impl LoadError {
     pub fn is_lasting(&self) -> bool {
         match self {
             Self::Compile(error) => {
-                matches!(error, CompileError::Invalid(_) | CompileError::Memory(_) | CompileError::Large(_))
+                matches!(
+                    error,
+                    CompileError::Invalid(_)
+                        | CompileError::Async(_)
+                        | CompileError::Memory(_)
+                        | CompileError::Large(_)
+                )
             }
             Self::OtherWorld { .. } | Self::OtherVersion { .. } | Self::Unlinkable(_) => true,
             _ => false,
@@ -141,6 +155,7 @@ impl Loader {
             linker: Arc::new(linker),
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
+            keeper: Keeper::new(settings),
             common: Common { changes: Arc::default(), store, audit, budgets: Arc::default() },
         })
     }
@@ -207,8 +222,9 @@ impl Loader {
         let admission = Admission::new(&shared.config.limits, Arc::clone(&self.callers));
         let refusals = Refusals::new(Arc::clone(&shared));
         let (counts, retirement) = (Arc::default(), Retirement::default());
+        let kept = Kept::of(&shared, &self.keeper);
         let plugin =
-            Plugin { shared, pre, exports, permits, admission, refusals, signed, counts, retirement };
+            Plugin { shared, pre, exports, permits, admission, refusals, signed, counts, retirement, kept };
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
@@ -238,8 +254,9 @@ fn link(
     component: &Component,
 ) -> Result<(Surface, InstancePre<State>, Exports), LoadError> {
     let surface = Surface::of(component, component.engine());
-    if let Some(wanted) = surface.foreign_versions().first() {
-        return Err(LoadError::OtherVersion { wanted: (*wanted).to_owned() });
+    if let Some(Foreign { version, interface, way }) = surface.foreign() {
+        let (wanted, interface) = (version.to_owned(), interface.to_owned());
+        return Err(LoadError::OtherVersion { wanted, interface, way });
     }
     if !FEATURES.iter().any(|interface| surface.offers(interface)) {
         return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
@@ -263,5 +280,46 @@ fn listed(names: &[String]) -> String {
         few if few.len() <= 3 => few.join(", "),
         [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
         few => few.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::engine;
+
+    fn linked(component: &str) -> Result<(Surface, InstancePre<State>, Exports), LoadError> {
+        let engine = engine(&config::Server::default()).unwrap();
+        let mut linker = Linker::new(&engine);
+        host::link(&mut linker).unwrap();
+        link(&linker, &Component::new(&engine, wat::parse_str(component).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_component_for_another_version_is_told_both_and_what_to_do() {
+        let request = |version| format!("(import \"plugport:plugin/request@{version}\" (instance))");
+        let tools = |version| {
+            format!("(instance $tools) (export \"plugport:plugin/tools@{version}\" (instance $tools))")
+        };
+        for (component, expected) in [
+            (
+                request("0.1.0") + &tools("0.9.0"),
+                "was built for plugport:plugin@0.9.0, whose tools it exports; this server",
+            ),
+            (
+                request("0.9.0") + &tools("0.1.0"),
+                "was built for plugport:plugin@0.9.0, whose request it imports; this server",
+            ),
+            (request("1.0.0"), "was built for plugport:plugin@1.0.0, whose request it imports; this server"),
+        ] {
+            let Err(error) = linked(&format!("(component {component})")) else { panic!("{component}") };
+            let error = error.to_string();
+            assert!(
+                error.starts_with(expected) && error.contains("speaks plugport:plugin@0.1.0, so rebuild"),
+                "{error}"
+            );
+        }
+        let Err(error) = linked("(component)") else { panic!() };
+        assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
     }
 }

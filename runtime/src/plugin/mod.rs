@@ -1,8 +1,8 @@
 //! One component's life and one call's life.
 //!
 //! A component is compiled and linked once ([`Loader`]); what it exports is found out there, so that a call does nothing
-//! but take a place, make a fresh instance, run and be dropped. No instance outlives its call: whatever a guest did to its
-//! memory is gone before the next caller comes. One file per WIT interface says how it is entered. Knows no JSON-RPC and no
+//! but take a place, make a fresh instance, run and be dropped. No instance outlives its call, unless the operator says so:
+//! whatever a guest did to its memory is gone before the next caller comes. One file per WIT interface says how it is entered. Knows no JSON-RPC and no
 //! other plugin.
 
 mod admission;
@@ -12,6 +12,7 @@ mod completions;
 mod errand;
 mod exports;
 mod failure;
+mod kept;
 mod listing;
 mod load;
 mod prompts;
@@ -61,6 +62,7 @@ use crate::observe::Mask;
 use crate::sandbox::Permits;
 use admission::Admission;
 use exports::Exports;
+use kept::Kept;
 use refusals::Refusals;
 use retirement::Retirement;
 use tally::Counts;
@@ -75,6 +77,8 @@ pub struct Plugin {
     refusals: Arc<Refusals>,
     counts: Arc<Counts>,
     retirement: Retirement,
+    /// Where instances rest between calls; `None`: each call has a fresh one.
+    kept: Option<Kept>,
     signed: Option<Signed>,
 }
 

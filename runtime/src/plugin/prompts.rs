@@ -27,7 +27,7 @@ impl Errand for GetPrompt<'_> {
         let indices = required(&plugin.exports.prompts, "prompts")?;
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port)?;
+        let call = handle(plugin, store, self.port);
         guest.call_get_prompt(store, call, self.name, self.args).await
     }
 
@@ -39,7 +39,7 @@ impl Errand for GetPrompt<'_> {
 }
 
 impl Plugin {
-    /// Fills in a prompt in a fresh instance.
+    /// Fills in a prompt.
     pub async fn get_prompt(
         &self,
         name: &str,

@@ -36,6 +36,8 @@ pub struct Record {
     usage: Option<Usage>,
     outcome: Outcome,
     end: End,
+    /// Its instance served a call before.
+    is_reused: bool,
     /// It began, and is counted as a call that runs.
     is_counted: bool,
     /// It did not begin: where it is counted.
@@ -53,6 +55,8 @@ pub(super) struct Line<'a> {
     pub(super) caller: Option<String>,
     #[serde(flatten)]
     pub(super) outcome: &'a Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) instance: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) times: Option<u64>,
     pub(super) fuel: u64,
@@ -121,6 +125,7 @@ impl Record {
             usage: None,
             outcome: Outcome::Cancelled,
             end: End::Cancelled,
+            is_reused: false,
             is_counted: false,
             refused: None,
         }
@@ -140,6 +145,11 @@ impl Record {
         } else {
             format!("sha256:{}", sha256(arguments.as_bytes()))
         });
+    }
+
+    /// An instance that served a call before serves it.
+    pub(super) fn reused(&mut self) {
+        self.is_reused = true;
     }
 
     /// It is refused and does not begin.
@@ -242,6 +252,7 @@ impl Drop for Record {
             name: Some(Escaped(&self.name).to_string()),
             caller: Some(self.caller.to_string()),
             outcome: &self.outcome,
+            instance: self.is_reused.then_some("reused"),
             times: None,
             fuel,
             elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),

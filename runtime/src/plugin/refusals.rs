@@ -148,6 +148,7 @@ impl Refusals {
             name: of.as_ref().map(|(name, _)| Escaped(name).to_string()),
             caller: of.as_ref().map(|(_, caller)| caller.to_string()),
             outcome,
+            instance: None,
             times,
             fuel: 0,
             elapsed_us: 0,

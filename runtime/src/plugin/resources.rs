@@ -26,7 +26,7 @@ impl Errand for ReadResource<'_> {
         let indices = required(&plugin.exports.resources, "resources")?;
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port)?;
+        let call = handle(plugin, store, self.port);
         guest.call_read_resource(store, call, self.uri).await
     }
 
@@ -36,7 +36,7 @@ impl Errand for ReadResource<'_> {
 }
 
 impl Plugin {
-    /// Reads a resource in a fresh instance.
+    /// Reads a resource.
     pub async fn read_resource(&self, uri: &str, port: Arc<dyn ClientPort>) -> Called<Vec<ResourceContents>> {
         self.serve(ReadResource { uri, port }).await
     }

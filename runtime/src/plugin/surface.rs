@@ -34,11 +34,26 @@ impl Surface {
             .any(|name| ours(name).is_some_and(|(found, version)| found == interface && same_line(version)))
     }
 
-    /// The versions of `plugport:plugin` that the component exports, other than ours.
-    pub(super) fn foreign_versions(&self) -> Vec<&str> {
-        let versions = self.exports.iter().filter_map(|name| ours(name)).map(|(_, version)| version);
-        versions.filter(|version| !same_line(version)).collect()
+    /// The first interface of `plugport:plugin` in a version that this server does not speak. What it exports comes first,
+    /// since that is what it was built to be; one that only imports it would fail with every import.
+    pub(super) fn foreign(&self) -> Option<Foreign<'_>> {
+        let (exports, imports) = (self.exports.iter(), self.imports.iter());
+        let ways = exports.map(|name| ("exports", name)).chain(imports.map(|name| ("imports", name)));
+        let mut named = ways.filter_map(|(way, name)| {
+            let (interface, version) = ours(name)?;
+            Some(Foreign { version, interface, way })
+        });
+        named.find(|found| !same_line(found.version))
     }
+}
+
+/// An interface in a version that is not ours.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Foreign<'s> {
+    pub(super) version: &'s str,
+    pub(super) interface: &'s str,
+    /// `exports` or `imports`.
+    pub(super) way: &'static str,
 }
 
 /// Splits `plugport:plugin/tools@0.1.0` into interface and version.
@@ -63,6 +78,21 @@ mod tests {
         assert!(surface("plugport:plugin/tools@0.1.7").offers("tools"));
         assert!(!surface("plugport:plugin/tools@0.2.0").offers("tools"));
         assert!(!surface("plugport:plugin/tools@0.1.0").offers("prompts"));
-        assert_eq!(surface("plugport:plugin/tools@0.2.0").foreign_versions(), ["0.2.0"]);
+    }
+
+    #[test]
+    fn a_foreign_version_is_found_among_exports_and_imports() {
+        let surface = |import: &str, export: &str| Surface {
+            imports: vec!["wasi:io/poll@0.2.6".to_owned(), import.to_owned()],
+            exports: vec![export.to_owned()],
+        };
+        let ours = ("plugport:plugin/request@0.1.3", "plugport:plugin/tools@0.1.0");
+        assert_eq!(surface(ours.0, ours.1).foreign(), None);
+        let later = |interface, way| Some(Foreign { version: "0.2.0", interface, way });
+        assert_eq!(surface(ours.0, "plugport:plugin/tools@0.2.0").foreign(), later("tools", "exports"));
+        assert_eq!(surface("plugport:plugin/request@0.2.0", ours.1).foreign(), later("request", "imports"));
+        let both = surface("plugport:plugin/request@0.2.0", "plugport:plugin/tools@0.2.0");
+        assert_eq!(both.foreign(), later("tools", "exports"));
+        assert_eq!(surface("plugport:plugin/request@0.2.0", "run").foreign(), later("request", "imports"));
     }
 }

@@ -27,7 +27,7 @@ impl Errand for CallTool<'_> {
         let indices = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port)?;
+        let call = handle(plugin, store, self.port);
         guest.call_call_tool(store, call, self.name, self.args).await
     }
 
@@ -39,7 +39,7 @@ impl Errand for CallTool<'_> {
 }
 
 impl Plugin {
-    /// Calls a tool in a fresh instance. `args` is a JSON object.
+    /// Calls a tool. `args` is a JSON object.
     pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
         self.serve(CallTool { name, args, port }).await
     }

@@ -161,6 +161,7 @@ impl Standing {
 
     /// A plugin was taken out of the catalog: another version has its place, or none.
     pub fn replaced(&self, plugin: &Arc<Plugin>) {
+        plugin.replaced();
         note(&mut self.old(), plugin, Instant::now());
     }
 

@@ -51,19 +51,20 @@ impl EngineError {
     /// Of an engine for a server with these settings.
     pub(crate) fn new(settings: &Server, error: wasmtime::Error) -> Self {
         // Each memory has 4 GiB and its guard.
-        let gib = memories(instances(settings)).saturating_mul(4);
+        let gib = memories(instances(settings), large(settings)).saturating_mul(4);
         Self { reserved_tib: u64::from(gib.div_ceil(1 << 10)), source: error.into() }
     }
 }
 
-/// Makes the engine for guests, with room for the calls that run or wait. One per process: stores must never mix engines
+/// Makes the engine for guests, with room for the calls that run or wait and for the instances that rest between calls. One per process: stores must never mix engines
 /// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
 ///
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
 pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
     let mut config = flags(settings);
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances(settings))));
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances(settings), large(settings))));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
@@ -99,25 +100,31 @@ fn flags(settings: &Server) -> Config {
     config
 }
 
-/// Instances of calls that run, of those that wait, and of the rest.
+/// Instances of calls that run, of those that wait, of those between calls, and of the rest.
 fn instances(settings: &Server) -> u32 {
-    u32::try_from(settings.concurrent_calls + settings.parked_calls + SPARE).unwrap_or(u32::MAX / 4)
+    let Server { concurrent_calls, parked_calls, kept_instances, .. } = settings;
+    u32::try_from(concurrent_calls + parked_calls + kept_instances + SPARE).unwrap_or(u32::MAX / 4)
 }
 
-fn memories(instances: u32) -> u32 {
-    instances.saturating_add(instances.min(LARGE))
+/// Of those, how many may be of the largest components. What is kept is usually large, and takes no room from calls.
+fn large(settings: &Server) -> u32 {
+    u32::try_from(settings.kept_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
 }
 
-fn pool(instances: u32) -> PoolingAllocationConfig {
+fn memories(instances: u32, large: u32) -> u32 {
+    instances.saturating_add(large)
+}
+
+fn pool(instances: u32, large: u32) -> PoolingAllocationConfig {
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
     // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take the
     // room of another's. Core instances are only counted.
-    let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(instances.min(LARGE)));
+    let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(large));
     pool.total_component_instances(instances)
         .total_core_instances(cores.saturating_mul(instances))
-        .total_memories(memories(instances))
+        .total_memories(memories(instances, large))
         .total_tables(tables)
         .total_stacks(instances)
         .max_memory_size(mib(largest("memory_mib")))
@@ -159,10 +166,11 @@ mod tests {
 
     #[test]
     fn the_largest_server_that_may_be_configured_has_an_engine() {
-        let settings = Server { concurrent_calls: 900, parked_calls: 15_000, ..Server::default() };
+        let settings =
+            Server { concurrent_calls: 900, parked_calls: 15_000, kept_instances: 100, ..Server::default() };
         let engine = engine(&settings);
         assert!(engine.is_ok(), "{engine:?}");
         let error = EngineError::new(&settings, wasmtime::Error::msg("no"));
-        assert!(error.to_string().contains("reserves 65 TiB"), "{error}");
+        assert!(error.to_string().contains("reserves 66 TiB"), "{error}");
     }
 }

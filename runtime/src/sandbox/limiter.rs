@@ -38,6 +38,21 @@ impl Limiter {
         }
     }
 
+    /// Memory that it has taken and never gives back, bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory_used
+    }
+
+    /// Whether less than a quarter of the memory is left.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.memory_used > self.memory_max / 4 * 3
+    }
+
+    /// For another call of the same instance: what was refused before says nothing of how this one ends.
+    pub(crate) fn begin_again(&mut self) {
+        self.refused = None;
+    }
+
     pub(crate) fn refused(&self) -> Option<Refusal> {
         self.refused
     }
@@ -87,5 +102,16 @@ mod tests {
         assert_eq!(limiter.refused(), None);
         assert!(!limiter.memory_growing(mib(1), mib(1) + 1, None).unwrap());
         assert_eq!(limiter.refused(), Some(Refusal::Memory));
+    }
+
+    #[test]
+    fn what_one_call_took_the_next_one_lacks() {
+        let mut limiter = Limiter::new(&Limits { memory_mib: 4, ..Limits::default() });
+        assert!(limiter.memory_growing(0, mib(3), None).unwrap() && !limiter.is_nearly_full());
+        assert!(!limiter.memory_growing(mib(3), mib(5), None).unwrap());
+        limiter.begin_again();
+        assert_eq!((limiter.refused(), limiter.memory()), (None, mib(3)));
+        assert!(!limiter.memory_growing(mib(3), mib(5), None).unwrap());
+        assert!(limiter.memory_growing(mib(3), mib(3) + 1, None).unwrap() && limiter.is_nearly_full());
     }
 }

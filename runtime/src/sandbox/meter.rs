@@ -42,6 +42,12 @@ impl Meter {
         Self { account: Arc::new(account) }
     }
 
+    /// For another call of the same instance, with the whole budget.
+    pub(crate) fn begin_again(&self) {
+        self.account.spent.store(0, Ordering::Relaxed);
+        self.account.since_yield.store(0, Ordering::Relaxed);
+    }
+
     /// Fuel charged so far.
     pub(crate) fn spent(&self) -> u64 {
         self.account.spent.load(Ordering::Relaxed)
@@ -119,5 +125,8 @@ mod tests {
         }
         assert_eq!(pending, 3);
         assert_eq!(meter.charge(0).now_or_never(), Some(Err(OutOfHostFuel)));
+        let twin = meter.clone();
+        meter.begin_again();
+        assert_eq!((twin.spent(), twin.charge_now(0)), (0, Ok(())));
     }
 }

@@ -54,6 +54,11 @@ impl Waiting {
         answer
     }
 
+    /// The call is over, and its place free.
+    pub(crate) fn end(&self) {
+        self.with(|state| state.permit = None);
+    }
+
     /// Whether the call waits at this moment.
     pub(crate) fn is_outside(&self) -> bool {
         self.with(|state| state.since.is_some())

@@ -72,7 +72,7 @@ fn loader(config: &Config, granted: bool) -> Result<Loader, Failure> {
     let compiler =
         Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, ..config.server.clone() };
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
     Ok(Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?)
 }
 

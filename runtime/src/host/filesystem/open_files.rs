@@ -97,7 +97,7 @@ impl Opened {
     }
 }
 
-/// The open files of one call.
+/// The open files of one instance.
 #[derive(Debug)]
 pub(crate) struct OpenFiles {
     files: Arc<Semaphore>,
@@ -109,7 +109,7 @@ pub(crate) struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// For a call that may have `most` files open.
+    /// For an instance that may have `most` files open.
     pub(crate) fn new(most: u64, granted: &[Arc<Reach>]) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX >> 4);
         let (files, streams) = (Semaphore::new(most), Semaphore::new(most * STREAMS));
@@ -154,6 +154,11 @@ impl OpenFiles {
     /// Whether this is the first time that there is no place.
     pub(super) fn first_full(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
+    }
+
+    /// For another call of the same instance: what is open stays open.
+    pub(crate) fn begin_again(&mut self) {
+        self.full = false;
     }
 
     pub(super) fn add(&mut self, fd: &Resource<Descriptor>, opened: Opened) {

@@ -49,6 +49,11 @@ impl Http {
         let account = Account::new(Arc::clone(plugin), meter.clone(), denials.clone());
         Self { context, hooks: Hooks { account: Arc::new(account) } }
     }
+
+    /// Whether no request is under way and no answer is being read: each of them has the account.
+    pub(super) fn is_quiet(&self) -> bool {
+        Arc::strong_count(&self.hooks.account) == 1
+    }
 }
 
 impl WasiHttpView for State {

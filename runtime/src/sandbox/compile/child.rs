@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
+use super::CompileError;
 use super::frame::{HEAD, Head, Kind};
 use super::trusted::Code;
-use super::{CompileError, Words};
 use crate::config::Limits;
 use crate::observe::Escaped;
 
@@ -134,7 +134,7 @@ async fn answer(mut stdout: ChildStdout, limits: &Limits) -> Result<Code, Unhear
         Kind::Code => Ok(Code::Answered(body)),
         Kind::Invalid => {
             let words = String::from_utf8_lossy(&body).into_owned();
-            Err(Unheard::Error(CompileError::Invalid(Words(words))))
+            Err(Unheard::Error(CompileError::refused(words)))
         }
     }
 }

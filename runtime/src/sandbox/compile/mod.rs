@@ -59,6 +59,12 @@ pub enum CompileError {
         "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
     )]
     Invalid(#[source] Words),
+    /// It needs what the engine has no support for, and its toolchain may build it without.
+    #[error(
+        "needs asynchronous components, which are off here; build it without them: componentize-qjs has `--sync` for that, and \
+         functions of its WIT must not be `async`"
+    )]
+    Async(#[source] Words),
     /// It compiles, but no slot of this server's pools is large enough for it.
     #[error("declares more memories, tables or instances than any plugin may have here")]
     Beyond(#[source] Words),
@@ -94,6 +100,15 @@ pub enum CompileError {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Words(String);
+
+impl CompileError {
+    /// For bytes of which the compiler says this.
+    fn refused(words: String) -> Self {
+        // `task.cancel` requires the component model async feature; `stream.read` ... more async builtins feature
+        let is_async = ["component model", "async", "feature"].iter().all(|word| words.contains(word));
+        if is_async { Self::Async(Words(words)) } else { Self::Invalid(Words(words)) }
+    }
+}
 
 impl Compiler {
     /// Compiles in processes of the program that runs.
@@ -182,7 +197,7 @@ async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Cod
     let compiled = tokio::time::timeout(limits.compile(), compiling).await;
     let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
     let code = compiled.map_err(|_| CompileError::Crashed)?;
-    code.map(Code::Answered).map_err(|why| CompileError::Invalid(Words(why)))
+    code.map(Code::Answered).map_err(CompileError::refused)
 }
 
 #[cfg(test)]
@@ -208,6 +223,23 @@ mod tests {
         let compiled = compiler.compile(&engine, component, "", &Limits::default()).await;
         let Err(CompileError::Invalid(words)) = compiled else { panic!() };
         assert!(!words.to_string().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_component_that_needs_tasks_is_told_how_to_do_without() {
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        for component in [
+            "(component (core func (canon task.cancel)))",
+            "(component (core func (canon backpressure.inc)))",
+            "(component (core module $m (memory (export \"memory\") 1)) (core instance $i (instantiate $m))
+               (core func (canon waitable-set.new)))",
+        ] {
+            let bytes = wat::parse_str(component).unwrap();
+            let compiled = Compiler::here().compile(&engine, bytes, "", &Limits::default()).await;
+            let Err(error) = compiled else { panic!("{component}") };
+            assert!(matches!(error, CompileError::Async(_)), "{component}: {error:?}");
+            assert!(error.to_string().contains("componentize-qjs has `--sync`"), "{error}");
+        }
     }
 
     #[tokio::test]
