@@ -64,7 +64,7 @@ function decode(bytes, stream, fatal) {
     if (size === 0 && stream) break; // the rest comes with the next piece
     if (code === undefined && fatal) throw new TypeError("these bytes are no UTF-8");
     codes.push(code ?? 0xfffd);
-    at += Math.max(size, 1);
+    at += size || bytes.length - at;
     if (codes.length === 4096) {
       parts.push(String.fromCodePoint(...codes));
       codes = [];
