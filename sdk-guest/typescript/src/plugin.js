@@ -25,8 +25,17 @@ function toolsOf(all) {
   return {
     listTools: () => listing(() => all.filter(({ when }) => when()).map(({ described }) => described)),
     callTool: (handle, name, args) =>
-      serving(handle, (call) => find(all, name, "tool").call(call, JSON.parse(args))),
+      guarded(() => during(handle, (call) => callTool(find(all, name, "tool"), call, args))),
   };
+}
+
+/** A handler that never settles is as much its tool's failure as one that throws. */
+function callTool(tool, call, args) {
+  try {
+    return settle(() => tool.call(call, JSON.parse(args)));
+  } catch (thrown) {
+    return tool.failed(thrown, call);
+  }
 }
 
 function resourcesOf(all) {

@@ -26,10 +26,11 @@ export class Tool {
         () => this.input.parse(args),
         (parsed) => this.handler(parsed, call),
       );
-    return after(run, lowerResult, (thrown) => this.#failed(thrown, call));
+    return after(run, lowerResult, (thrown) => this.failed(thrown, call));
   }
 
-  #failed(thrown, call) {
+  /** The answer for what was thrown. An error of the host is no answer and is thrown on. */
+  failed(thrown, call) {
     if (thrown instanceof HostError) throw thrown;
     if (!(thrown instanceof ToolError)) {
       call.error(`${thrown?.name ?? "Error"}: ${explain(thrown)}\n${thrown?.stack ?? ""}`.trimEnd());
