@@ -29,9 +29,18 @@ export class HostError extends Error {
 
   /** As the interface has it. */
   lower() {
-    if (this.kind === "rpc") return { tag: "rpc", val: this.rpc };
+    if (this.kind === "rpc") return { tag: "rpc", val: this.#rpc() };
     if (this.kind in wordless) return { tag: this.kind };
     return { tag: kinds.has(this.kind) ? this.kind : "internal", val: this.message.toWellFormed() };
+  }
+
+  #rpc() {
+    const { code = -32603, message = this.message, data } = this.rpc ?? {};
+    return {
+      code: code | 0,
+      message: String(message).toWellFormed(),
+      data: data == null ? null : String(data),
+    };
   }
 }
 

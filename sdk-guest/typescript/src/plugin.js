@@ -76,7 +76,7 @@ function completionsOf(resources, prompts) {
 }
 
 function listing(run) {
-  return guarded(() => during(null, run));
+  return guarded(() => during(null, () => settle(run)));
 }
 
 function serving(handle, run) {
