@@ -1,0 +1,66 @@
+// `console` inside a component, which the engine does not have. What is printed during a call goes to its log, the rest
+// to the server's, and nothing while the plugin is built. Printing never fails.
+
+import stderr from "wasi:cli/stderr@0.2.12";
+import { encode } from "./text.js";
+
+const calls = [];
+let live = false;
+
+/** Nothing of the host may be used before a component runs. */
+export const goLive = () => (live = true);
+
+export const enter = (call) => calls.push(call);
+export const leave = () => calls.pop();
+
+function print(level, values) {
+  if (!live) return;
+  try {
+    const line = values.map(shown).join(" ");
+    const call = calls.at(-1);
+    if (call) call.log(level, line);
+    else write(`${line}\n`);
+  } catch {
+    // what cannot be shown is not shown
+  }
+}
+
+function write(text) {
+  const stream = stderr.getStderr();
+  const bytes = encode(text);
+  for (let at = 0; at < bytes.length; at += 4096) stream.blockingWriteAndFlush(bytes.subarray(at, at + 4096));
+  stream[Symbol.dispose]();
+}
+
+function shown(value) {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return `${value.name}: ${value.message}\n${value.stack ?? ""}`.trimEnd();
+  if (typeof value !== "object" || value === null) return String(value);
+  const seen = [];
+  const text = JSON.stringify(value, function (_, item) {
+    if (typeof item === "bigint") return `${item}n`;
+    if (typeof item !== "object" || item === null) return item;
+    while (seen.length > 0 && seen.at(-1) !== this) seen.pop();
+    if (seen.includes(item)) return "[circular]";
+    seen.push(item);
+    return item instanceof Map || item instanceof Set ? [...item] : item;
+  });
+  return text ?? String(value);
+}
+
+const at =
+  (level) =>
+  (...values) =>
+    print(level, values);
+
+export const console = {
+  log: at("info"),
+  info: at("info"),
+  warn: at("warning"),
+  error: at("error"),
+  debug: at("debug"),
+  dir: (value) => print("info", [value]),
+  table: (value) => print("info", [value]),
+  trace: (...values) => print("debug", [...values, `\n${new Error().stack ?? ""}`]),
+  assert: (holds, ...values) => holds || print("error", ["assertion failed", ...values]),
+};

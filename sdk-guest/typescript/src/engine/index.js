@@ -1,0 +1,39 @@
+// What tool authors expect of a JavaScript engine and QuickJS alone does not have. Whatever is here already stays.
+
+import { structuredClone } from "./clone.js";
+import { console, goLive } from "./console.js";
+import { addTimer, clearTimer, queueJob } from "./jobs.js";
+import { Promise } from "./promise.js";
+import { crypto, mathRandom, reseed } from "./random.js";
+import { TextDecoder, TextEncoder } from "./text.js";
+
+/** Supplies the globals, once, when the plugin's modules are loaded. */
+export function install() {
+  const missing = { console, crypto, structuredClone, TextDecoder, TextEncoder };
+  for (const [name, value] of Object.entries(missing))
+    if (!(name in globalThis)) define(globalThis, name, value);
+  define(globalThis, "Promise", Promise);
+  define(globalThis, "queueMicrotask", queueJob);
+  define(globalThis, "setTimeout", (callback, ms, ...args) => addTimer(callback, ms, args, false));
+  define(globalThis, "setInterval", (callback, ms, ...args) => addTimer(callback, ms, args, true));
+  define(globalThis, "clearTimeout", clearTimer);
+  define(globalThis, "clearInterval", clearTimer);
+  define(Math, "random", mathRandom);
+  define(Array, "fromAsync", fromAsync);
+}
+
+/** Begins a request. */
+export function start() {
+  goLive();
+  reseed();
+}
+
+function define(target, name, value) {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+}
+
+async function fromAsync(items, map = (item) => item) {
+  const all = [];
+  for await (const item of items) all.push(await map(item, all.length));
+  return all;
+}

@@ -1,0 +1,98 @@
+// A queue of jobs that can be worked off when it must be: the engine runs promises only after an export has returned,
+// which is too late for its result. `await` is bundled into generators over `Promise`, and `Promise` uses this queue.
+
+import clock from "wasi:clocks/monotonic-clock@0.2.12";
+
+const jobs = [];
+let timers = [];
+let lastTimer = 0;
+let scheduled = false;
+const nativeQueue = globalThis.queueMicrotask;
+const rejections = new Set();
+
+/** The promises that the engine has by itself. Nobody can wait for them. */
+export const NativePromise = globalThis.Promise;
+
+export function queueJob(job) {
+  jobs.push(job);
+  if (scheduled) return;
+  scheduled = true; // while the plugin is built, the engine itself works off what its modules begin
+  nativeQueue(() => {
+    scheduled = false;
+    runJobs();
+  });
+}
+
+/** Remembers a failure that nobody has looked at, or forgets it when somebody does. */
+export const unhandled = {
+  add: (promise) => rejections.add(promise),
+  delete: (promise) => rejections.delete(promise),
+};
+
+export function addTimer(callback, ms, args, every) {
+  const delay = Math.max(0, Number(ms) || 0);
+  lastTimer += 1;
+  timers.push({ id: lastTimer, at: clock.now() + delay * 1e6, delay, run: () => callback(...args), every });
+  return lastTimer;
+}
+
+export function clearTimer(id) {
+  timers = timers.filter((timer) => timer.id !== id);
+}
+
+function runJobs() {
+  for (let at = 0; at < jobs.length; at += 1) {
+    const job = jobs[at];
+    if (at === 1000) at -= jobs.splice(0, 1000).length; // the queue must not grow with the work
+    job();
+  }
+  jobs.length = 0;
+}
+
+/** The value of what may be a promise, after whatever it waits for. */
+export function drain(value) {
+  if (typeof value?.then !== "function") {
+    runJobs();
+    return value;
+  }
+  if (value instanceof NativePromise) {
+    throw new Error(
+      "nobody can wait for this promise: build the plugin with `plugport build`, so that `async` works",
+    );
+  }
+  const outcome = {};
+  value.then(
+    (done) => Object.assign(outcome, { settled: true, done }),
+    (failed) => Object.assign(outcome, { settled: true, rejected: true, failed }),
+  );
+  runJobs();
+  while (!outcome.settled && runTimer()) runJobs();
+  if (!outcome.settled) throw new Error("the handler waits for something that never happens");
+  if (outcome.rejected) throw outcome.failed;
+  return outcome.done;
+}
+
+function runTimer() {
+  if (timers.length === 0) return false;
+  const next = timers.reduce((one, other) => (other.at < one.at ? other : one));
+  const left = next.at - clock.now();
+  if (left > 0) sleep(left);
+  if (next.every) next.at = clock.now() + Math.max(next.delay, 1) * 1e6;
+  else clearTimer(next.id);
+  next.run();
+  return true;
+}
+
+function sleep(nanoseconds) {
+  const alarm = clock.subscribeDuration(Math.ceil(nanoseconds));
+  alarm.block();
+  alarm[Symbol.dispose]();
+}
+
+/** Ends a call: nothing of it goes on in the next one. */
+export function forget() {
+  for (const promise of rejections) console.error("nobody handled this failure:", promise.failure());
+  rejections.clear();
+  jobs.length = 0;
+  timers = [];
+}

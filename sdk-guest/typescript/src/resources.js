@@ -1,0 +1,83 @@
+// Resources and templates of resources. Both are one thing with a URI or a template of URIs, so that a plugin lists
+// them together and a handler has the same shape as a tool's: first the values, then the call.
+
+import { after } from "./after.js";
+import { lowerAnnotations, lowerContents, lowerResource } from "./content.js";
+import { HostError } from "./errors.js";
+import { extra, json, optional } from "./json.js";
+import { Template } from "./template.js";
+
+export class Resource {
+  constructor(options) {
+    const { uri, template, name, handler, list, complete = {} } = options;
+    const where = uri ?? template;
+    if (typeof where !== "string" || (uri && template))
+      throw new TypeError("a resource needs a `uri` or a `template`");
+    if (typeof handler !== "function") throw new TypeError(`the resource \`${where}\` needs a \`handler\``);
+    this.options = { ...options, name: name ?? where };
+    this.uri = uri;
+    this.template = template === undefined ? undefined : new Template(template);
+    Object.assign(this, { handler, list, complete });
+    for (const variable of Object.keys(complete)) {
+      if (!this.template?.names.includes(variable))
+        throw new TypeError(`\`${where}\` has no variable \`${variable}\``);
+    }
+  }
+
+  /** What stands in the list of resources: itself, or those of its template that are known. */
+  listed() {
+    if (!this.template) return [lowerResource(fieldsOf(this.options))];
+    const { mimeType } = this.options;
+    return (this.list?.() ?? []).map((one) => lowerResource({ mimeType, ...one }));
+  }
+
+  /** What stands in the list of templates. */
+  describedTemplate() {
+    const { name, title, description, mimeType, annotations, extra: fields } = this.options;
+    return {
+      uriTemplate: this.template.text,
+      name: String(name),
+      title: optional(title),
+      description: optional(description),
+      mimeType: optional(mimeType),
+      annotations: lowerAnnotations(annotations),
+      extra: extra(fields),
+    };
+  }
+
+  /** The values of the URI's variables, or nothing when it is no URI of this resource. */
+  match(uri) {
+    if (this.template) return this.template.match(uri);
+    return uri === this.uri ? {} : undefined;
+  }
+
+  /** The contents as the interface has them, or a promise of them. */
+  read(call, uri, values) {
+    return after(
+      () => this.handler(values, call),
+      (value) => contentsOf(value, uri, this.options.mimeType),
+    );
+  }
+}
+
+/** Describes a resource with a `uri`, or many with a `template`. */
+export const resource = (options) => new Resource(options);
+
+const fieldsOf = ({ handler, template, list, complete, ...fields }) => fields;
+
+function contentsOf(value, uri, mimeType) {
+  if (value == null) throw HostError.notFound(`there is no resource ${uri}`);
+  const all = Array.isArray(value) && value.every(isContents) ? value : [value];
+  return all.map((one) => lowerContents({ uri, mimeType, ...contents(one, mimeType) }));
+}
+
+function isContents(value) {
+  return typeof value === "object" && value !== null && ("text" in value || "blob" in value);
+}
+
+function contents(value, mimeType) {
+  if (typeof value === "string") return { text: value, mimeType: mimeType ?? "text/plain" };
+  if (value instanceof Uint8Array) return { blob: value, mimeType: mimeType ?? "application/octet-stream" };
+  if (isContents(value)) return value;
+  return { text: json(value), mimeType: mimeType ?? "application/json" };
+}

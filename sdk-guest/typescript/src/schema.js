@@ -1,0 +1,108 @@
+// A few builders that write JSON Schema and tell TypeScript the type. They only describe: the host checks arguments
+// against the schema before a handler runs, so all that is left to do here is to put defaults where nothing was given.
+
+/** A value's JSON Schema. Each method returns a new one. */
+export class Schema {
+  constructor(json, { required = true, fallback, fields, items } = {}) {
+    this.json = json;
+    this.required = required;
+    this.fallback = fallback;
+    this.fields = fields;
+    this.items = items;
+  }
+
+  #with(json, options) {
+    const { required, fallback, fields, items } = this;
+    return new Schema({ ...this.json, ...json }, { required, fallback, fields, items, ...options });
+  }
+
+  describe(description) {
+    return this.#with({ description });
+  }
+
+  title(title) {
+    return this.#with({ title });
+  }
+
+  /** It may be left out. */
+  optional() {
+    return this.#with({}, { required: false });
+  }
+
+  /** It may be left out, and is then `value`. */
+  default(value) {
+    return this.#with({ default: value }, { required: false, fallback: value });
+  }
+
+  /** The least number, the shortest text or the fewest items. */
+  min(least) {
+    return this.#with({ [bounds(this.json.type)[0]]: least });
+  }
+
+  /** The greatest number, the longest text or the most items. */
+  max(most) {
+    return this.#with({ [bounds(this.json.type)[1]]: most });
+  }
+
+  pattern(pattern) {
+    return this.#with({ pattern: pattern instanceof RegExp ? pattern.source : pattern });
+  }
+
+  /** What the text is, such as `email`, `uri`, `date` or `date-time`. */
+  format(format) {
+    return this.#with({ format });
+  }
+
+  /** Further keywords of JSON Schema. */
+  also(keywords) {
+    return this.#with(keywords);
+  }
+
+  /** The value with defaults where nothing was given. */
+  parse(value) {
+    if (value === undefined) return structuredClone(this.fallback);
+    if (this.items && Array.isArray(value)) return value.map((item) => this.items.parse(item));
+    if (!this.fields || value === null || typeof value !== "object") return value;
+    const filled = { ...value };
+    for (const [name, field] of Object.entries(this.fields)) {
+      const given = field.parse(value[name]);
+      if (given !== undefined) filled[name] = given;
+    }
+    return filled;
+  }
+}
+
+function bounds(type) {
+  if (type === "string") return ["minLength", "maxLength"];
+  if (type === "array") return ["minItems", "maxItems"];
+  return ["minimum", "maximum"];
+}
+
+const described = (json, description) => (description === undefined ? json : { ...json, description });
+
+export const s = {
+  string: (description) => new Schema(described({ type: "string" }, description)),
+  number: (description) => new Schema(described({ type: "number" }, description)),
+  integer: (description) => new Schema(described({ type: "integer" }, description)),
+  boolean: (description) => new Schema(described({ type: "boolean" }, description)),
+  enum: (values, description) => new Schema(described({ type: "string", enum: [...values] }, description)),
+  array: (items, description) =>
+    new Schema(described({ type: "array", items: items.json }, description), { items }),
+  object: (fields, description) => new Schema(described(objectOf(fields), description), { fields }),
+  /** An object with any keys and values of one kind. */
+  record: (values, description) =>
+    new Schema(described({ type: "object", additionalProperties: values.json }, description)),
+  /** A JSON Schema of your own. */
+  json: (schema, description) => new Schema(described({ ...schema }, description)),
+};
+
+function objectOf(fields) {
+  const names = Object.keys(fields);
+  const required = names.filter((name) => fields[name].required);
+  return {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, fields[name].json])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}

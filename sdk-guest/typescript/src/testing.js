@@ -1,0 +1,192 @@
+// Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A Recorder is the client:
+// it keeps what a handler says, and answers what it asks.
+
+import { Call } from "./call.js";
+import { complete } from "./completions.js";
+import { HostError } from "./errors.js";
+import { takeChanges } from "./host/native.js";
+
+/** A client that answers as its test says; one without answers lacks the capability. */
+export class Recorder {
+  #answers = { sample: [], elicit: [] };
+  #roots;
+  #facts;
+  logs = [];
+  progress = [];
+  asked = [];
+
+  constructor({
+    meta,
+    principal,
+    cancelled = false,
+    name = "test",
+    version = "0",
+    protocol = "2026-07-28",
+  } = {}) {
+    this.#facts = { meta, principal, cancelled, name, version, protocol };
+  }
+
+  /** The model's next answer: a text, or a result of sampling/createMessage. */
+  samples(answer) {
+    const content = { type: "text", text: answer };
+    const fields = typeof answer === "string" ? { role: "assistant", content, model: "test" } : answer;
+    this.#answers.sample.push(fields);
+    return this;
+  }
+
+  /** The person fills in the next form, or goes to the next page. */
+  accepts(content) {
+    return this.#elicits({ action: "accept", content });
+  }
+
+  declines() {
+    return this.#elicits({ action: "decline" });
+  }
+
+  /** The person goes away without an answer. */
+  closes() {
+    return this.#elicits({ action: "cancel" });
+  }
+
+  hasRoots(...uris) {
+    this.#roots = uris.map((root) => (typeof root === "string" ? { uri: root, name: null } : root));
+    return this;
+  }
+
+  #elicits(answer) {
+    this.#answers.elicit.push(answer);
+    return this;
+  }
+
+  /** A call by this client. */
+  call() {
+    const { meta, principal, cancelled, name, version, protocol } = this.#facts;
+    const can = {
+      sampling: this.#has("sample"),
+      elicitation: this.#has("elicit"),
+      roots: Boolean(this.#roots),
+    };
+    return new Call({
+      client: () => ({ name, version, protocol, ...can }),
+      principal: () => principal,
+      meta: () => (meta === undefined ? undefined : JSON.stringify(meta)),
+      cancelled: () => cancelled,
+      log: (level, logger, data) => this.logs.push({ level, logger, data: JSON.parse(data) }),
+      progress: (done, total, message) => this.progress.push({ done, total, message }),
+      createMessage: (key, params) => this.#answer("sample", "sampling", key, params),
+      elicit: (key, params) => this.#answer("elicit", "elicitation", key, params),
+      listRoots: (key) => this.#listRoots(key),
+      gather: (questions) => questions.map((question) => this.#gathered(question)),
+    });
+  }
+
+  #has(kind) {
+    return this.#answers[kind].length > 0;
+  }
+
+  #answer(kind, capability, key, params) {
+    this.asked.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
+    if (!this.#has(kind)) throw new HostError("missing-capability", capability);
+    return JSON.stringify(this.#answers[kind].shift());
+  }
+
+  #listRoots(key) {
+    this.asked.push({ kind: "roots", key: key ?? undefined });
+    if (!this.#roots) throw new HostError("missing-capability", "roots");
+    return this.#roots;
+  }
+
+  #gathered({ key, body }) {
+    const answers = {
+      "create-message": () => this.#answer("sample", "sampling", key, body.val),
+      elicit: () => this.#answer("elicit", "elicitation", key, body.val),
+      "list-roots": () => JSON.stringify({ roots: this.#listRoots(key) }),
+    };
+    try {
+      return { key, outcome: { tag: "ok", val: answers[body.tag]() } };
+    } catch (error) {
+      return { key, outcome: { tag: "err", val: error.lower() } };
+    }
+  }
+
+  /** Calls a tool as the host does, which refuses arguments that the schema does not have. */
+  async invoke(tool, args = {}) {
+    const refused = refusal(JSON.parse(tool.input.json), args);
+    if (refused) return new Outcome({ content: [lowText(refused)], isError: true }, this);
+    return new Outcome(await tool.call(this.call(), structuredClone(args)), this);
+  }
+
+  /** Reads a resource, or one of a template. */
+  async read(resource, uri = resource.uri) {
+    const values = resource.match(uri);
+    if (!values) throw HostError.notFound(`there is no resource ${uri}`);
+    const contents = await resource.read(this.call(), uri, values);
+    return contents.map(({ uri, mimeType, data }) => ({ uri, mimeType, [data.tag]: data.val }));
+  }
+
+  /** The messages of a prompt. */
+  async get(prompt, args = {}) {
+    const { description, messages } = await prompt.get(this.call(), Object.entries(args));
+    return {
+      description,
+      messages: messages.map(({ role, content }) => ({ role, content: raised(content) })),
+    };
+  }
+
+  /** The values that a prompt or a template suggests. */
+  async complete(one, argument, value, known = {}) {
+    return (await complete(one.complete[argument], value, Object.entries(known), this.call())).values;
+  }
+}
+
+/** What a tool answered, and what it said meanwhile. */
+export class Outcome {
+  constructor({ content, structured, isError }, recorder) {
+    this.content = content.map(raised);
+    this.structured = structured == null ? undefined : JSON.parse(structured);
+    this.isError = isError;
+    this.logs = recorder.logs;
+    this.progress = recorder.progress;
+  }
+
+  get text() {
+    return this.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  }
+}
+
+/** A call whose records nobody looks at. */
+export const call = () => new Recorder().call();
+
+/** Calls a tool as a client that can be asked nothing. */
+export const invoke = (tool, args) => new Recorder().invoke(tool, args);
+
+/** What clients are told of a tool or a prompt. */
+export function describe({ described }) {
+  const { inputSchema, outputSchema, ...fields } = described;
+  const parsed = (schema) => (schema == null ? undefined : JSON.parse(schema));
+  return { ...fields, inputSchema: parsed(inputSchema), outputSchema: parsed(outputSchema) };
+}
+
+/** What was told to `notify` since the last time. */
+export const changes = () => takeChanges();
+
+const lowText = (text) => ({ data: { tag: "text", val: text } });
+
+function raised({ data: { tag, val } }) {
+  if (tag === "text") return { type: "text", text: val };
+  if (tag === "link") return { type: "resource_link", ...val };
+  if (tag !== "embedded") return { type: tag, ...val };
+  return {
+    type: "resource",
+    resource: { uri: val.uri, mimeType: val.mimeType, [val.data.tag]: val.data.val },
+  };
+}
+
+/** The server checks arguments in full; here it is only told what is missing or unknown. */
+function refusal({ properties = {}, required = [], additionalProperties }, args) {
+  const missing = required.find((name) => args[name] === undefined);
+  if (missing !== undefined) return `the argument \`${missing}\` is missing`;
+  const unknown = Object.keys(args).find((name) => !(name in properties));
+  if (unknown === undefined || additionalProperties !== false) return undefined;
+  return `there is no argument \`${unknown}\`; this tool takes ${Object.keys(properties).join(", ") || "none"}`;
+}

@@ -1,0 +1,68 @@
+// Tools: what clients are told of them, and what happens when one is called. A call never throws what the interface
+// does not know: an error of the host is handed on, and anything else becomes an answer that a model can read.
+
+import { after } from "./after.js";
+import { lowerContent, Result, resultOf } from "./content.js";
+import { explain, HostError, ToolError } from "./errors.js";
+import { extra, json, optional } from "./json.js";
+import { shapeOf } from "./shape.js";
+
+export class Tool {
+  constructor(options) {
+    const { name, description, input, output, handler, when = () => true } = options;
+    if (typeof name !== "string") throw new TypeError("a tool needs a `name`");
+    if (!description)
+      throw new TypeError(`the tool \`${name}\` needs a \`description\`, which a model reads`);
+    if (typeof handler !== "function") throw new TypeError(`the tool \`${name}\` needs a \`handler\``);
+    Object.assign(this, { name, handler, when, input: shapeOf(input, `input of \`${name}\``) });
+    this.output = output === undefined ? undefined : shapeOf(output, `output of \`${name}\``);
+    this.described = describe(options, this);
+  }
+
+  /** Calls the handler: a result as the interface has it, or a promise of one. */
+  call(call, args) {
+    const run = () =>
+      after(
+        () => this.input.parse(args),
+        (parsed) => this.handler(parsed, call),
+      );
+    return after(run, lowerResult, (thrown) => this.failed(thrown, call));
+  }
+
+  /** The answer for what was thrown. An error of the host is no answer and is thrown on. */
+  failed(thrown, call) {
+    if (thrown instanceof HostError) throw thrown;
+    if (!(thrown instanceof ToolError)) {
+      call.error(`${thrown?.name ?? "Error"}: ${explain(thrown)}\n${thrown?.stack ?? ""}`.trimEnd());
+    }
+    return lowerResult(new Result({ content: [explain(thrown)], isError: true }));
+  }
+}
+
+/** Describes a tool and what it does. */
+export const tool = (options) => new Tool(options);
+
+function describe(options, { input, output }) {
+  const { readOnly, destructive, idempotent, openWorld } = options;
+  const flags = { readOnly, destructive, idempotent, openWorld };
+  const known = Object.values(flags).some((flag) => flag !== undefined);
+  return {
+    name: options.name.toWellFormed(),
+    title: optional(options.title),
+    description: optional(options.description),
+    inputSchema: input.json,
+    outputSchema: output?.json ?? null,
+    annotations: known ? Object.fromEntries(Object.entries(flags).map(([k, v]) => [k, v ?? null])) : null,
+    extra: extra(options.extra),
+  };
+}
+
+function lowerResult(value) {
+  const { content, structured, isError, extra: fields } = resultOf(value);
+  return {
+    content: content.map(lowerContent),
+    structured: structured === undefined ? null : json(structured),
+    isError: Boolean(isError),
+    extra: extra(fields),
+  };
+}

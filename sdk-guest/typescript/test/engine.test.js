@@ -1,0 +1,50 @@
+// What the SDK supplies to the engine, where it can be tried without one.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { structuredClone as clone } from "../src/engine/clone.js";
+import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text.js";
+
+const texts = ["", "abc", "äöü €", "😀 \u0000", "\ud800x", "\ufeffbom"];
+
+test("text is encoded as everywhere else", () => {
+  for (const text of texts) assert.deepEqual(encode(text), new TextEncoder().encode(text));
+  assert.deepEqual(new Encoder().encodeInto("a€", new Uint8Array(3)), { read: 1, written: 1 });
+});
+
+test("bytes are decoded as everywhere else, however broken they are", () => {
+  for (let seed = 1; seed < 2000; seed += 1) {
+    const bytes = Uint8Array.from(
+      { length: 6 },
+      (_, at) =>
+        [0x41, 0x80, 0xbf, 0xc2, 0xe0, 0xed, 0xa0, 0xf0, 0x90, 0xf4, 0x8f, 0xff][
+          (seed * (at + 3) * 2654435761) % 12
+        ],
+    );
+    assert.equal(new Decoder().decode(bytes), new TextDecoder().decode(bytes), bytes.join());
+  }
+  for (const text of texts)
+    assert.equal(new Decoder().decode(encode(text)), new TextDecoder().decode(encode(text)));
+  assert.throws(() => new Decoder("utf-8", { fatal: true }).decode(new Uint8Array([0xff])), TypeError);
+  assert.throws(() => new Decoder("latin1"), RangeError);
+});
+
+test("text may come in pieces", () => {
+  const decoder = new Decoder();
+  const bytes = encode("a€😀");
+  const text = Array.from(bytes, (byte) => decoder.decode(new Uint8Array([byte]), { stream: true })).join("");
+  assert.equal(text + decoder.decode(), "a€😀");
+});
+
+test("data is cloned, whatever refers to whatever", () => {
+  const value = {
+    list: [1, { a: new Date(5) }],
+    map: new Map([["k", new Set([1])]]),
+    bytes: new Uint8Array([1, 2]),
+  };
+  value.self = value;
+  assert.deepEqual(clone(value), structuredClone(value));
+  assert.notEqual(clone(value).list, value.list);
+  assert.throws(() => clone(() => {}), TypeError);
+});

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  HostError,
+  image,
+  notify,
+  plugin,
+  prompt,
+  rank,
+  resource,
+  result,
+  s,
+  tool,
+  user,
+} from "plugport-sdk";
+import { call, changes, describe, invoke, Recorder } from "plugport-sdk/testing";
+
+const hello = tool({
+  name: "hello",
+  description: "Greet.",
+  input: { name: s.string("Who.").min(1), times: s.integer().default(1), loud: s.boolean().optional() },
+  readOnly: true,
+  handler({ name, times }, call) {
+    call.info("greeting");
+    return `Hello, ${name}! `.repeat(times).trim();
+  },
+});
+
+const returning = (value, more) => tool({ name: "t", description: "d", handler: () => value, ...more });
+const throwing = (error) =>
+  tool({
+    name: "t",
+    description: "d",
+    handler() {
+      throw error;
+    },
+  });
+
+test("a tool's schema comes from its fields", () => {
+  assert.deepEqual(describe(hello), {
+    name: "hello",
+    title: null,
+    description: "Greet.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        name: { type: "string", description: "Who.", minLength: 1 },
+        times: { type: "integer", default: 1 },
+        loud: { type: "boolean" },
+      },
+      required: ["name"],
+      additionalProperties: false,
+    },
+    outputSchema: undefined,
+    annotations: { readOnly: true, destructive: null, idempotent: null, openWorld: null },
+    extra: null,
+  });
+});
+
+test("defaults are filled in and the log is kept", async () => {
+  const outcome = await invoke(hello, { name: "Ada" });
+  assert.equal(outcome.text, "Hello, Ada!");
+  assert.deepEqual(outcome.logs, [{ level: "info", logger: null, data: "greeting" }]);
+});
+
+test("unknown and missing arguments are refused", async () => {
+  const unknown = await invoke(hello, { name: "Ada", nmae: "" });
+  assert.ok(unknown.isError);
+  assert.equal(unknown.text, "there is no argument `nmae`; this tool takes name, times, loud");
+  assert.equal((await invoke(hello)).text, "the argument `name` is missing");
+});
+
+test("whatever a tool returns becomes a result", async () => {
+  assert.deepEqual((await invoke(returning(undefined))).content, []);
+  assert.equal((await invoke(returning(7))).text, "7");
+  assert.equal((await invoke(returning([1, 2]))).text, "[1,2]");
+  const structured = await invoke(returning({ a: "\ud800" }));
+  assert.deepEqual([structured.structured, structured.text], [{ a: "\ufffd" }, '{"a":"\ufffd"}']);
+  const picture = await invoke(returning([image("AAE=", "image/png"), "a picture"]));
+  assert.deepEqual(picture.content[0], {
+    type: "image",
+    data: new Uint8Array([0, 1]),
+    mimeType: "image/png",
+  });
+  const own = await invoke(returning(result({ content: ["no"], isError: true })));
+  assert.deepEqual([own.text, own.isError], ["no", true]);
+});
+
+test("what nobody catches is a tool error, and its stack is in the log", async () => {
+  const outcome = await invoke(throwing(new TypeError("boo", { cause: new Error("why") })));
+  assert.deepEqual([outcome.text, outcome.isError], ["boo\nwhy", true]);
+  assert.match(outcome.logs[0].data, /^TypeError: boo\nwhy\n[^]*handlers\.test\.js/);
+  assert.equal((await invoke(throwing(undefined))).text, "it failed without saying why");
+});
+
+test("an error of the host is handed on", async () => {
+  const asks = tool({ name: "asks", description: "d", handler: (_, call) => call.sample("?").text });
+  await assert.rejects(invoke(asks), { name: "HostError", kind: "missing-capability" });
+  assert.equal((await new Recorder().samples("42").invoke(asks)).text, "42");
+  assert.deepEqual(new HostError("timed-out").lower(), { tag: "timed-out" });
+});
+
+test("a question has the shape that MCP gives it", () => {
+  const client = new Recorder().samples("a").accepts({ city: "Oslo" }).hasRoots("file:///a");
+  const asking = client.call();
+  asking.keyed("k").sample({ system: "s", text: "q", stop: "END", temperature: 0.5 });
+  assert.equal(asking.elicit("Where?", { city: s.string() }).accepted().city, "Oslo");
+  assert.deepEqual(asking.roots(), [{ uri: "file:///a" }]);
+  assert.deepEqual(client.asked[0], {
+    kind: "sample",
+    key: "k",
+    params: {
+      temperature: 0.5,
+      messages: [{ role: "user", content: { type: "text", text: "q" } }],
+      systemPrompt: "s",
+      stopSequences: ["END"],
+      maxTokens: 1000,
+    },
+  });
+  assert.deepEqual(client.asked[1].params, {
+    mode: "form",
+    message: "Where?",
+    requestedSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  });
+});
+
+test("a person may refuse", () => {
+  const asking = new Recorder().declines().call();
+  assert.throws(() => asking.elicit("?", {}).accepted(), { kind: "rejected" });
+});
+
+test("several questions are asked at once", () => {
+  const asking = new Recorder().samples("T").closes().hasRoots("file:///a").call();
+  const answers = asking.gather({
+    title: { sample: "A title?" },
+    form: { elicit: { message: "Where?", form: {} } },
+    folders: { roots: true },
+  });
+  assert.deepEqual([answers.title.text, answers.form.action, answers.folders.length], ["T", "cancel", 1]);
+});
+
+test("a Standard Schema checks and makes the arguments", async () => {
+  const validate = ({ a }) =>
+    a > 0 ? { value: { a: a * 2 } } : { issues: [{ path: ["a"], message: "too small" }] };
+  const jsonSchema = { input: () => ({ type: "object", properties: { a: {} } }) };
+  const input = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
+  const double = tool({ name: "double", description: "d", input, handler: ({ a }) => a });
+  assert.equal((await invoke(double, { a: 2 })).text, "4");
+  const refused = await invoke(double, { a: -1 });
+  assert.deepEqual([refused.text, refused.isError], ["a: too small", true]);
+});
+
+const note = resource({
+  template: "notes://note/{id}{?part}",
+  list: () => [{ uri: "notes://note/1", name: "first" }],
+  complete: { id: (value) => rank(value, ["1", "12"]) },
+  handler: ({ id, part }) => (id === "9" ? null : `Note ${id}, ${part ?? "whole"}`),
+});
+
+test("resources are read by their URI", async () => {
+  const client = new Recorder();
+  assert.deepEqual(await client.read(note, "notes://note/a%20b?part=2"), [
+    { uri: "notes://note/a%20b?part=2", mimeType: "text/plain", text: "Note a b, 2" },
+  ]);
+  await assert.rejects(client.read(note, "notes://note/9"), { kind: "not-found" });
+  await assert.rejects(client.read(note, "notes://note/1/2"), { kind: "not-found" });
+  assert.deepEqual(await client.complete(note, "id", "1"), ["1", "12"]);
+  const bytes = resource({ uri: "a:b", handler: () => new Uint8Array([1]) });
+  assert.deepEqual((await client.read(bytes))[0].blob, new Uint8Array([1]));
+});
+
+test("prompts are texts or conversations", async () => {
+  const review = prompt({
+    name: "review",
+    args: { code: "The code.", language: { default: "Rust" } },
+    handler: ({ code, language }) => [`Review this ${language}:`, user(code)],
+  });
+  const { messages } = await new Recorder().get(review, { code: "x" });
+  assert.deepEqual(
+    messages.map(({ content }) => content.text),
+    ["Review this Rust:", "x"],
+  );
+  await assert.rejects(new Recorder().get(review), { kind: "invalid-params" });
+});
+
+test("a plugin says what is wrong with it when it is built", () => {
+  assert.throws(() => plugin({ tools: [hello, hello] }), /two tools `hello`/);
+  assert.throws(() => plugin({ tools: [{}] }), /made with `tool/);
+  assert.throws(() => tool({ name: "x", handler() {} }), /needs a `description`/);
+  assert.deepEqual(Object.keys(plugin({ tools: [hello] })), ["tools", "resources", "prompts", "completions"]);
+});
+
+test("changes are told", () => {
+  notify.toolsChanged();
+  notify.resourceUpdated("a:b");
+  assert.deepEqual(changes(), ["tools", "a:b"]);
+  assert.equal(call().cancelled, false);
+});
+
+test("candidates are ordered by how well they fit", () => {
+  assert.deepEqual(rank("pa", ["Las Palmas", "Paris", "Aspar", "Pa", "Oslo"]), [
+    "Pa",
+    "Paris",
+    "Las Palmas",
+    "Aspar",
+  ]);
+});

@@ -1,0 +1,107 @@
+// The request being served, and the questions that it may ask.
+
+import type { Content } from "./content.js";
+import type { Infer, Shape } from "./schema.js";
+
+export type Level = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+export interface ClientInfo {
+  name: string;
+  version: string;
+  /** The revision of MCP, such as 2026-07-28. */
+  protocol: string;
+  sampling: boolean;
+  elicitation: boolean;
+  roots: boolean;
+}
+
+export interface Root {
+  uri: string;
+  name?: string;
+}
+
+/** The params of sampling/createMessage, and short forms for what is asked most. */
+export interface Sample {
+  /** What the user says last. */
+  text?: string;
+  messages?: (string | Content | { role: "user" | "assistant"; content: unknown })[];
+  system?: string;
+  /** 1000 unless you say otherwise. */
+  maxTokens?: number;
+  temperature?: number;
+  stop?: string | string[];
+  modelPreferences?: {
+    hints?: { name: string }[];
+    intelligencePriority?: number;
+    speedPriority?: number;
+    costPriority?: number;
+  };
+  tools?: { name: string; description?: string; inputSchema: object }[];
+  toolChoice?: { mode: "auto" | "required" | "none" };
+  metadata?: object;
+}
+
+/** What the client's model answered. */
+export interface Sampled {
+  readonly text: string;
+  readonly content: any[];
+  readonly model: string;
+  readonly stopReason?: string;
+  /** The tools that it wants called. */
+  readonly toolUses: { id: string; name: string; input: any }[];
+}
+
+/** What the person answered. */
+export type Elicited<T> = (
+  | { readonly action: "accept"; readonly content: T }
+  | { readonly action: "decline" | "cancel"; readonly content?: undefined }
+) & {
+  /** What they filled in, for those who cannot go on without it: throws when they declined or went away. */
+  accepted(): T;
+};
+
+export type Question =
+  | { sample: string | Sample }
+  | { elicit: { message: string; form: Shape } }
+  | { elicit: { message: string; url: string; elicitationId?: string } }
+  | { roots: true };
+
+export type Answer<Q> = Q extends { sample: any }
+  ? Sampled
+  : Q extends { elicit: { form: infer S } }
+    ? Elicited<Infer<S>>
+    : Q extends { elicit: any }
+      ? Elicited<undefined>
+      : Root[];
+
+/** The request being served. Questions wait for their answers, so `await` is welcome before them but not needed. */
+export interface Call {
+  readonly client: ClientInfo;
+  /** Who calls, when the server authenticates its callers. */
+  readonly principal: string | undefined;
+  /** The request's `_meta`. */
+  readonly meta: Record<string, any>;
+  /** Whether the client no longer waits. */
+  readonly cancelled: boolean;
+  /** Any value for the client's log, under the name of a logger if there is one. */
+  log(level: Level, data: unknown, logger?: string): void;
+  debug(data: unknown): void;
+  info(data: unknown): void;
+  notice(data: unknown): void;
+  warning(data: unknown): void;
+  error(data: unknown): void;
+  /** How far the handler is. */
+  progress(done: number, total?: number, message?: string): void;
+  /** Asks the client's model. */
+  sample(question: string | Content | Sample): Sampled;
+  /** Shows a form to the person at the client. */
+  elicit<const S extends Shape>(message: string, form: S): Elicited<Infer<S>>;
+  /** Sends the person to a web page. */
+  elicitUrl(message: string, url: string, elicitationId?: string): Elicited<undefined>;
+  /** The folders that the client works in. */
+  roots(): Root[];
+  /** Several questions in one round trip; the answers have the same names. */
+  gather<const Q extends Record<string, Question>>(questions: Q): { [K in keyof Q]: Answer<Q[K]> };
+  /** The same call, whose next question has this name. */
+  keyed(key: string): Call;
+}

@@ -1,0 +1,77 @@
+// `plugport-sdk/testing`: handlers in ordinary tests, without a host and without WebAssembly.
+
+import type { Call, Level } from "./call.js";
+import type { Prompt, Resource, Tool } from "./index.js";
+
+export interface Logged {
+  level: Level;
+  logger: string | null;
+  data: any;
+}
+
+export interface Progress {
+  done: number;
+  total: number | null;
+  message: string | null;
+}
+
+/** What a tool answered, and what it said meanwhile. */
+export interface Outcome {
+  readonly text: string;
+  readonly content: any[];
+  readonly structured: any;
+  readonly isError: boolean;
+  readonly logs: Logged[];
+  readonly progress: Progress[];
+}
+
+/** A client that answers as its test says; one without answers lacks the capability. */
+export declare class Recorder {
+  constructor(facts?: {
+    meta?: object;
+    principal?: string;
+    cancelled?: boolean;
+    name?: string;
+    version?: string;
+    protocol?: string;
+  });
+  readonly logs: Logged[];
+  readonly progress: Progress[];
+  readonly asked: { kind: "sample" | "elicit" | "roots"; key?: string; params?: any }[];
+  /** The model's next answer: a text, or a result of sampling/createMessage. */
+  samples(answer: string | object): this;
+  /** The person fills in the next form, or goes to the next page. */
+  accepts(content?: object): this;
+  declines(): this;
+  /** The person goes away without an answer. */
+  closes(): this;
+  hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
+  call(): Call;
+  invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
+  read(
+    resource: Resource,
+    uri?: string,
+  ): Promise<{ uri: string; mimeType: string; text?: string; blob?: Uint8Array }[]>;
+  get(
+    prompt: Prompt,
+    args?: Record<string, string>,
+  ): Promise<{ description: string | null; messages: { role: string; content: any }[] }>;
+  complete(
+    one: Prompt | Resource,
+    argument: string,
+    value: string,
+    known?: Record<string, string>,
+  ): Promise<string[]>;
+}
+
+/** A call whose records nobody looks at. */
+export declare function call(): Call;
+
+/** Calls a tool as a client that can be asked nothing. */
+export declare function invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
+
+/** What clients are told of a tool or a prompt. */
+export declare function describe(one: Tool | Prompt): any;
+
+/** What was told to `notify` since the last time. */
+export declare function changes(): string[];
