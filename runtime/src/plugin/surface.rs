@@ -34,16 +34,38 @@ impl Surface {
             .any(|name| ours(name).is_some_and(|(found, version)| found == interface && same_line(version)))
     }
 
-    /// The versions of `plugport:plugin` that the component exports, other than ours.
+    /// The versions of `plugport:plugin` that the component exports or imports, other than ours.
     pub(super) fn foreign_versions(&self) -> Vec<&str> {
-        let versions = self.exports.iter().filter_map(|name| ours(name)).map(|(_, version)| version);
+        let names = self.exports.iter().chain(&self.imports);
+        let versions = names.filter_map(|name| ours(name)).map(|(_, version)| version);
         versions.filter(|version| !same_line(version)).collect()
+    }
+
+    /// Whether it exports anything of `plugport:plugin`, whatever the version.
+    pub(super) fn is_ours(&self) -> bool {
+        self.exports.iter().any(|name| ours(name).is_some())
+    }
+
+    /// What a component is that exports this and no functions.
+    pub(super) fn kind(&self) -> &'static str {
+        let exports = |interface: &str| self.exports.iter().any(|name| name.starts_with(interface));
+        if exports("wasi:http/") {
+            ", so it is an HTTP handler and not functions"
+        } else if exports("wasi:cli/run") {
+            ", so it is a program and not functions"
+        } else {
+            ""
+        }
     }
 }
 
+/// What a name without a version has in its place.
+const UNVERSIONED: &str = "(no version)";
+
 /// Splits `plugport:plugin/tools@0.1.0` into interface and version.
 fn ours(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix("plugport:plugin/")?.split_once('@')
+    let name = name.strip_prefix("plugport:plugin/")?;
+    Some(name.split_once('@').unwrap_or((name, UNVERSIONED)))
 }
 
 /// Before 1.0, a line of compatible versions is major and minor.
@@ -64,5 +86,8 @@ mod tests {
         assert!(!surface("plugport:plugin/tools@0.2.0").offers("tools"));
         assert!(!surface("plugport:plugin/tools@0.1.0").offers("prompts"));
         assert_eq!(surface("plugport:plugin/tools@0.2.0").foreign_versions(), ["0.2.0"]);
+        assert_eq!(surface("plugport:plugin/tools").foreign_versions(), ["(no version)"]);
+        let imports = vec!["plugport:plugin/sampling@1.0.0".to_owned()];
+        assert_eq!(Surface { imports, exports: Vec::new() }.foreign_versions(), ["1.0.0"]);
     }
 }
