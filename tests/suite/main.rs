@@ -47,6 +47,7 @@ mod notes;
 mod pace;
 mod pair;
 mod pins;
+mod plain;
 mod plugins;
 mod proxy;
 mod reconfigured;
