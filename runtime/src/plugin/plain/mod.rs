@@ -74,21 +74,21 @@ struct Exported {
 impl Plain {
     /// Finds the functions of a component, at most as many as a plugin may have tools.
     pub(super) fn find(component: &Component, docs: &Docs, limits: &Limits) -> Self {
-        let mut exported = exported(component);
         let most = usize::try_from(limits.tools).unwrap_or(usize::MAX);
-        let excess = exported.len().saturating_sub(most);
-        exported.truncate(most);
+        let (exported, excess) = exported(component, most);
         let places: Vec<Place<'_>> = exported.iter().map(Exported::place).collect();
         let names = names::names(&places);
         let (words, mut schemas, mut room) = (docs.read(), Schemas::new(limits.patterns), Room::new(limits));
         let (mut functions, mut left_out) = (Vec::new(), Vec::new());
         for (found, name) in exported.iter().zip(names) {
             room.next();
-            match found.unfold(&mut room) {
-                Ok((parameters, answer)) => {
-                    let tool = found.tool(name, (&parameters, &answer), &mut schemas, (&words, limits));
-                    functions.push(Function { index: found.index, parameters, answer, tool });
-                }
+            let made = found.unfold(&mut room).and_then(|(parameters, answer)| {
+                let tool = found.tool(name, (&parameters, &answer), &mut schemas, (&words, limits));
+                room.keep(&tool)?;
+                Ok(Function { index: found.index, parameters, answer, tool })
+            });
+            match made {
+                Ok(function) => functions.push(function),
                 Err(why) => {
                     left_out.push(LeftOut { name: found.place().in_words(), why: why.to_string() });
                 }
@@ -177,26 +177,31 @@ impl Answer {
     }
 }
 
-/// All functions of a component and of the interfaces that it exports, but for the standard ones.
-fn exported(component: &Component) -> Vec<Exported> {
+/// The functions of a component and of the interfaces that it exports, but for the standard ones: at most so many, and how many
+/// there are beyond these.
+fn exported(component: &Component, most: usize) -> (Vec<Exported>, usize) {
     let (ty, engine) = (component.component_type(), component.engine());
-    let mut found = Vec::new();
+    let (mut found, mut excess) = (Vec::new(), 0);
+    let mut add = |interface: Option<&str>, function: &str, ty, index: Option<_>| match index {
+        Some(index) if found.len() < most => {
+            let (interface, function) = (interface.map(str::to_owned), function.to_owned());
+            found.push(Exported { interface, function, ty, index });
+        }
+        Some(_) => excess += 1,
+        None => {}
+    };
     for (name, item) in ty.exports(engine).filter(|(name, _)| !name.starts_with(STANDARD)) {
-        let Some(index) = component.get_export_index(None, name) else { continue };
+        let index = component.get_export_index(None, name);
         match item.ty {
-            ComponentItem::ComponentFunc(ty) => {
-                found.push(Exported { interface: None, function: name.to_owned(), ty, index });
-            }
+            ComponentItem::ComponentFunc(ty) => add(None, name, ty, index),
             ComponentItem::ComponentInstance(instance) => {
                 for (function, item) in instance.exports(engine) {
                     let ComponentItem::ComponentFunc(ty) = item.ty else { continue };
-                    let Some(index) = component.get_export_index(Some(&index), function) else { continue };
-                    let (interface, function) = (Some(name.to_owned()), function.to_owned());
-                    found.push(Exported { interface, function, ty, index });
+                    add(Some(name), function, ty, component.get_export_index(index.as_ref(), function));
                 }
             }
             _ => {}
         }
     }
-    found
+    (found, excess)
 }

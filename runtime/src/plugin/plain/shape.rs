@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use wasmtime::component::types::{Case, Field};
 use wasmtime::component::{Type, Val};
 
+use super::super::Tool;
 use crate::config::{Limits, kib, mib};
 
 /// The types that values have here. Handles and streams are none of them: they mean nothing in JSON.
@@ -99,8 +100,9 @@ pub(super) enum Unfit {
 /// The least that a type takes in a JSON Schema, bytes.
 const NODE: usize = 16;
 
-/// How much the types of one component may still unfold to, in bytes of JSON Schema. It never counts more than is written,
-/// so that what the catalog would publish is not refused here.
+/// How much the types of one component may still unfold to, in bytes of JSON Schema. For one function it never counts more
+/// than is written, so that what the catalog would publish is not refused here; all of them together also take what was
+/// written.
 #[derive(Debug)]
 pub(super) struct Room {
     limits: Limits,
@@ -118,9 +120,22 @@ impl Room {
         self.function = kib(self.limits.schema_kib).saturating_mul(2);
     }
 
+    /// Takes what was written for a function, which is kept as long as the plugin.
+    pub(super) fn keep(&mut self, tool: &Tool) -> Result<(), Unfit> {
+        let output = tool.output_schema.as_ref().map_or(0, String::len);
+        if tool.input_schema.len().max(output) > kib(self.limits.schema_kib) {
+            return Err(Unfit::TooLong(self.limits.schema_kib));
+        }
+        self.take_of_all(tool.input_schema.len() + output)
+    }
+
     fn take(&mut self, bytes: usize) -> Result<(), Unfit> {
         let too_long = Unfit::TooLong(self.limits.schema_kib);
         self.function = self.function.checked_sub(bytes).ok_or(too_long)?;
+        self.take_of_all(bytes)
+    }
+
+    fn take_of_all(&mut self, bytes: usize) -> Result<(), Unfit> {
         let crowded = Unfit::Crowded(self.limits.transfer_mib);
         self.component = self.component.checked_sub(bytes).ok_or(crowded)?;
         Ok(())
