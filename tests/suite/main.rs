@@ -48,6 +48,7 @@ mod pace;
 mod pair;
 mod pins;
 mod plain;
+mod plain_zoo;
 mod plugins;
 mod proxy;
 mod reconfigured;

@@ -38,7 +38,7 @@ impl Misfit {
     }
 }
 
-/// Makes values, within a bound.
+/// Makes values that take no more than so much memory together.
 pub(super) struct Reader {
     left: usize,
     most_mib: u64,
@@ -143,7 +143,7 @@ impl Reader {
     fn fields(&mut self, fields: &[(String, Shape)], value: &Value) -> Result<Vec<(String, Val)>, Misfit> {
         let object = object(value)?;
         let is_known = |name: &String| fields.iter().any(|(field, _)| field == name);
-        // Looked for only when there are more than can be: names of a stranger's are compared with names of a stranger's.
+        // Searched only when something is too much: comparing each with each may take long.
         let known = fields.iter().filter(|(name, _)| object.contains_key(name)).count();
         if known < object.len()
             && let Some(name) = object.keys().take(fields.len() + 1).find(|name| !is_known(name))
