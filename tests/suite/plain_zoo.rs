@@ -45,7 +45,7 @@ impl Dice {
             "null" => Value::Null,
             "boolean" => json!(self.below(2) == 0),
             "integer" => self.whole(schema).into(),
-            "number" => json!((self.next() as i32 >> 8) as f64 / 8.0),
+            "number" => json!(f64::from(self.next() as i16) / 8.0),
             "string" if schema["maxLength"] == 1 => json!(["x", "é", "\"", "\u{10ffff}"][self.below(4)]),
             "string" => json!(["", "two words", "\n\"\\", "grüße 😀", "\u{0}"][self.below(5)]),
             "array" => self.array(schema),
