@@ -81,7 +81,7 @@ impl Plain {
         let (words, mut schemas, mut room) = (docs.read(), Schemas::new(limits.patterns), Room::new(limits));
         let (mut functions, mut left_out) = (Vec::new(), Vec::new());
         for (found, name) in exported.iter().zip(names) {
-            room.next();
+            room.begin();
             let made = found.unfold(&mut room).and_then(|(parameters, answer)| {
                 let tool = found.tool(name, (&parameters, &answer), &mut schemas, (&words, limits));
                 room.keep(&tool)?;

@@ -116,7 +116,7 @@ impl Room {
     }
 
     /// Makes room for the types of one more function.
-    pub(super) fn next(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.function = kib(self.limits.schema_kib).saturating_mul(2);
     }
 
