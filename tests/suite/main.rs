@@ -47,6 +47,8 @@ mod notes;
 mod pace;
 mod pair;
 mod pins;
+mod plain;
+mod plain_zoo;
 mod plugins;
 mod proxy;
 mod reconfigured;

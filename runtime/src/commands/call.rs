@@ -14,7 +14,7 @@ use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{Artifact, CallFailure, ContentData, Loader, ToolResult};
+use crate::plugin::{Artifact, CallFailure, ContentData, LeftOut, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
 use crate::sandbox::{Cache, Compiler, Store};
 
@@ -169,6 +169,10 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
         if let Some(refused) = entry.refused.iter().find(is_it) {
             return Failure::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
         }
+        let is_it = |left_out: &&LeftOut| left_out.name == name;
+        if let Some(left_out) = entry.plugin.left_out().iter().find(is_it) {
+            return Failure::Usage(anyhow!("the function `{name}` is no tool: {}", left_out.why));
+        }
         let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
         Failure::Usage(anyhow!("there is no tool `{name}`; the plugin has: {}", names.join(", ")))
     })
@@ -179,8 +183,11 @@ fn show(tool: &PublishedTool, result: &ToolResult, json: bool) -> Result<ExitCod
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
     tool.keeps_promise(structured.as_deref(), result.is_error)?;
     let in_words = || {
-        let parts: Vec<String> = result.content.iter().map(|content| line(&content.data)).collect();
-        parts.join("\n")
+        match (&structured, &*result.content) {
+            // As for clients that read nothing but text.
+            (Some(structured), []) => Escaped(structured.get()).to_string(),
+            (_, content) => content.iter().map(|content| line(&content.data)).collect::<Vec<_>>().join("\n"),
+        }
     };
     match (json, result.is_error) {
         (true, _) => console::print_json(&tool_result_json(result)?),

@@ -13,13 +13,14 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
+use super::inspect::left_out_json;
 use super::published::Published;
 use super::{Failure, call, console};
 use crate::catalog::{Entry, Refused, Snapshot};
 use crate::cli;
 use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
-use crate::plugin::Loader;
+use crate::plugin::{LeftOut, Loader};
 use crate::reload::{Found, Skipped, Terms, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 
@@ -151,6 +152,7 @@ impl Checked {
             "published": Published::of(&self.snapshot, plugin.name()).as_json(),
             "refused": refused,
             "instances": plugin.config().instances.as_str(),
+            "leftOut": left_out_json(plugin),
             "imports": entry.surface.imports,
         });
         let grants = self.grants(entry);
@@ -215,6 +217,14 @@ impl Checked {
         lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why }| {
             format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
         }));
+        // Its author meant it for other callers; all that can be a tool is one.
+        lines.extend(
+            entry
+                .plugin
+                .left_out()
+                .iter()
+                .map(|LeftOut { name, why }| format!("  remark: the function {name} is no tool: {why}")),
+        );
         lines
     }
 }

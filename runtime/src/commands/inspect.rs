@@ -16,7 +16,7 @@ use crate::catalog::{
 use crate::cli;
 use crate::config::{Config, Grants, Instances, PluginConfig};
 use crate::observe::Escaped;
-use crate::plugin::{PromptArgument, ResourceDescriptor, ResourceTemplate};
+use crate::plugin::{LeftOut, Plugin, PromptArgument, ResourceDescriptor, ResourceTemplate};
 use crate::sandbox::Store;
 
 /// A component, its file, and what it is granted.
@@ -81,9 +81,16 @@ fn as_json(found: &Inspected) -> Value {
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "refused": refused,
+        "plain": entry.plugin.is_plain(),
+        "leftOut": left_out_json(&entry.plugin),
     });
     reach.describe(&mut described);
     described
+}
+
+/// The functions of a plain component that are no tools.
+pub(super) fn left_out_json(plugin: &Plugin) -> Value {
+    plugin.left_out().iter().map(|LeftOut { name, why }| json!({ "function": name, "why": why })).collect()
 }
 
 fn tool_json(tool: &PublishedTool) -> Value {
@@ -138,6 +145,9 @@ fn as_text(found: &Inspected) -> String {
         format!("sha256:{}", entry.plugin.digest()),
         Escaped(&signature.in_words()).to_string(),
     ];
+    if entry.plugin.is_plain() {
+        lines.push("a plain component: it knows nothing of MCP, and its functions are its tools".to_owned());
+    }
     lines.extend(instances.price().map(ToOwned::to_owned));
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
@@ -155,6 +165,10 @@ fn as_text(found: &Inspected) -> String {
             .chain(items.into_iter().map(|item| format!("  {}", Escaped(&item))))
             .collect::<Vec<_>>()
     };
+    if !entry.plugin.left_out().is_empty() {
+        let left_out = entry.plugin.left_out().iter().map(|LeftOut { name, why }| format!("{name}: {why}"));
+        lines.extend(section("functions that are no tools", &left_out.collect::<Vec<_>>()));
+    }
     lines.extend(section("exports", &entry.surface.exports));
     lines.extend(section("imports", &entry.surface.imports));
     lines.extend(section("reaches, if it uses what it imports", &reach.lines()));

@@ -8,6 +8,7 @@ use wasmtime::component::InstancePre;
 use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
 use crate::host::State;
 
+use super::plain::Plain;
 use super::surface::Surface;
 
 /// Interfaces that make a component a plugin: it exports at least one of them.
@@ -19,6 +20,8 @@ pub(super) struct Exports {
     pub(super) resources: Option<resources::GuestIndices>,
     pub(super) prompts: Option<prompts::GuestIndices>,
     pub(super) completions: Option<completions::GuestIndices>,
+    /// Functions of its own, if it has none of the above.
+    pub(super) plain: Option<Plain>,
 }
 
 impl Exports {
@@ -33,7 +36,13 @@ impl Exports {
             resources: offers("resources").then(|| resources::GuestIndices::new(pre)).transpose()?,
             prompts: offers("prompts").then(|| prompts::GuestIndices::new(pre)).transpose()?,
             completions: offers("completions").then(|| completions::GuestIndices::new(pre)).transpose()?,
+            plain: None,
         })
+    }
+
+    /// Those of a component that has functions of its own.
+    pub(super) fn of(plain: Plain) -> Self {
+        Self { tools: None, resources: None, prompts: None, completions: None, plain: Some(plain) }
     }
 }
 

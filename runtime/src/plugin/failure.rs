@@ -8,6 +8,7 @@ use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
+use super::plain::Unwritten;
 use crate::config::Limits;
 use crate::host::{Answered, State};
 use crate::observe::brief;
@@ -222,6 +223,9 @@ impl CallFailure {
         }
         if error.downcast_ref::<Answered>().is_some() {
             return Self::Contract("it used the handle of a request that it has answered".to_owned());
+        }
+        if error.downcast_ref::<Unwritten>() == Some(&Unwritten::TooLong) {
+            return Self::limit(limits, "result_kib");
         }
         let trap = error.downcast_ref::<Trap>().copied();
         // These speak for themselves; anything else may be how a guest dies of having been refused.

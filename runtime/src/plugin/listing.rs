@@ -37,6 +37,11 @@ impl Errand for List {
         store.data_mut().ignore_changes();
         let instance = instantiate(plugin, store).await?;
         let mut offer = Offer::default();
+        if let Some(plain) = &plugin.exports.plain {
+            // Its types have said everything, and it is known to start now.
+            offer.tools = plain.tools();
+            return Ok(Ok(offer));
+        }
         let listed = list_tools(plugin, store, &instance, &mut offer).await?;
         let Ok(()) = listed else { return Ok(listed.map(|()| offer)) };
         let listed = list_resources(plugin, store, &instance, &mut offer).await?;

@@ -15,15 +15,19 @@ use super::admission::Admission;
 use super::artifact::{file_name, signature_path};
 use super::exports::FEATURES;
 use super::kept::{Keeper, Kept};
+use super::plain::{Docs, Plain};
 use super::refusals::Refusals;
 use super::retirement::Retirement;
 use super::signature::{self, SignatureError, Signed};
 use super::surface::Foreign;
-use super::{Artifact, CallFailure, Exports, GuestError, Offer, Plugin, Surface};
-use crate::config::{self, PluginConfig};
+use super::{Artifact, CallFailure, Exports, GuestError, LeftOut, Offer, Plugin, Surface};
+use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
-use crate::observe::Audit;
+use crate::observe::{Audit, Escaped};
 use crate::sandbox::{self, Callers, CompileError, Compiler, EngineError, Permits, Store};
+
+/// Lines of the log about functions that one plugin leaves out.
+const LINES: usize = 8;
 
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
@@ -34,6 +38,13 @@ pub struct Loader {
     callers: Arc<Callers<Caller>>,
     keeper: Arc<Keeper>,
     common: Common,
+}
+
+/// What is known of a component before it is linked.
+struct Origin {
+    digest: String,
+    signed: Option<Signed>,
+    docs: Docs,
 }
 
 /// A plugin and what it says of itself, not yet vetted.
@@ -61,16 +72,24 @@ pub enum LoadError {
     /// It could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// It has none of our exports.
+    /// It has none of our exports, and no functions of its own.
     #[error(
-        "is a component of another world: it exports {found}; a plugin exports plugport:plugin/tools@{0}, \
-         plugport:plugin/resources@{0} or plugport:plugin/prompts@{0}, so build it against this server's WIT",
+        "is a component of another world: it exports {found}{kind}; a plugin exports plugport:plugin/tools@{0}, \
+         plugport:plugin/resources@{0} or plugport:plugin/prompts@{0}, or functions of its own, so build it as a library \
+         against this server's WIT, or against one of your own with functions in it",
         super::WIT_VERSION
     )]
     OtherWorld {
         /// What it exports instead.
         found: String,
+        /// What that makes it, if it is known.
+        kind: &'static str,
     },
+    /// It has functions of its own, and none can be called with JSON.
+    #[error(
+        "exports functions, and none of them can be a tool: {0}; export functions whose parameters and results are values"
+    )]
+    NoTools(String),
     /// It was built against another line of our WIT.
     #[error(
         "was built for plugport:plugin@{wanted}, whose {interface} it {way}; this server speaks plugport:plugin@{}, so rebuild \
@@ -78,7 +97,7 @@ pub enum LoadError {
         super::WIT_VERSION
     )]
     OtherVersion {
-        /// The version.
+        /// The version it exports or imports.
         wanted: String,
         /// The interface by which that is known.
         interface: String,
@@ -116,7 +135,9 @@ impl LoadError {
                         | CompileError::Large(_)
                 )
             }
-            Self::OtherWorld { .. } | Self::OtherVersion { .. } | Self::Unlinkable(_) => true,
+            Self::OtherWorld { .. } | Self::NoTools(_) | Self::OtherVersion { .. } | Self::Unlinkable(_) => {
+                true
+            }
             _ => false,
         }
     }
@@ -185,8 +206,9 @@ impl Loader {
         // Before anything else: what is refused here reaches neither the compiler nor a start.
         let (artifact, signed) = verify(artifact, &config).await?;
         let Artifact { digest, bytes, .. } = artifact;
+        let docs = Docs::of(&bytes);
         let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
-        self.start(name, (digest, signed), component, config).await
+        self.start(name, Origin { digest, signed, docs }, component, config).await
     }
 
     /// The same, but only from code that was compiled before: `None` when there is none.
@@ -199,23 +221,24 @@ impl Loader {
         artifact: Artifact,
         config: PluginConfig,
     ) -> Result<Option<Loaded>, LoadError> {
-        let (Artifact { digest, .. }, signed) = verify(artifact, &config).await?;
+        let (Artifact { digest, bytes, .. }, signed) = verify(artifact, &config).await?;
         let Some(component) = self.compiler.recall(&self.engine, &digest, &config.limits).await else {
             return Ok(None);
         };
-        self.start(name, (digest, signed), component, config).await.map(Some)
+        let origin = Origin { digest, signed, docs: Docs::of(&bytes) };
+        self.start(name, origin, component, config).await.map(Some)
     }
 
     async fn start(
         &self,
         name: &str,
-        (digest, signed): (String, Option<Signed>),
+        Origin { digest, signed, docs }: Origin,
         component: Component,
         config: PluginConfig,
     ) -> Result<Loaded, LoadError> {
-        let linker = Arc::clone(&self.linker);
+        let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
         // A component may import and export a lot; other tasks should not wait while it is looked at.
-        let examining = tokio::task::spawn_blocking(move || link(&linker, &component));
+        let examining = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
         let (surface, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
         let permits = Arc::new(Permits::new(&config.limits, Arc::clone(&self.places)));
         let shared = Arc::new(Shared::new(name, digest, config, self.common.clone()));
@@ -225,6 +248,7 @@ impl Loader {
         let kept = Kept::of(&shared, &self.keeper);
         let plugin =
             Plugin { shared, pre, exports, permits, admission, refusals, signed, counts, retirement, kept };
+        tell_left_out(&plugin);
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
@@ -252,19 +276,57 @@ async fn verify(artifact: Artifact, config: &PluginConfig) -> Result<(Artifact, 
 fn link(
     linker: &Linker<State>,
     component: &Component,
+    docs: &Docs,
+    limits: &Limits,
 ) -> Result<(Surface, InstancePre<State>, Exports), LoadError> {
     let surface = Surface::of(component, component.engine());
     if let Some(Foreign { version, interface, way }) = surface.foreign() {
         let (wanted, interface) = (version.to_owned(), interface.to_owned());
         return Err(LoadError::OtherVersion { wanted, interface, way });
     }
-    if !FEATURES.iter().any(|interface| surface.offers(interface)) {
-        return Err(LoadError::OtherWorld { found: listed(&surface.exports) });
-    }
+    let is_feature = FEATURES.iter().any(|interface| surface.offers(interface));
+    let functions = (!is_feature).then(|| functions(component, &surface, docs, limits)).transpose()?;
     let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
     let pre = linker.instantiate_pre(component).map_err(unlinkable)?;
-    let exports = Exports::find(&pre, &surface).map_err(unlinkable)?;
+    let exports = match functions {
+        Some(functions) => Exports::of(functions),
+        None => Exports::find(&pre, &surface).map_err(unlinkable)?,
+    };
     Ok((surface, pre, exports))
+}
+
+/// The functions of a component that knows nothing of MCP.
+fn functions(
+    component: &Component,
+    surface: &Surface,
+    docs: &Docs,
+    limits: &Limits,
+) -> Result<Plain, LoadError> {
+    let other = || LoadError::OtherWorld { found: listed(&surface.exports), kind: surface.kind() };
+    if surface.is_ours() {
+        return Err(other());
+    }
+    let plain = Plain::find(component, docs, limits);
+    match (plain.is_empty(), plain.left_out()) {
+        (false, _) => Ok(plain),
+        (true, []) => Err(other()),
+        (true, left_out) => {
+            let told: Vec<String> =
+                left_out.iter().map(|LeftOut { name, why }| format!("{name} ({why})")).collect();
+            Err(LoadError::NoTools(listed(&told)))
+        }
+    }
+}
+
+/// Functions that are left out, one line each, as far as anyone would read them.
+fn tell_left_out(plugin: &Plugin) {
+    let (plugin, left_out) = (plugin.name(), plugin.left_out());
+    for LeftOut { name, why } in left_out.iter().take(LINES) {
+        tracing::warn!(target: "plugin", plugin, "the function {} is no tool: {why}", Escaped(name));
+    }
+    if let Some(more) = left_out.len().checked_sub(LINES).filter(|more| *more > 0) {
+        tracing::warn!(target: "plugin", plugin, "{more} more functions are no tools; `plugport inspect` lists them");
+    }
 }
 
 impl std::fmt::Debug for Loader {

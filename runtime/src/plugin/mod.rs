@@ -15,6 +15,7 @@ mod failure;
 mod kept;
 mod listing;
 mod load;
+mod plain;
 mod prompts;
 mod quarantine;
 mod record;
@@ -50,6 +51,7 @@ pub use completions::Unfinished;
 pub use failure::{CallFailure, Limit};
 pub use listing::Offer;
 pub use load::{LoadError, Loaded, Loader};
+pub use plain::LeftOut;
 pub use record::Record;
 pub use regular::Irregular;
 pub use signature::{SignatureError, Signed, check as check_signature, claimed_key};
@@ -111,6 +113,18 @@ impl Plugin {
     #[must_use]
     pub fn config(&self) -> &PluginConfig {
         &self.shared.config
+    }
+
+    /// Whether it is a component that knows nothing of MCP and whose functions are its tools.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.exports.plain.is_some()
+    }
+
+    /// Functions of such a component that no tool can be made of.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        self.exports.plain.as_ref().map_or(&[], |plain| plain.left_out())
     }
 
     /// For how much longer it is left alone because its calls keep failing, if it is.

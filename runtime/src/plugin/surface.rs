@@ -45,7 +45,27 @@ impl Surface {
         });
         named.find(|found| !same_line(found.version))
     }
+
+    /// Whether it exports anything of `plugport:plugin`, whatever the version.
+    pub(super) fn is_ours(&self) -> bool {
+        self.exports.iter().any(|name| ours(name).is_some())
+    }
+
+    /// What a component is that exports this and no functions.
+    pub(super) fn kind(&self) -> &'static str {
+        let exports = |interface: &str| self.exports.iter().any(|name| name.starts_with(interface));
+        if exports("wasi:http/") {
+            ", so it is an HTTP handler and not functions"
+        } else if exports("wasi:cli/run") {
+            ", so it is a program and not functions"
+        } else {
+            ""
+        }
+    }
 }
+
+/// What a name without a version has in its place.
+const UNVERSIONED: &str = "(no version)";
 
 /// An interface in a version that is not ours.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,7 +78,8 @@ pub(super) struct Foreign<'s> {
 
 /// Splits `plugport:plugin/tools@0.1.0` into interface and version.
 fn ours(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix("plugport:plugin/")?.split_once('@')
+    let name = name.strip_prefix("plugport:plugin/")?;
+    Some(name.split_once('@').unwrap_or((name, UNVERSIONED)))
 }
 
 /// Before 1.0, a line of compatible versions is major and minor.
@@ -94,5 +115,7 @@ mod tests {
         let both = surface("plugport:plugin/request@0.2.0", "plugport:plugin/tools@0.2.0");
         assert_eq!(both.foreign(), later("tools", "exports"));
         assert_eq!(surface("plugport:plugin/request@0.2.0", "run").foreign(), later("request", "imports"));
+        let unversioned = surface(ours.0, "plugport:plugin/tools");
+        assert_eq!(unversioned.foreign().map(|found| found.version), Some(UNVERSIONED));
     }
 }

@@ -6,6 +6,7 @@ use wasmtime::Store;
 
 use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
+use super::plain::CallFunction;
 use super::{Called, Plugin, ToolResult, size};
 use crate::host::{ClientPort, State};
 
@@ -32,15 +33,23 @@ impl Errand for CallTool<'_> {
     }
 
     fn weigh(result: &ToolResult) -> Weight {
-        let content: usize = result.content.iter().map(size::content).sum();
-        let bytes = content + size::text(&result.structured) + size::text(&result.extra);
-        Weight { bytes, items: result.content.len(), failed: result.is_error }
+        weigh(result)
     }
+}
+
+/// What the limits on results count, however the tool was called.
+pub(super) fn weigh(result: &ToolResult) -> Weight {
+    let content: usize = result.content.iter().map(size::content).sum();
+    let bytes = content + size::text(&result.structured) + size::text(&result.extra);
+    Weight { bytes, items: result.content.len(), failed: result.is_error }
 }
 
 impl Plugin {
     /// Calls a tool. `args` is a JSON object.
     pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
-        self.serve(CallTool { name, args, port }).await
+        match self.exports.plain {
+            Some(_) => self.serve(CallFunction { name, args, port }).await,
+            None => self.serve(CallTool { name, args, port }).await,
+        }
     }
 }

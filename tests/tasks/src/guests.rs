@@ -1,4 +1,5 @@
-//! `cargo guests`: the guests that the tests run, from `tests/guests/examples/NAME.rs` to `target/guests/NAME.wasm`.
+//! `cargo guests`: the guests that the tests run, from `tests/guests/examples/NAME.rs` to `target/guests/NAME.wasm`, and those
+//! that know nothing of MCP, from `tests/guests/plain/NAME` to `target/guests/plain-NAME.wasm`.
 //!
 //! The tests call this too, so a guest is never older than its source, and there is one way to build it.
 
@@ -10,23 +11,31 @@ use crate::steps::{self, Failure, Outcome};
 use crate::wasm;
 
 const BUILD: &str = "guests-build";
+const PLAIN_BUILD: &str = "plain-guests-build";
 
 pub(crate) fn run(repository: &Repository, wanted: &[String]) -> Outcome {
-    let known = repository.guest_names()?;
-    let names = choose(wanted, &known)?;
+    let (usual, plain) = (repository.guest_names()?, repository.plain_guest_names()?);
+    let names = choose(wanted, &usual.union(&plain).cloned().collect())?;
     wasm::require_target(repository)?;
-    steps::run(command(repository, wanted))?;
-    wasm::publish(&names, &wasm::built(repository, BUILD).join("examples"), &repository.target("guests"))
+    let (plain, usual): (BTreeSet<_>, _) = names.into_iter().partition(|name| plain.contains(name));
+    let to = repository.target("guests");
+    if !usual.is_empty() {
+        let build = wasm::build(repository, &repository.guests(), BUILD);
+        steps::run(choosing(build, "--example", &usual))?;
+        wasm::publish(&usual, &wasm::built(repository, BUILD).join("examples"), &to)?;
+    }
+    if !plain.is_empty() {
+        let build = wasm::build(repository, &repository.plain_guests(), PLAIN_BUILD);
+        steps::run(choosing(build, "--package", &plain))?;
+        wasm::publish(&plain, &wasm::built(repository, PLAIN_BUILD), &to)?;
+    }
+    Ok(())
 }
 
-/// The build of the guests that were asked for, of all when none was.
-fn command(repository: &Repository, wanted: &[String]) -> Command {
-    let mut command = wasm::build(repository, &repository.guests(), BUILD);
-    if wanted.is_empty() {
-        command.arg("--examples");
-    }
-    for name in wanted {
-        command.args(["--example", name]);
+/// A build of these and no others.
+fn choosing(mut command: Command, option: &str, names: &BTreeSet<String>) -> Command {
+    for name in names {
+        command.args([option, name]);
     }
     command
 }

@@ -53,11 +53,25 @@ impl Repository {
         })
     }
 
-    /// Every test guest: a file in `tests/guests/examples/`.
+    /// Every test guest that is written with the SDK: a file in `tests/guests/examples/`.
     pub(crate) fn guest_names(&self) -> Outcome<BTreeSet<String>> {
         names(&self.guests().join("examples"), |entry| {
             let path = entry.path();
             (path.extension() == Some(OsStr::new("rs"))).then(|| text(path.file_stem())).flatten()
+        })
+    }
+
+    /// The cargo workspace of the test guests that know nothing of MCP.
+    pub(crate) fn plain_guests(&self) -> PathBuf {
+        self.guests().join("plain")
+    }
+
+    /// Every such guest: a folder in `tests/guests/plain/`, with `plain-` before its name.
+    pub(crate) fn plain_guest_names(&self) -> Outcome<BTreeSet<String>> {
+        names(&self.plain_guests(), |entry| {
+            let path = entry.path();
+            let name = path.join("Cargo.toml").is_file().then(|| text(path.file_name())).flatten();
+            name.map(|name| format!("plain-{name}"))
         })
     }
 

@@ -78,7 +78,9 @@ fn cargo(repository: &Repository, words: &str) -> Command {
 }
 
 fn format(repository: &Repository) -> Outcome {
-    for manifest in ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml"] {
+    for manifest in
+        ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"]
+    {
         steps::run(cargo(repository, &format!("fmt --all --check --manifest-path {manifest}")))?;
     }
     Ok(())

@@ -1,0 +1,112 @@
+//! Calling a function of a component as a tool.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use wasmtime::Store;
+use wasmtime::component::Val;
+
+use super::super::errand::{Ended, Errand, Function as Kind, Job, Weight, instantiate_for};
+use super::super::exports::required;
+use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, tools};
+use super::read::Reader;
+use super::shape::Shape;
+use super::write::{Unwritten, Writer};
+use super::{Answer, Function};
+use crate::config::{Limits, kib};
+use crate::host::{ClientPort, State};
+
+/// What a tool says that has no result: an empty answer leaves a model in doubt.
+const DONE: &str = "done";
+
+/// What a tool says that failed with no value.
+const FAILED: &str = "the tool failed and did not say why";
+
+/// A call of a function, by the name of its tool.
+pub(in super::super) struct CallFunction<'a> {
+    pub(in super::super) name: &'a str,
+    pub(in super::super) args: &'a str,
+    pub(in super::super) port: Arc<dyn ClientPort>,
+}
+
+impl Errand for CallFunction<'_> {
+    type Answer = ToolResult;
+
+    fn job(&self) -> Job<'_> {
+        let caller = self.port.caller();
+        Job { function: Kind::CallTool, name: self.name, arguments: self.args.into(), caller }
+    }
+
+    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
+        let plain = required(&plugin.exports.plain, "functions")?;
+        let Some(function) = plain.function(self.name) else {
+            return Ok(Err(GuestError::NotFound(self.name.to_owned())));
+        };
+        let limits = &plugin.config().limits;
+        // Before there is an instance: what does not fit costs none.
+        let arguments = match function.read(self.args, limits) {
+            Ok(arguments) => arguments,
+            Err(misfit) => return Ok(Err(GuestError::InvalidParams(misfit))),
+        };
+        let instance = instantiate_for(plugin, store, &self.port).await?;
+        let entered = instance.get_func(&mut *store, function.index);
+        let entered = entered.ok_or_else(|| wasmtime::format_err!("the component has no such function"))?;
+        let mut results = match function.answer {
+            Answer::Nothing => Vec::new(),
+            _ => vec![Val::Bool(false)],
+        };
+        entered.call_async(&mut *store, &arguments, &mut results).await?;
+        Ok(Ok(function.answer.tell(results.first(), kib(limits.result_kib))?))
+    }
+
+    fn weigh(result: &ToolResult) -> Weight {
+        tools::weigh(result)
+    }
+}
+
+impl Function {
+    fn read(&self, args: &str, limits: &Limits) -> Result<Vec<Val>, String> {
+        let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
+        let mut reader = Reader::new(limits.transfer_mib);
+        reader.arguments(&self.parameters, &value).map_err(|misfit| misfit.to_string())
+    }
+}
+
+impl Answer {
+    /// The result of the tool, of at most so many bytes.
+    fn tell(&self, val: Option<&Val>, most: usize) -> Result<ToolResult, Unwritten> {
+        match (self, val) {
+            (Self::Nothing, None) => Ok(text(DONE.to_owned())),
+            (Self::Value(shape), Some(val)) => good(shape, val, most),
+            (Self::Fallible(ok, _), Some(Val::Result(Ok(val)))) => match (ok, val.as_deref()) {
+                (Some(shape), Some(val)) => good(shape, val, most),
+                (None, None) => Ok(text(DONE.to_owned())),
+                _ => Err(Unwritten::Misshapen),
+            },
+            (Self::Fallible(_, err), Some(Val::Result(Err(val)))) => {
+                let told = match (err, val.as_deref()) {
+                    (Some(Shape::String), Some(Val::String(told))) => told.clone(),
+                    (Some(shape), Some(val)) => Writer::json(shape, val, most)?,
+                    (None, None) => FAILED.to_owned(),
+                    _ => return Err(Unwritten::Misshapen),
+                };
+                Ok(ToolResult { is_error: true, ..text(told) })
+            }
+            _ => Err(Unwritten::Misshapen),
+        }
+    }
+}
+
+/// A result and its text: the bare one of a string; all else is said in JSON where nothing but text is read.
+fn good(shape: &Shape, val: &Val, most: usize) -> Result<ToolResult, Unwritten> {
+    let structured = Some(Writer::object(shape, val, most)?);
+    Ok(match val {
+        Val::String(told) => ToolResult { structured, ..text(told.clone()) },
+        _ => ToolResult { content: Vec::new(), structured, is_error: false, extra: None },
+    })
+}
+
+fn text(told: String) -> ToolResult {
+    let content = Content { data: ContentData::Text(told), annotations: None, extra: None };
+    ToolResult { content: vec![content], structured: None, is_error: false, extra: None }
+}

@@ -1,0 +1,254 @@
+//! Components that know nothing of MCP: their functions are tools, behind the same walls as all others.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use plugport::config::{Config, Server as Settings};
+use plugport::observe::Audit;
+use plugport::plugin::{Artifact, Loader};
+use plugport::sandbox::{Cache, Compiler, Store};
+use plugport_tests::guests::guest;
+use plugport_tests::http::Client;
+use plugport_tests::server::{Server, binary};
+use plugport_tests::web::Web;
+use serde_json::{Value, json};
+
+/// What is published, as clients see it.
+pub(crate) async fn tools(client: &Client) -> Vec<Value> {
+    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn components_in_the_manner_of_other_hosts_run_unchanged() {
+    let web = Web::start().await;
+    let builder = Server::builder().guest("plain-fetch").guest("plain-clock").guest("plain-arithmetic");
+    let server = builder.config(&web.grant("plain-fetch")).start().await;
+    let client = Client::new(server.url());
+    let page = client.call("plain-fetch-fetch", json!({ "url": web.url("/page") })).await;
+    assert!(page.tool_text().starts_with("hello\nGET /page"), "{page:?}");
+    let denied = client.call("plain-fetch-fetch", json!({ "url": "http://example.com/" })).await;
+    assert!(denied.tool_error().contains("HttpRequestDenied"), "{denied:?}");
+
+    let now = client.call("plain-clock-now", json!({})).await;
+    assert!(now.result()["structuredContent"]["seconds"].as_u64().unwrap() > 1_700_000_000, "{now:?}");
+    let never = client.call("plain-clock-later", json!({ "seconds": "18446744073709551615" })).await;
+    assert_eq!(never.result()["structuredContent"], json!({ "result": null }));
+
+    let call =
+        async |tool: &str, arguments| client.call(&format!("plain-arithmetic-{tool}"), arguments).await;
+    let whole = call("divide", json!({ "dividend": -7, "divisor": 2 })).await;
+    assert_eq!(whole.result()["structuredContent"], json!({ "whole": -4, "rest": 1 }));
+    let zero = call("divide", json!({ "dividend": 1, "divisor": 0 })).await;
+    assert_eq!(zero.tool_error(), r#""division-by-zero""#);
+    let beyond = call("add", json!({ "a": "9223372036854775807", "b": 1 })).await;
+    assert!(beyond.tool_error().contains("overflow"), "{beyond:?}");
+    let summary = call("summarize", json!({ "numbers": [1, 2.5, "Infinity"] })).await;
+    assert_eq!(summary.result()["structuredContent"], json!({ "count": 3, "mean": "Infinity" }));
+}
+
+#[tokio::test]
+async fn plain_components_are_held_by_the_same_walls() {
+    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
+    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let client = Client::new(server.url());
+    let zeros = async |count: u32| client.call("plain-arithmetic-zeros", json!({ "count": count })).await;
+    for (reply, limit) in [
+        (client.call("plain-arithmetic-search", json!({})).await, "fuel"),
+        (zeros(100_000).await, "result_kib"),
+        (zeros(1_000_000).await, "transfer_mib"),
+        (zeros(100_000_000).await, "memory_mib"),
+    ] {
+        assert!(reply.tool_error().contains(&format!("limit `{limit}`")), "{limit}: {reply:?}");
+    }
+    assert_eq!(zeros(3).await.result()["structuredContent"], json!({ "result": [0, 0, 0] }));
+    let calls = server.audited("call", 5).await;
+    assert!(calls.iter().any(|line| line["limit"] == "fuel" && line["name"] == "search"), "{calls:?}");
+}
+
+fn component(text: &str) -> Vec<u8> {
+    wat::parse_str(text).unwrap()
+}
+
+/// A component that exports `answer`, a function that gives 42, beside what is written here.
+fn with_answer(more: &str) -> Vec<u8> {
+    component(&format!(
+        r#"(component
+             (core module $m (func (export "answer") (result i32) (i32.const 42)))
+             (core instance $i (instantiate $m))
+             (func $answer (result u32) (canon lift (core func $i "answer")))
+             {more}
+             (export "answer" (func $answer)))"#
+    ))
+}
+
+#[tokio::test]
+async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_is() {
+    let exporting =
+        |name: &str| component(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
+    let handles = component(
+        r#"(component (core module $m (func (export "take") (param i32)))
+             (core instance $i (instantiate $m))
+             (type $own (resource (rep i32)))
+             (export $r "thing" (type $own))
+             (func (export "take") (param "r" (own $r)) (canon lift (core func $i "take"))))"#,
+    );
+    let later_import = with_answer(r#"(import "plugport:plugin/sampling@0.9.0" (instance))"#);
+    let server = Server::builder()
+        .file("program.wasm", &exporting("wasi:cli/run@0.2.6"))
+        .file("handler.wasm", &exporting("wasi:http/incoming-handler@0.2.6"))
+        .file("hollow.wasm", &exporting("a:b/c"))
+        .file("handles.wasm", &handles)
+        .file("later.wasm", &exporting("plugport:plugin/tools@0.9.0"))
+        .file("later_import.wasm", &later_import)
+        .file("half.wasm", &exporting("plugport:plugin/completions@0.1.0"))
+        .start()
+        .await;
+    let said = server.said();
+    for (file, what) in [
+        ("program.wasm", "it exports wasi:cli/run@0.2.6, so it is a program and not functions"),
+        ("handler.wasm", "so it is an HTTP handler and not functions"),
+        ("hollow.wasm", "is a component of another world: it exports a:b/c"),
+        ("handles.wasm", "none of them can be a tool: take (its type has a handle of a resource"),
+        ("later.wasm", "was built for plugport:plugin@0.9.0; this server speaks 0.1.0, so rebuild it"),
+        ("later_import.wasm", "was built for plugport:plugin@0.9.0; this server speaks 0.1.0, so rebuild it"),
+        ("half.wasm", "is a component of another world"),
+    ] {
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains(&format!("/{file}:"))).collect();
+        assert!(lines.len() == 1 && lines[0].contains(what), "{file}: {lines:?}\n{said}");
+    }
+}
+
+#[tokio::test]
+async fn every_wasi_from_0_2_0_to_0_2_12_links_and_they_mix() {
+    let mut builder = Server::builder();
+    for patch in 0..=12 {
+        let (other, third) = (12 - patch, (patch + 5) % 13);
+        let text = format!(
+            r#"(component
+                 (import "wasi:clocks/monotonic-clock@0.2.{patch}"
+                   (instance $clock (export "now" (func (result u64)))))
+                 (import "wasi:random/random@0.2.{other}"
+                   (instance $random (export "get-random-u64" (func (result u64)))))
+                 (import "wasi:cli/environment@0.2.{third}"
+                   (instance (export "get-environment" (func (result (list (tuple string string)))))))
+                 (import "wasi:clocks/wall-clock@0.2.{other}" (instance
+                   (type $datetime' (record (field "seconds" u64) (field "nanoseconds" u32)))
+                   (export "datetime" (type $datetime (eq $datetime')))
+                   (export "now" (func (result $datetime)))))
+                 (core func $now (canon lower (func $clock "now")))
+                 (core func $chance (canon lower (func $random "get-random-u64")))
+                 (core module $m
+                   (import "h" "now" (func $now (result i64)))
+                   (import "h" "chance" (func $chance (result i64)))
+                   (func (export "now") (result i64) (drop (call $chance)) (call $now)))
+                 (core instance $h (export "now" (func $now)) (export "chance" (func $chance)))
+                 (core instance $i (instantiate $m (with "h" (instance $h))))
+                 (func (export "now") (result u64) (canon lift (core func $i "now"))))"#
+        );
+        builder = builder.file(&format!("v{patch}.wasm"), &component(&text));
+    }
+    let server = builder.start().await;
+    let client = Client::new(server.url());
+    for patch in 0..=12 {
+        let reply = client.call(&format!("v{patch}-now"), json!({})).await;
+        assert!(reply.result()["structuredContent"]["result"].is_u64(), "0.2.{patch}: {reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_component_exports_beside_its_tools_is_tolerated() {
+    let wat = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/wat");
+        std::fs::read_to_string(folder.join(name)).unwrap()
+    };
+    let guest = format!(
+        r#"(core module $core
+             (memory (export "memory") 1)
+             {}
+             (func (export "call-tool") (param i32 i32 i32 i32 i32) (result i32) (i32.const 256))
+             (func (export "post-call") (param i32))
+             (func (export "extra") (result i32) (i32.const 1)))
+           (core instance $main (instantiate $core))"#,
+        wat("tool.wat")
+    );
+    let extra = r#"(func $extra (result u32) (canon lift (core func $main "extra")))
+                   (export "extra" (func $extra))
+                   (instance $more (export "extra" (func $extra)))
+                   (export "acme:more/things@3.0.0" (instance $more)))"#;
+    let shell = wat("shell.wat").replace(";; THE GUEST", &guest);
+    let whole = format!("{}{extra}", shell.trim_end().strip_suffix(')').unwrap());
+    let server = Server::builder().file("both.wasm", &component(&whole)).start().await;
+    let client = Client::new(server.url());
+    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, ["both-go"], "{}", server.said());
+    assert_eq!(client.call("both-go", json!({})).await.tool_text(), "ok");
+}
+
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    let place = tempfile::tempdir().unwrap();
+    let output = Command::new(binary()).args(args).current_dir(place.path()).output();
+    let Output { status, stdout, stderr } = output.unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// A component with a tool, a function that cannot be one, and words about the tool.
+fn described(folder: &Path) -> PathBuf {
+    let mut bytes = with_answer(
+        r#"(core module $n (func (export "take") (param i32)))
+           (core instance $j (instantiate $n))
+           (type $own (resource (rep i32)))
+           (export $r "thing" (type $own))
+           (func (export "take") (param "r" (own $r)) (canon lift (core func $j "take")))"#,
+    );
+    let docs = br#"{"worlds":{"w":{"func_exports":{"answer":{"docs":"What it all comes to."}}}}}"#;
+    let name = b"package-docs";
+    let length = 1 + name.len() + 1 + docs.len();
+    bytes.extend([0, 0x80 | (length & 0x7f) as u8, (length >> 7) as u8, name.len() as u8]);
+    bytes.extend(name.iter().chain(&[1]).chain(docs));
+    let file = folder.join("described.wasm");
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+#[test]
+fn the_command_line_knows_plain_components() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = described(folder.path()).display().to_string();
+    let (code, out, err) = run(&["call", &file, "answer"]);
+    assert_eq!((code, out.as_str()), (Some(0), "{\"result\":42}\n"), "{err}");
+    let (code, _, err) = run(&["call", &file, "take"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
+
+    let (_, out, err) = run(&["inspect", &file]);
+    assert!(out.contains("a plain component") && out.contains("What it all comes to."), "{out}{err}");
+    assert!(out.contains("functions that are no tools\n  take: its type has a handle"), "{out}");
+    let (_, out, _) = run(&["inspect", &file, "--json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&found["plain"], &found["leftOut"][0]["function"]), (&json!(true), &json!("take")));
+
+    let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("remark: the function take is no tool"), "{out}");
+
+    let arithmetic = guest("plain-arithmetic").display().to_string();
+    let (code, out, err) = run(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &result["structuredContent"]), (Some(0), &json!({ "result": 5 })), "{err}");
+}
+
+#[tokio::test]
+async fn words_about_a_function_come_with_code_that_was_kept_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = described(folder.path());
+    let cache = Cache::open(&folder.path().join("state"), 64).unwrap();
+    let compiler = Compiler::with_program(binary()).keeping(cache);
+    let settings = Settings { parked_calls: 0, ..Settings::default() };
+    let loader = Loader::new(&settings, Store::new("unused".into()), Audit::none(), compiler).unwrap();
+    let artifact = || Artifact::read(&file, 1).unwrap();
+    let config = || Config::new(folder.path().to_owned()).plugin("described");
+    assert!(loader.load_kept("described", artifact(), config()).await.unwrap().is_none());
+    loader.load("described", artifact(), config()).await.unwrap();
+    let kept = loader.load_kept("described", artifact(), config()).await.unwrap().unwrap();
+    assert_eq!(kept.offer.tools[0].description.as_deref(), Some("What it all comes to."));
+}
