@@ -89,7 +89,7 @@ func reason(err error) string {
 	if wrong.Field != "" {
 		place = " in " + wrong.Field
 	}
-	return fmt.Sprintf("a %s stands%s where a %s belongs", wrong.Value, place, wrong.Type)
+	return fmt.Sprintf("%s%s where %s is wanted", wrong.Value, place, wrong.Type)
 }
 
 func kindBehind(t reflect.Type) reflect.Kind {
@@ -117,7 +117,7 @@ func readTexts(values map[string]string, into any) error {
 			return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
 		}
 		if err := setText(target.FieldByIndex(field.Index), text); err != nil {
-			return Errorf(InvalidParams, "the argument `%s` cannot be used: %q is not a %s", field.Name, text, err)
+			return Errorf(InvalidParams, "the argument `%s` cannot be used: %q is no %s", field.Name, text, err)
 		}
 	}
 	return nil

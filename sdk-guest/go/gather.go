@@ -51,7 +51,7 @@ func (g *Gather) ElicitURL(key, message, url string) *Gather {
 
 // Roots asks for the user's folders, as [Call.Roots] does.
 func (g *Gather) Roots(key string) *Gather {
-	return g.add(key, methodRoots, "", nil)
+	return g.add(key, methodRoots, "{}", nil)
 }
 
 // GatherForm adds a form with the fields of the struct T, as [Elicit] shows it.
