@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	"github.com/plugport/plugport/sdk-guest/go/internal/script"
 )
 
@@ -92,7 +93,7 @@ func (c *Call) Keyed(key string) *Call {
 
 // Log sends any JSON to the client's log. What cannot be JSON is logged as the reason why not.
 func (c *Call) Log(level Level, data any) {
-	text, err := json.Marshal(data)
+	text, err := schema.JSON(data)
 	if err != nil {
 		text, _ = json.Marshal(err.Error())
 	}

@@ -143,8 +143,8 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 	for text, given := range map[string]map[string]any{
 		"the argument `word` is missing": {},
 		"there is no argument `wort`; this tool takes word, small, count, share, tone, tags, sizes, place": {"word": "a", "wort": 1},
-		"the argument `small` cannot be used: number 300 where int8 is wanted":                    {"word": "a", "small": 300},
-		"the argument `place` cannot be used: number in city where string is wanted":              {"word": "a", "place": map[string]any{"city": 1}},
+		"the argument `small` cannot be used: number 300 where int8 is wanted":                             {"word": "a", "small": 300},
+		"the argument `place` cannot be used: number in city where string is wanted":                       {"word": "a", "place": map[string]any{"city": 1}},
 	} {
 		outcome := plugporttest.New().CallTool("all", given)
 		equal(t, outcome.Text(), text)

@@ -1,7 +1,6 @@
 package plugport
 
 import (
-	"encoding/json"
 	"reflect"
 
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
@@ -193,7 +192,7 @@ func toContents(value any, uri, mimeType string) ([]Contents, error) {
 	case []Contents:
 		all = append(all, value...)
 	default:
-		text, err := json.Marshal(schema.Filled(value))
+		text, err := schema.JSON(value)
 		if err != nil {
 			return nil, Errorf(Internal, "the resource cannot be written as JSON: %s", err)
 		}

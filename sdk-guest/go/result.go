@@ -33,6 +33,11 @@ func (e *ToolError) Error() string {
 	return "the tool failed"
 }
 
+// TextResult is a result that is structured and yet has a text of its own, for models and people.
+type TextResult interface {
+	ToolText() string
+}
+
 // toResult is what a tool returned, as a result: content as it is, everything else as JSON for programs and as the same
 // JSON in a text, for clients that know no structured content.
 func toResult(value any) (ToolResult, error) {
@@ -53,11 +58,15 @@ func toResult(value any) (ToolResult, error) {
 		}
 		return *value, nil
 	}
-	text, err := json.Marshal(schema.Filled(value))
+	text, err := schema.JSON(value)
 	if err != nil {
 		return ToolResult{}, Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
 	}
-	return ToolResult{Content: []Content{Text(string(text))}, Structured: json.RawMessage(text)}, nil
+	shown := string(text)
+	if own, is := value.(TextResult); is {
+		shown = own.ToolText()
+	}
+	return ToolResult{Content: []Content{Text(shown)}, Structured: json.RawMessage(text)}, nil
 }
 
 // isContent tells whether toResult makes no structured content of the type.

@@ -1,6 +1,24 @@
 package schema
 
-import "reflect"
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// JSON writes a value for a client: lists that were never made are empty, and no letter is written as a code that need not
+// be, since models and people read it too.
+func JSON(value any) ([]byte, error) {
+	return plainly(Filled(value))
+}
+
+func plainly(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
 
 // Filled puts empty lists and maps in the place of those that were never made. encoding/json writes these as null, which
 // the schema of a list does not allow.

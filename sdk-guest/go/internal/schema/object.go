@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "bytes"
 
 // object is a JSON object whose members keep their order, which is the order in which the author declared them.
 type object []member
@@ -40,11 +37,11 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		key, err := json.Marshal(member.key)
+		key, err := plainly(member.key)
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(member.value)
+		value, err := plainly(member.value)
 		if err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func write(m *maker, t reflect.Type) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(schema)
+	text, err := plainly(schema)
 	return string(text), err
 }
 
