@@ -13,6 +13,9 @@ import (
 // mostChanges bounds the list that a model has to read.
 const mostChanges = 1000
 
+// mostValues bounds both values together, since each of them costs more than its text.
+const mostValues = 30_000
+
 type jsonResult struct {
 	Same    bool     `json:"same" desc:"Whether there is no difference."`
 	Changes []change `json:"changes" desc:"A JSON Patch that makes the new value of the old one, step by step."`
@@ -70,9 +73,26 @@ func compareJSON(before, after string) (jsonResult, error) {
 		return jsonResult{}, err
 	}
 	it := comparison{forms: map[string]int{}}
-	it.compare("", it.node(old), it.node(fresh))
+	first, second := it.node(old), it.node(fresh)
+	it.compare("", first, second)
 	it.result.Same = len(it.result.Changes) == 0
 	return it.result, nil
+}
+
+// values is how many values a JSON text has at most, counted without the cost of reading them.
+func values(text string) int {
+	count, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted && text[i] == '\\':
+			i++
+		case !quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{'):
+			count++
+		}
+	}
+	return count
 }
 
 func parseJSON(name, text string) (any, error) {
@@ -103,43 +123,51 @@ type comparison struct {
 	result jsonResult
 }
 
+// node numbers a value and all in it.
 func (it *comparison) node(value any) *node {
 	made := &node{value: value}
-	var form strings.Builder
 	switch value := value.(type) {
 	case map[string]any:
-		made.members = map[string]*node{}
-		form.WriteByte('{')
+		made.members = make(map[string]*node, len(value))
+		form := []byte{'{'}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			member := it.node(value[key])
 			made.members[key] = member
-			form.WriteString(strconv.Quote(key) + ":" + strconv.Itoa(member.form) + ",")
+			form = append(strconv.AppendQuote(form, key), ':')
+			form = append(strconv.AppendInt(form, int64(member.form), 10), ',')
 		}
+		made.form = it.form(string(form))
 	case []any:
-		made.items = []*node{}
-		form.WriteByte('[')
+		made.items = make([]*node, 0, len(value))
+		form := []byte{'['}
 		for _, item := range value {
 			item := it.node(item)
 			made.items = append(made.items, item)
-			form.WriteString(strconv.Itoa(item.form) + ",")
+			form = append(strconv.AppendInt(form, int64(item.form), 10), ',')
 		}
+		made.form = it.form(string(form))
 	case json.Number:
-		form.WriteString(normal(value.String()))
+		made.form = it.form(normal(value.String()))
+	case string:
+		made.form = it.form("\"" + value)
 	default:
-		form.WriteString(compact(value))
+		made.form = it.form(fmt.Sprint(value))
 	}
-	known, has := it.forms[form.String()]
+	return made
+}
+
+func (it *comparison) form(text string) int {
+	known, has := it.forms[text]
 	if !has {
 		known = len(it.forms)
-		it.forms[form.String()] = known
+		it.forms[text] = known
 	}
-	made.form = known
-	return made
+	return known
 }
 
 func (it *comparison) compare(path string, before, after *node) {
 	switch {
-	case before.form == after.form:
+	case before.form == after.form, it.result.More:
 	case before.members != nil && after.members != nil:
 		it.objects(path, before.members, after.members)
 	case before.items != nil && after.items != nil:
@@ -151,6 +179,9 @@ func (it *comparison) compare(path string, before, after *node) {
 
 func (it *comparison) objects(path string, before, after map[string]*node) {
 	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if it.result.More {
+			return
+		}
 		at := path + "/" + escape(key)
 		if member, has := after[key]; has {
 			it.compare(at, before[key], member)
@@ -175,6 +206,9 @@ func (it *comparison) lists(path string, before, after []*node) {
 		}
 		both := min(run.aEnd-run.a, run.bEnd-run.b)
 		for i := range both {
+			if it.result.More {
+				return
+			}
 			it.compare(fmt.Sprintf("%s/%d", path, run.b+i), before[run.a+i], after[run.b+i])
 		}
 		for _, item := range before[run.a+both : run.aEnd] {

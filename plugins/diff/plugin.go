@@ -17,7 +17,7 @@ const (
 
 var (
 	errTooLarge  = errors.New("the texts are too large; give at most 1 MiB and 100,000 lines or words each, or compare them piece by piece")
-	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each, or compare them piece by piece")
+	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 30,000 values together, or compare them piece by piece")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
 
@@ -79,7 +79,7 @@ type jsonArgs struct {
 }
 
 func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
-	if max(len(args.Before), len(args.After)) > mostJSON {
+	if max(len(args.Before), len(args.After)) > mostJSON || values(args.Before)+values(args.After) > mostValues {
 		return jsonResult{}, errJSONLarge
 	}
 	return compareJSON(args.Before, args.After)
