@@ -8,7 +8,7 @@ import "slices"
 
 const (
 	// budget is how many comparisons all searches of one alignment may cost together.
-	budget = 20_000_000
+	budget = 5_000_000
 	// mostEdits bounds one search, whose memory grows with the square of its edits.
 	mostEdits = 1000
 	// deepest is how often anchors are looked for between anchors.

@@ -14,7 +14,7 @@ import (
 const mostChanges = 1000
 
 // mostValues bounds both values together, since each of them costs more than its text.
-const mostValues = 30_000
+const mostValues = 20_000
 
 type jsonResult struct {
 	Same    bool     `json:"same" desc:"Whether there is no difference."`

@@ -9,22 +9,23 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go"
 )
 
+// The bounds are what a call can do with the fuel that a plugin has unless its operator says otherwise.
 const (
 	mostBytes = 1 << 20
 	mostJSON  = 1 << 19
-	mostParts = 100_000
+	mostParts = 40_000
 )
 
 var (
-	errTooLarge  = errors.New("the texts are too large; give at most 1 MiB and 100,000 lines or words each, or compare them piece by piece")
-	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 30,000 values together, or compare them piece by piece")
+	errTooLarge  = errors.New("the texts are too large; give at most 1 MiB and 40,000 lines or words each, or compare them piece by piece")
+	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 20,000 values together, or compare them piece by piece")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
 
 type unifiedArgs struct {
 	Before  string   `json:"before" desc:"The old text."`
 	After   string   `json:"after" desc:"The new text."`
-	Context int      `json:"context,omitempty" desc:"How many unchanged lines to show around each change." min:"0" max:"100000" default:"3"`
+	Context int      `json:"context,omitempty" desc:"How many unchanged lines to show around each change." min:"0" max:"40000" default:"3"`
 	Names   []string `json:"names,omitempty" desc:"What the two texts are called in the header, such as file names." min:"2" max:"2"`
 }
 

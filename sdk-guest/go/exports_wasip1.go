@@ -77,12 +77,19 @@ func toolOf(info ToolInfo) plugport_plugin_tools.Tool {
 	return plugport_plugin_tools.Tool{
 		Name: valid(info.Name), Title: optional(info.Title), Description: optional(info.Description),
 		InputSchema: valid(info.InputSchema), OutputSchema: optional(info.OutputSchema),
-		Annotations: wit.Some(plugport_plugin_tools.ToolAnnotations{
-			ReadOnly: flagOf(info.ReadOnly), Destructive: flagOf(info.Destructive),
-			Idempotent: flagOf(info.Idempotent), OpenWorld: flagOf(info.OpenWorld),
-		}),
-		Extra: extraOf(info.Extra),
+		Annotations: hintsOf(info),
+		Extra:       extraOf(info.Extra),
 	}
+}
+
+func hintsOf(info ToolInfo) wit.Option[plugport_plugin_tools.ToolAnnotations] {
+	if info.ReadOnly == nil && info.Destructive == nil && info.Idempotent == nil && info.OpenWorld == nil {
+		return wit.None[plugport_plugin_tools.ToolAnnotations]()
+	}
+	return wit.Some(plugport_plugin_tools.ToolAnnotations{
+		ReadOnly: flagOf(info.ReadOnly), Destructive: flagOf(info.Destructive),
+		Idempotent: flagOf(info.Idempotent), OpenWorld: flagOf(info.OpenWorld),
+	})
 }
 
 func flagOf(flag *bool) wit.Option[bool] {
