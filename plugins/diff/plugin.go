@@ -11,13 +11,12 @@ import (
 
 // The bounds are what a call can do with the fuel that a plugin has unless its operator says otherwise.
 const (
-	mostBytes = 1 << 20
-	mostJSON  = 1 << 19
+	mostBytes = 1 << 19
 	mostParts = 40_000
 )
 
 var (
-	errTooLarge  = errors.New("the texts are too large; give at most 1 MiB and 40,000 lines or words each, or compare them piece by piece")
+	errTooLarge  = errors.New("the texts are too large; give at most 512 KiB and 40,000 lines or words each, or compare them piece by piece")
 	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 20,000 values together, or compare them piece by piece")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
@@ -80,7 +79,7 @@ type jsonArgs struct {
 }
 
 func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
-	if max(len(args.Before), len(args.After)) > mostJSON || values(args.Before)+values(args.After) > mostValues {
+	if max(len(args.Before), len(args.After)) > mostBytes || values(args.Before)+values(args.After) > mostValues {
 		return jsonResult{}, errJSONLarge
 	}
 	return compareJSON(args.Before, args.After)

@@ -72,7 +72,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	}{
 		{"json", pairArgs{"{", "1"}, "`before` is not JSON: unexpected EOF; give one JSON value as a text"},
 		{"json", pairArgs{"1", "1 2"}, "`after` is not JSON: something follows the value; give one JSON value as a text"},
-		{"json", pairArgs{"1", strings.Repeat(" ", mostJSON) + "1"}, errJSONLarge.Error()},
+		{"json", pairArgs{"1", strings.Repeat(" ", mostBytes) + "1"}, errJSONLarge.Error()},
 		{"json", pairArgs{"[" + strings.Repeat("0,", mostValues) + "0]", "0"}, errJSONLarge.Error()},
 		{"unified", pairArgs{strings.Repeat("a", mostBytes+1), ""}, errTooLarge.Error()},
 		{"words", pairArgs{strings.Repeat(".", mostParts+1), ""}, errTooLarge.Error()},
