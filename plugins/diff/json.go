@@ -79,20 +79,30 @@ func compareJSON(before, after string) (jsonResult, error) {
 	return it.result, nil
 }
 
-// values is how many values a JSON text has at most, counted without the cost of reading them.
-func values(text string) int {
-	count, quoted := 1, false
+// deepestJSON is how deep values may be nested; a plugin's stack holds a few times as much.
+const deepestJSON = 500
+
+// measure is how many values a JSON text has at most and how deep they are, found without the cost of reading them.
+func measure(text string) (count, deepest int) {
+	depth, quoted := 0, false
+	count = 1
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == '"':
 			quoted = !quoted
 		case quoted && text[i] == '\\':
 			i++
-		case !quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{'):
+		case quoted:
+		case text[i] == ',':
 			count++
+		case text[i] == '[' || text[i] == '{':
+			count, depth = count+1, depth+1
+			deepest = max(deepest, depth)
+		case text[i] == ']' || text[i] == '}':
+			depth--
 		}
 	}
-	return count
+	return count, deepest
 }
 
 func parseJSON(name, text string) (any, error) {

@@ -18,6 +18,7 @@ const (
 var (
 	errTooLarge  = errors.New("the texts are too large; give at most 512 KiB and 40,000 lines or words each, or compare them piece by piece")
 	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 20,000 values together, or compare them piece by piece")
+	errJSONDeep  = errors.New("the values are nested too deep; give at most 500 levels, or compare what is inside")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
 
@@ -79,8 +80,13 @@ type jsonArgs struct {
 }
 
 func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
-	if max(len(args.Before), len(args.After)) > mostBytes || values(args.Before)+values(args.After) > mostValues {
+	before, deepBefore := measure(args.Before)
+	after, deepAfter := measure(args.After)
+	if max(len(args.Before), len(args.After)) > mostBytes || before+after > mostValues {
 		return jsonResult{}, errJSONLarge
+	}
+	if max(deepBefore, deepAfter) > deepestJSON {
+		return jsonResult{}, errJSONDeep
 	}
 	return compareJSON(args.Before, args.After)
 }

@@ -58,6 +58,7 @@ func TestJSONIsComparedByMeaning(t *testing.T) {
 		{`[1, 2, 3, 4]`, `[1, 3, 5, 6]`, "remove \"/1\", was 2\nreplace \"/2\", was 4, is 5\nadd \"/3\", is 6\n"},
 		{`[{"id": 1, "n": "a"}, {"id": 2}]`, `[{"id": 1, "n": "b"}, {"id": 2}]`, "replace \"/0/n\", was \"a\", is \"b\"\n"},
 		{`9007199254740993`, `9007199254740992`, "replace \"\", was 9007199254740993, is 9007199254740992\n"},
+		{`"[[\"[" `, `[]`, "replace \"\", was \"[[\\\"[\", is []\n"},
 		{`1e999999999999`, `-0.0`, "replace \"\", was 1e999999999999, is -0.0\n"},
 	} {
 		same(t, call(t, "json", pairArgs{it.before, it.after}).Text(), it.text)
@@ -74,6 +75,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		{"json", pairArgs{"1", "1 2"}, "`after` is not JSON: something follows the value; give one JSON value as a text"},
 		{"json", pairArgs{"1", strings.Repeat(" ", mostBytes) + "1"}, errJSONLarge.Error()},
 		{"json", pairArgs{"[" + strings.Repeat("0,", mostValues) + "0]", "0"}, errJSONLarge.Error()},
+		{"json", pairArgs{"1", strings.Repeat("[", 501)}, errJSONDeep.Error()},
 		{"unified", pairArgs{strings.Repeat("a", mostBytes+1), ""}, errTooLarge.Error()},
 		{"words", pairArgs{strings.Repeat(".", mostParts+1), ""}, errTooLarge.Error()},
 		{"unified", unifiedArgs{Names: []string{"a", "b\nc"}}, errNames.Error()},

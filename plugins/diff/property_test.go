@@ -226,7 +226,7 @@ func TestHostileTextsAreAnsweredSoon(t *testing.T) {
 			t.Error("the budget was not spent")
 		}
 	}
-	deep := strings.Repeat("[", 9000) + "1" + strings.Repeat("]", 9000)
+	deep := strings.Repeat("[", deepestJSON) + "1" + strings.Repeat("]", deepestJSON)
 	if _, err := compareJSON(deep, strings.Replace(deep, "1", "2", 1)); err != nil {
 		t.Error(err)
 	}

@@ -136,37 +136,39 @@ func setText(into reflect.Value, text string) error {
 		}
 		return nil
 	}
+	if setPlain(into, text) != nil {
+		return unfit
+	}
+	return nil
+}
+
+func setPlain(into reflect.Value, text string) error {
 	bits := 0
 	if kind := into.Kind(); kind >= reflect.Int && kind <= reflect.Float64 {
 		bits = into.Type().Bits()
 	}
-	var err error
 	switch {
 	case into.Kind() == reflect.String:
 		into.SetString(text)
+		return nil
 	case into.Kind() == reflect.Bool:
-		var value bool
-		value, err = strconv.ParseBool(text)
+		value, err := strconv.ParseBool(text)
 		into.SetBool(value)
+		return err
 	case into.CanInt():
-		var value int64
-		value, err = strconv.ParseInt(text, 10, bits)
+		value, err := strconv.ParseInt(text, 10, bits)
 		into.SetInt(value)
+		return err
 	case into.CanUint():
-		var value uint64
-		value, err = strconv.ParseUint(text, 10, bits)
+		value, err := strconv.ParseUint(text, 10, bits)
 		into.SetUint(value)
+		return err
 	case into.CanFloat():
-		var value float64
-		value, err = strconv.ParseFloat(text, bits)
+		value, err := strconv.ParseFloat(text, bits)
 		into.SetFloat(value)
-	default:
-		return unfit
+		return err
 	}
-	if err != nil {
-		return unfit
-	}
-	return nil
+	return errors.ErrUnsupported
 }
 
 // textFields are the fields of a struct that holds texts.
