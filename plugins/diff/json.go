@@ -1,0 +1,276 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostChanges bounds the list that a model has to read.
+const mostChanges = 1000
+
+// mostValues bounds both values together, since each of them costs more than its text.
+const mostValues = 20_000
+
+type jsonResult struct {
+	Same    bool     `json:"same" desc:"Whether there is no difference."`
+	Changes []change `json:"changes" desc:"A JSON Patch that makes the new value of the old one, step by step."`
+	Coarse  bool     `json:"coarse,omitempty" desc:"Whether lists differ so much that a shorter difference may exist."`
+	More    bool     `json:"more,omitempty" desc:"Whether there are more changes than can be listed."`
+}
+
+type change struct {
+	Op    string `json:"op" enum:"add,remove,replace"`
+	Path  string `json:"path" desc:"Where, as a JSON Pointer (RFC 6901)."`
+	Value *any   `json:"value,omitempty" desc:"The new value."`
+	Was   *any   `json:"was,omitempty" desc:"The old value."`
+}
+
+// ToolText is one line for each change.
+func (r jsonResult) ToolText() string {
+	if r.Same {
+		return "The values are the same."
+	}
+	var out strings.Builder
+	for _, change := range r.Changes {
+		out.WriteString(change.Op + " " + strconv.Quote(change.Path))
+		if change.Was != nil {
+			out.WriteString(", was " + compact(*change.Was))
+		}
+		if change.Value != nil {
+			out.WriteString(", is " + compact(*change.Value))
+		}
+		out.WriteByte('\n')
+	}
+	if r.More {
+		fmt.Fprintf(&out, "and more; only the first %d are listed\n", mostChanges)
+	}
+	return out.String()
+}
+
+// compact is a value as it would be written by hand: without codes for letters that need none.
+func compact(value any) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func compareJSON(before, after string) (jsonResult, error) {
+	old, err := parseJSON("before", before)
+	if err != nil {
+		return jsonResult{}, err
+	}
+	fresh, err := parseJSON("after", after)
+	if err != nil {
+		return jsonResult{}, err
+	}
+	it := comparison{forms: map[string]int{}}
+	first, second := it.node(old), it.node(fresh)
+	it.compare("", first, second)
+	it.result.Same = len(it.result.Changes) == 0
+	return it.result, nil
+}
+
+// deepestJSON is how deep values may be nested; a plugin's stack holds a few times as much.
+const deepestJSON = 500
+
+// measure is how many values a JSON text has at most and how deep they are, found without the cost of reading them.
+func measure(text string) (count, deepest int) {
+	depth, quoted := 0, false
+	count = 1
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case quoted && text[i] == '\\':
+			i++
+		case quoted:
+		case text[i] == ',':
+			count++
+		case text[i] == '[' || text[i] == '{':
+			count, depth = count+1, depth+1
+			deepest = max(deepest, depth)
+		case text[i] == ']' || text[i] == '}':
+			depth--
+		}
+	}
+	return count, deepest
+}
+
+func parseJSON(name, text string) (any, error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	if err == nil {
+		if _, err = decoder.Token(); err == io.EOF {
+			return value, nil
+		}
+		err = fmt.Errorf("something follows the value")
+	}
+	return nil, fmt.Errorf("`%s` is not JSON: %w; give one JSON value as a text", name, err)
+}
+
+// node is a value with a number that equal values share, whatever the order of their keys. So any two are compared at once,
+// however large they are.
+type node struct {
+	form    int
+	value   any
+	members map[string]*node
+	items   []*node
+}
+
+type comparison struct {
+	forms  map[string]int
+	result jsonResult
+}
+
+// node numbers a value and all in it.
+func (it *comparison) node(value any) *node {
+	made := &node{value: value}
+	switch value := value.(type) {
+	case map[string]any:
+		made.members = make(map[string]*node, len(value))
+		form := []byte{'{'}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			member := it.node(value[key])
+			made.members[key] = member
+			form = append(strconv.AppendQuote(form, key), ':')
+			form = append(strconv.AppendInt(form, int64(member.form), 10), ',')
+		}
+		made.form = it.form(string(form))
+	case []any:
+		made.items = make([]*node, 0, len(value))
+		form := []byte{'['}
+		for _, item := range value {
+			item := it.node(item)
+			made.items = append(made.items, item)
+			form = append(strconv.AppendInt(form, int64(item.form), 10), ',')
+		}
+		made.form = it.form(string(form))
+	case json.Number:
+		made.form = it.form(normal(value.String()))
+	case string:
+		made.form = it.form("\"" + value)
+	default:
+		made.form = it.form(fmt.Sprint(value))
+	}
+	return made
+}
+
+func (it *comparison) form(text string) int {
+	known, has := it.forms[text]
+	if !has {
+		known = len(it.forms)
+		it.forms[text] = known
+	}
+	return known
+}
+
+func (it *comparison) compare(path string, before, after *node) {
+	switch {
+	case before.form == after.form, it.result.More:
+	case before.members != nil && after.members != nil:
+		it.objects(path, before.members, after.members)
+	case before.items != nil && after.items != nil:
+		it.lists(path, before.items, after.items)
+	default:
+		it.add(change{"replace", path, &after.value, &before.value})
+	}
+}
+
+func (it *comparison) objects(path string, before, after map[string]*node) {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if it.result.More {
+			return
+		}
+		at := path + "/" + escape(key)
+		if member, has := after[key]; has {
+			it.compare(at, before[key], member)
+		} else {
+			it.add(change{"remove", at, nil, &before[key].value})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if _, had := before[key]; !had {
+			it.add(change{"add", path + "/" + escape(key), &after[key].value, nil})
+		}
+	}
+}
+
+// lists aligns the items. Each index is that of the list as the changes before have left it, which is how a patch is read.
+func (it *comparison) lists(path string, before, after []*node) {
+	runs, coarse := align(forms(before), forms(after))
+	it.result.Coarse = it.result.Coarse || coarse
+	for _, run := range runs {
+		if run.equal || it.result.More {
+			continue
+		}
+		both := min(run.aEnd-run.a, run.bEnd-run.b)
+		for i := range both {
+			if it.result.More {
+				return
+			}
+			it.compare(fmt.Sprintf("%s/%d", path, run.b+i), before[run.a+i], after[run.b+i])
+		}
+		for _, item := range before[run.a+both : run.aEnd] {
+			it.add(change{"remove", fmt.Sprintf("%s/%d", path, run.b+both), nil, &item.value})
+		}
+		for i := run.b + both; i < run.bEnd; i++ {
+			it.add(change{"add", fmt.Sprintf("%s/%d", path, i), &after[i].value, nil})
+		}
+	}
+}
+
+func (it *comparison) add(change change) {
+	if len(it.result.Changes) >= mostChanges {
+		it.result.More = true
+		return
+	}
+	it.result.Changes = append(it.result.Changes, change)
+}
+
+func forms(nodes []*node) []int {
+	forms := make([]int, len(nodes))
+	for i, node := range nodes {
+		forms[i] = node.form
+	}
+	return forms
+}
+
+func escape(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// normal is one spelling for all that mean the same number: 1, 1.0 and 10e-1. It never calculates with the exponent's size.
+func normal(number string) string {
+	digits, negative := strings.CutPrefix(number, "-")
+	exponent := 0
+	if at := strings.IndexAny(digits, "eE"); at >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(digits[at+1:]); err != nil || max(exponent, -exponent) > 1<<40 {
+			return number
+		}
+		digits = digits[:at]
+	}
+	whole, fraction, _ := strings.Cut(digits, ".")
+	exponent -= len(fraction)
+	digits = strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short)
+	switch {
+	case short == "":
+		return "0"
+	case negative:
+		short = "-" + short
+	}
+	return short + "e" + strconv.Itoa(exponent)
+}

@@ -1,0 +1,138 @@
+package plugport
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
+	"github.com/plugport/plugport/sdk-guest/go/internal/script"
+)
+
+// Level says how much a line of the log matters.
+type Level uint8
+
+// The levels of MCP, which are those of syslog.
+const (
+	LevelDebug Level = iota
+	LevelInfo
+	LevelNotice
+	LevelWarning
+	LevelError
+	LevelCritical
+	LevelAlert
+	LevelEmergency
+)
+
+// ClientInfo is what a client says of itself: its name and version, the MCP revision spoken with it, and whether it can be
+// asked for samples, by forms and for roots.
+type ClientInfo = script.Info
+
+// Call is the request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
+//
+// It ends with the function that got it.
+type Call struct {
+	host   handle
+	script script.Client
+	logger string
+	key    string
+}
+
+// Client tells who asks and what they can be asked.
+func (c *Call) Client() ClientInfo {
+	if c.script != nil {
+		return c.script.Client()
+	}
+	return hostClient(c.host)
+}
+
+// Principal tells who makes the request; empty when the server does not authenticate its callers.
+func (c *Call) Principal() string {
+	if c.script != nil {
+		return c.script.Principal()
+	}
+	return hostPrincipal(c.host)
+}
+
+// Meta is the request's _meta without the keys that MCP reserves; empty when there is none.
+func (c *Call) Meta() map[string]any {
+	text := ""
+	if c.script != nil {
+		text = c.script.Meta()
+	} else {
+		text = hostMeta(c.host)
+	}
+	meta := map[string]any{}
+	if text != "" && json.Unmarshal([]byte(text), &meta) != nil {
+		return map[string]any{}
+	}
+	return meta
+}
+
+// Cancelled tells whether the client no longer waits. A tool that takes long asks now and then and returns early.
+func (c *Call) Cancelled() bool {
+	if c.script != nil {
+		return c.script.Cancelled()
+	}
+	return hostCancelled(c.host)
+}
+
+// Logger is the same call with a name for what is logged by it.
+func (c *Call) Logger(name string) *Call {
+	named := *c
+	named.logger = name
+	return &named
+}
+
+// Keyed is the same call with a name for the next question, which clients of the revision 2026-07-28 see. Without one the
+// host picks a name. A name may be used once in a call.
+func (c *Call) Keyed(key string) *Call {
+	keyed := *c
+	keyed.key = key
+	return &keyed
+}
+
+// Log sends any JSON to the client's log. What cannot be JSON is logged as the reason why not.
+func (c *Call) Log(level Level, data any) {
+	text, err := schema.JSON(data)
+	if err != nil {
+		text, _ = json.Marshal(err.Error())
+	}
+	if c.script != nil {
+		c.script.Log(int(level), c.logger, string(text))
+		return
+	}
+	hostLog(c.host, level, c.logger, string(text))
+}
+
+// Debug logs a line, made as fmt.Sprintf does.
+func (c *Call) Debug(format string, args ...any) { c.line(LevelDebug, format, args) }
+
+// Info logs a line, made as fmt.Sprintf does.
+func (c *Call) Info(format string, args ...any) { c.line(LevelInfo, format, args) }
+
+// Notice logs a line, made as fmt.Sprintf does.
+func (c *Call) Notice(format string, args ...any) { c.line(LevelNotice, format, args) }
+
+// Warning logs a line, made as fmt.Sprintf does.
+func (c *Call) Warning(format string, args ...any) { c.line(LevelWarning, format, args) }
+
+// Error logs a line, made as fmt.Sprintf does. The call goes on; to fail it, return an error.
+func (c *Call) Error(format string, args ...any) { c.line(LevelError, format, args) }
+
+// line takes a text without arguments as it is, so that a stray % in it does no harm.
+func (c *Call) line(level Level, format string, args []any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	c.Log(level, format)
+}
+
+// Progress tells the client how far the tool is: done of total, and what it is doing. The total is 0 when it is not known,
+// and the message may be empty. What is done must grow from one report to the next.
+func (c *Call) Progress(done, total float64, message string) {
+	if c.script != nil {
+		c.script.Progress(done, total, message)
+		return
+	}
+	hostProgress(c.host, done, total, message)
+}

@@ -1,0 +1,3 @@
+module github.com/plugport/plugport/sdk-guest/go
+
+go 1.25

@@ -1,0 +1,103 @@
+//go:build wasip1
+
+package plugport
+
+import (
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_changes"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_elicitation"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_inputs"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_request"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_roots"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_sampling"
+	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_types"
+	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
+)
+
+// The host, as the WIT has it. Each function stands for itself, so that a plugin imports only what it calls.
+
+type handle = *plugport_plugin_request.Call
+
+func hostClient(h handle) ClientInfo {
+	info := h.Client()
+	return ClientInfo{
+		Name: info.Name, Version: info.Version, Protocol: info.Protocol,
+		Sampling: info.Sampling, Elicitation: info.Elicitation, Roots: info.Roots,
+	}
+}
+
+func hostPrincipal(h handle) string { return h.Principal().SomeOr("") }
+
+func hostMeta(h handle) string { return h.Meta().SomeOr("") }
+
+func hostCancelled(h handle) bool { return h.Cancelled() }
+
+func hostLog(h handle, level Level, logger, data string) {
+	h.Log(uint8(level), optional(logger), valid(data))
+}
+
+func hostProgress(h handle, done, total float64, message string) {
+	of := wit.None[float64]()
+	if total != 0 {
+		of = wit.Some(total)
+	}
+	h.Progress(done, of, optional(message))
+}
+
+func hostChanged(listing int, uri string) {
+	if listing == oneResource {
+		plugport_plugin_changes.ResourceUpdated(valid(uri))
+		return
+	}
+	plugport_plugin_changes.ListChanged(uint8(listing))
+}
+
+func hostSample(h handle, key, params string) (string, error) {
+	return answered(plugport_plugin_sampling.CreateMessage(h, optional(key), valid(params)))
+}
+
+func hostElicit(h handle, key, params string) (string, error) {
+	return answered(plugport_plugin_elicitation.Elicit(h, optional(key), valid(params)))
+}
+
+func hostRoots(h handle, key string) ([]Root, error) {
+	result := plugport_plugin_roots.ListRoots(h, optional(key))
+	if result.IsErr() {
+		return nil, fromError(result.Err())
+	}
+	roots := []Root{}
+	for _, root := range result.Ok() {
+		roots = append(roots, Root{URI: root.Uri, Name: root.Name.SomeOr("")})
+	}
+	return roots, nil
+}
+
+func hostGather(h handle, questions []question) (map[string]outcome, error) {
+	var asked []plugport_plugin_inputs.Question
+	for _, question := range questions {
+		body := plugport_plugin_inputs.MakeBodyListRoots()
+		switch question.method {
+		case methodSample:
+			body = plugport_plugin_inputs.MakeBodyCreateMessage(valid(question.params))
+		case methodElicit:
+			body = plugport_plugin_inputs.MakeBodyElicit(valid(question.params))
+		}
+		asked = append(asked, plugport_plugin_inputs.Question{Key: valid(question.key), Body: body})
+	}
+	result := plugport_plugin_inputs.Gather(h, asked)
+	if result.IsErr() {
+		return nil, fromError(result.Err())
+	}
+	answers := map[string]outcome{}
+	for _, answer := range result.Ok() {
+		text, err := answered(answer.Outcome)
+		answers[answer.Key] = outcome{text, err}
+	}
+	return answers, nil
+}
+
+func answered(result wit.Result[string, plugport_plugin_types.Error]) (string, error) {
+	if result.IsErr() {
+		return "", fromError(result.Err())
+	}
+	return result.Ok(), nil
+}

@@ -1,0 +1,103 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// limits are the keywords of `min` and `max`, by what they limit.
+var limits = map[string][2]string{
+	"string":  {"minLength", "maxLength"},
+	"array":   {"minItems", "maxItems"},
+	"integer": {"minimum", "maximum"},
+	"number":  {"minimum", "maximum"},
+}
+
+// annotate adds what the tags of a field say.
+func annotate(schema *object, tag reflect.StructTag) error {
+	for _, key := range [...]string{"title", "desc", "format", "pattern"} {
+		if text, has := tag.Lookup(key); has {
+			schema.set(keyword(key), text)
+		}
+	}
+	kind, _ := schema.get("type").(string)
+	if listed, has := tag.Lookup("enum"); has && kind != "array" {
+		values, err := choices(listed, kind)
+		if err != nil {
+			return err
+		}
+		schema.set("enum", values)
+	}
+	for i, key := range [...]string{"min", "max"} {
+		text, has := tag.Lookup(key)
+		if !has {
+			continue
+		}
+		keywords, fits := limits[kind]
+		if !fits || !isNumber(text) {
+			return fmt.Errorf("the tag `%s:%q` must be a number, on a text, a number or a list", key, text)
+		}
+		schema.set(keywords[i], json.RawMessage(text))
+	}
+	if text, has := tag.Lookup("default"); has {
+		value, err := Literal(text, kind)
+		if err != nil {
+			return err
+		}
+		schema.set("default", value)
+	}
+	return nil
+}
+
+func keyword(tag string) string {
+	if tag == "desc" {
+		return "description"
+	}
+	return tag
+}
+
+// itemTag is what the tag of a list says of its items: the choices.
+func itemTag(tag reflect.StructTag) reflect.StructTag {
+	if listed, has := tag.Lookup("enum"); has {
+		return reflect.StructTag("enum:" + strconv.Quote(listed))
+	}
+	return ""
+}
+
+func choices(listed, kind string) ([]any, error) {
+	var values []any
+	for _, text := range strings.Split(listed, ",") {
+		value, err := Literal(text, kind)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// Literal is the JSON of a value that a tag spells: a text stands as it is, everything else is JSON.
+func Literal(text, kind string) (any, error) {
+	if kind == "string" {
+		return text, nil
+	}
+	fits := json.Valid([]byte(text))
+	switch kind {
+	case "integer", "number":
+		fits = isNumber(text)
+	case "boolean":
+		fits = text == "true" || text == "false"
+	}
+	if !fits {
+		return nil, fmt.Errorf("the tag says %q, which is not a value of the type %s", text, kind)
+	}
+	return json.RawMessage(text), nil
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && json.Valid([]byte(text))
+}

@@ -1,0 +1,148 @@
+// Package plugporttest runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly.
+//
+//	func TestHello(t *testing.T) {
+//		client := plugporttest.New()
+//		outcome := client.CallTool("hello", map[string]any{"name": "Bob"})
+//		if outcome.Text() != "Hello, Bob!" {
+//			t.Error(outcome.Text())
+//		}
+//	}
+//
+// What the plugin registers in its init functions is there in its tests as well. A client says nothing by itself: its
+// answers are written down before. The host checks arguments against the tool's schema before a call; here they only have
+// to fit the struct.
+package plugporttest
+
+import (
+	"encoding/json"
+
+	"github.com/plugport/plugport/sdk-guest/go"
+	"github.com/plugport/plugport/sdk-guest/go/internal/script"
+)
+
+// LogRecord is a message of the log. Data is what its JSON holds: a string, for a line.
+type LogRecord struct {
+	Level  plugport.Level
+	Logger string
+	Data   any
+}
+
+// ProgressRecord is a report of progress. The total is 0 when it was not said.
+type ProgressRecord struct {
+	Done, Total float64
+	Message     string
+}
+
+// Asking is a question that was asked: sampling/createMessage, elicitation/create or roots/list.
+type Asking struct {
+	Key, Method string
+	Params      map[string]any
+}
+
+// Client is a client that writes down what it is told, and answers what was written down for it. A client that has an
+// answer to give offers the capability too.
+type Client struct {
+	fake *fake
+}
+
+// New is a client called test that can be asked nothing.
+func New() *Client {
+	info := plugport.ClientInfo{Name: "test", Version: "0", Protocol: "2026-07-28"}
+	return &Client{&fake{info: info, answers: map[string][]answer{}}}
+}
+
+// Principal lets the caller be authenticated.
+func (c *Client) Principal(name string) *Client {
+	c.fake.principal = name
+	return c
+}
+
+// Meta lets the request have a _meta.
+func (c *Client) Meta(meta map[string]any) *Client {
+	text, err := json.Marshal(meta)
+	if err != nil {
+		panic("the _meta of a test must be JSON: " + err.Error())
+	}
+	c.fake.meta = string(text)
+	return c
+}
+
+// Cancel lets the client lose interest, from now on.
+func (c *Client) Cancel() { c.fake.cancelled = true }
+
+// Call is a call by this client, for functions that are called directly.
+func (c *Client) Call() *plugport.Call { return script.SDK.Call(c.fake).(*plugport.Call) }
+
+// Logs is what was logged so far.
+func (c *Client) Logs() []LogRecord { return c.fake.logs }
+
+// Progress is what was reported so far.
+func (c *Client) Progress() []ProgressRecord { return c.fake.progress }
+
+// Asked is what was asked so far.
+func (c *Client) Asked() []Asking { return c.fake.asked }
+
+// Changes is what was told to have changed: tools, resources, prompts, or the URI of a resource.
+func (c *Client) Changes() []string { return c.fake.changes }
+
+// CallTool calls a tool through JSON, as the host does.
+func (c *Client) CallTool(name string, args any) *Outcome {
+	text, err := json.Marshal(args)
+	if err != nil {
+		panic("the arguments of a test must be JSON: " + err.Error())
+	}
+	result, err := script.SDK.CallTool(c.Call(), name, string(text))
+	if err != nil {
+		return &Outcome{Err: err}
+	}
+	return &Outcome{Result: result.(plugport.ToolResult)}
+}
+
+// ReadResource reads a resource by its URI, as the host does.
+func (c *Client) ReadResource(uri string) ([]plugport.Contents, error) {
+	contents, err := script.SDK.ReadResource(c.Call(), uri)
+	return contents.([]plugport.Contents), err
+}
+
+// GetPrompt gets a prompt for these arguments, as the host does.
+func (c *Client) GetPrompt(name string, args map[string]string) (plugport.PromptResult, error) {
+	result, err := script.SDK.GetPrompt(c.Call(), name, args)
+	return result.(plugport.PromptResult), err
+}
+
+// CompletePrompt completes an argument of a prompt; known are the others.
+func (c *Client) CompletePrompt(prompt, argument, value string, known map[string]string) (plugport.Completion, error) {
+	made, err := script.SDK.Complete(c.Call(), false, prompt, argument, value, known)
+	return made.(plugport.Completion), err
+}
+
+// CompleteTemplate completes a variable of a resource template; known are the others.
+func (c *Client) CompleteTemplate(template, variable, value string, known map[string]string) (plugport.Completion, error) {
+	made, err := script.SDK.Complete(c.Call(), true, template, variable, value, known)
+	return made.(plugport.Completion), err
+}
+
+// Tools is what clients are told of the plugin's tools. The error is what the server would report at load; a plugin's
+// tests should look at it once.
+func Tools() ([]plugport.ToolInfo, error) {
+	infos, err := script.SDK.ListTools()
+	return infos.([]plugport.ToolInfo), err
+}
+
+// Resources is what clients are told of the plugin's resources.
+func Resources() ([]plugport.ResourceInfo, error) {
+	infos, err := script.SDK.ListResources()
+	return infos.([]plugport.ResourceInfo), err
+}
+
+// ResourceTemplates is what clients are told of the plugin's templates.
+func ResourceTemplates() ([]plugport.ResourceTemplateInfo, error) {
+	infos, err := script.SDK.ListTemplates()
+	return infos.([]plugport.ResourceTemplateInfo), err
+}
+
+// Prompts is what clients are told of the plugin's prompts.
+func Prompts() ([]plugport.PromptInfo, error) {
+	infos, err := script.SDK.ListPrompts()
+	return infos.([]plugport.PromptInfo), err
+}

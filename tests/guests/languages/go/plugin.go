@@ -1,0 +1,152 @@
+// Every feature of a plugin once, in Go. One test drives the guests of all languages, so each behaves alike.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/plugport/plugport/sdk-guest/go"
+)
+
+type logArgs struct {
+	Text string `json:"text" desc:"What to log."`
+}
+
+func log(call *plugport.Call, args logArgs) (string, error) {
+	fmt.Println("logging", args.Text)
+	call.Logger("features").Info("%s", args.Text)
+	return "logged", nil
+}
+
+type progressArgs struct {
+	Steps int `json:"steps" desc:"How many." min:"0"`
+}
+
+func progress(call *plugport.Call, args progressArgs) (string, error) {
+	for step := 1; step <= args.Steps; step++ {
+		call.Progress(float64(step), float64(args.Steps), fmt.Sprintf("step %d", step))
+	}
+	return "done", nil
+}
+
+type questionArgs struct {
+	Question string `json:"question" desc:"What to ask."`
+}
+
+func sample(call *plugport.Call, args questionArgs) (string, error) {
+	question := plugport.Ask(args.Question)
+	question.MaxTokens = 100
+	answer, err := call.Sample(question)
+	if err != nil {
+		return "", err
+	}
+	return answer.Text(), nil
+}
+
+type answerForm struct {
+	Answer string `json:"answer"`
+}
+
+func elicit(call *plugport.Call, args questionArgs) (string, error) {
+	answer, err := plugport.Elicit[answerForm](call, args.Question)
+	if err != nil {
+		return "", err
+	}
+	switch answer.Action {
+	case plugport.Accepted:
+		return "accepted: " + answer.Value.Answer, nil
+	case plugport.Declined:
+		return "declined", nil
+	}
+	return "cancelled", nil
+}
+
+func roots(call *plugport.Call, _ struct{}) (string, error) {
+	folders, err := call.Roots()
+	if err != nil {
+		return "", err
+	}
+	var uris []string
+	for _, folder := range folders {
+		uris = append(uris, folder.URI)
+	}
+	return strings.Join(uris, ", "), nil
+}
+
+type structuredArgs struct {
+	A int `json:"a"`
+	B int `json:"b"`
+}
+
+type structuredResult struct {
+	Sum     int `json:"sum"`
+	Product int `json:"product"`
+}
+
+func structured(_ *plugport.Call, args structuredArgs) (structuredResult, error) {
+	return structuredResult{Sum: args.A + args.B, Product: args.A * args.B}, nil
+}
+
+type failArgs struct {
+	Why string `json:"why"`
+}
+
+func fail(_ *plugport.Call, args failArgs) (string, error) {
+	return "", errors.New(args.Why)
+}
+
+func refuse(call *plugport.Call, _ struct{}) (string, error) {
+	answer, err := call.Sample(plugport.Ask("May I?"))
+	if err != nil {
+		return "", err
+	}
+	return answer.Text(), nil
+}
+
+func greeting(*plugport.Call) (string, error) {
+	return "Hello from go", nil
+}
+
+type echoValues struct {
+	Word string `json:"word"`
+}
+
+func echo(_ *plugport.Call, values echoValues) (string, error) {
+	return values.Word, nil
+}
+
+type greetArgs struct {
+	Name string `json:"name" desc:"Whom to greet."`
+}
+
+func greet(_ *plugport.Call, args greetArgs) (string, error) {
+	return "Greet " + args.Name + " warmly.", nil
+}
+
+func names(_ *plugport.Call, value string, _ plugport.Known) (plugport.Completion, error) {
+	var fitting []string
+	for _, name := range []string{"Ada", "Alan", "Grace"} {
+		if strings.HasPrefix(name, value) {
+			fitting = append(fitting, name)
+		}
+	}
+	return plugport.Suggest(fitting...), nil
+}
+
+func init() {
+	plugport.Tool("log", "Log a text.", log)
+	plugport.Tool("progress", "Report progress step by step.", progress)
+	plugport.Tool("sample", "Ask the client's model.", sample)
+	plugport.Tool("elicit", "Ask the person.", elicit)
+	plugport.Tool("roots", "Say which folders there are.", roots)
+	plugport.Tool("structured", "Add and multiply.", structured, plugport.ReadOnly())
+	plugport.Tool("fail", "Fail.", fail)
+	plugport.Tool("refuse", "Ask the model without being allowed to.", refuse)
+	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)
+	plugport.ResourceTemplate("features://echo/{word}", "echo", "Says a word again.", echo)
+	plugport.Prompt("greet", "Ask for a greeting.", greet)
+	plugport.CompletePrompt("greet", "name", names)
+}
+
+func main() {}
