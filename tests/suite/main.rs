@@ -38,6 +38,7 @@ mod guard;
 mod hostile;
 mod http;
 mod killed;
+mod languages;
 mod lifecycle;
 mod loading;
 mod malformed;
