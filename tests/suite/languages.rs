@@ -142,7 +142,8 @@ impl Driven<'_> {
         let done = self.call("progress", json!({ "steps": 3 }), &[]).await;
         assert_eq!(done.text(), "done", "{}", self.here());
         let steps = done.notifications("notifications/progress");
-        let told: Vec<_> = steps.iter().map(|step| (step["progress"].as_f64(), step["total"].as_f64())).collect();
+        let told: Vec<_> =
+            steps.iter().map(|step| (step["progress"].as_f64(), step["total"].as_f64())).collect();
         assert_eq!(told, [1.0, 2.0, 3.0].map(|step| (Some(step), Some(3.0))), "{}", self.here());
         assert_eq!(steps[1]["message"], "step 2", "{}", self.here());
     }
@@ -156,7 +157,8 @@ impl Driven<'_> {
         assert_eq!(asked["maxTokens"].as_f64(), Some(100.0), "{asked}");
         assert_eq!(asked["messages"].as_array().map(Vec::len), Some(1), "{asked}");
         let message = &asked["messages"][0];
-        let content = if message["content"].is_array() { &message["content"][0] } else { &message["content"] };
+        let content =
+            if message["content"].is_array() { &message["content"][0] } else { &message["content"] };
         assert_eq!((&message["role"], &content["text"]), (&json!("user"), &json!("How many?")), "{asked}");
     }
 
