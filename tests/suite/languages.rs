@@ -31,7 +31,9 @@ roots = true
 /// How long a component may take to be compiled: an interpreter is large, and the test's build slow.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-const TOOLS: [&str; 8] = ["elicit", "fail", "log", "progress", "refuse", "roots", "sample", "structured"];
+/// Each guest may have more.
+const TOOLS: [&str; 9] =
+    ["elicit", "fail", "log", "print", "progress", "refuse", "roots", "sample", "structured"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_feature_works_in_rust() {
@@ -68,11 +70,13 @@ async fn drive(lang: Lang) {
         let driven = Driven { lang, caller, server: &server };
         driven.tools_are_described().await;
         driven.speaks_while_it_works().await;
+        driven.prints().await;
         driven.asks_the_model().await;
         driven.asks_the_person().await;
         driven.asks_for_folders().await;
         driven.answers_with_structure().await;
         driven.fails_in_words().await;
+        driven.survives_what_nobody_catches().await;
         driven.has_resources().await;
         driven.has_prompts_and_completes_them().await;
     }
@@ -115,7 +119,13 @@ impl Driven<'_> {
         let listed = self.caller.request("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap();
         let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-        assert_eq!(names, TOOLS.map(|name| format!("features-{name}")), "{}", self.here());
+        for name in TOOLS {
+            assert!(
+                names.contains(&&*format!("features-{name}")),
+                "{name} is not in {names:?}, {}",
+                self.here()
+            );
+        }
         for tool in tools {
             let described = tool["description"].as_str().is_some_and(|text| !text.is_empty());
             assert!(described && tool["inputSchema"]["type"] == "object", "{}: {tool}", self.here());
@@ -137,7 +147,6 @@ impl Driven<'_> {
         // A logger of the guest's own is named below the plugin.
         let logger = log["logger"].as_str().unwrap();
         assert!(["features", "features/features"].contains(&logger), "{logger} of {}", self.here());
-        self.server.says(&format!("printed {text}")).await;
 
         let done = self.call("progress", json!({ "steps": 3 }), &[]).await;
         assert_eq!(done.text(), "done", "{}", self.here());
@@ -146,6 +155,17 @@ impl Driven<'_> {
             steps.iter().map(|step| (step["progress"].as_f64(), step["total"].as_f64())).collect();
         assert_eq!(told, [1.0, 2.0, 3.0].map(|step| (Some(step), Some(3.0))), "{}", self.here());
         assert_eq!(steps[1]["message"], "step 2", "{}", self.here());
+    }
+
+    /// What is printed harms nothing and is told to the operator, or to the client where a language calls that logging.
+    async fn prints(&self) {
+        let text = format!("print of {}", self.here());
+        let printed = self.call("print", json!({ "text": text }), &[]).await;
+        assert_eq!(printed.text(), "printed", "{}", self.here());
+        let logs = printed.notifications("notifications/message");
+        if !logs.iter().any(|log| log["data"].as_str().is_some_and(|data| data.contains(&text))) {
+            self.server.says(&text).await;
+        }
     }
 
     async fn asks_the_model(&self) {
@@ -202,6 +222,16 @@ impl Driven<'_> {
         let talk = self.call("fail", json!({ "why": "no luck today" }), &[]).await;
         assert_eq!(talk.answer["isError"], true, "{}", self.here());
         assert_eq!(talk.text(), "no luck today", "{}", self.here());
+    }
+
+    /// What nobody catches is told, where a language can: `throw` is only in the guests of those.
+    async fn survives_what_nobody_catches(&self) {
+        let listed = self.caller.request("tools/list", json!({})).await;
+        let tools = listed["tools"].as_array().unwrap();
+        if tools.iter().any(|tool| tool["name"] == "features-throw") {
+            let talk = self.call("throw", json!({}), &[]).await;
+            assert!(talk.answer["isError"] == true || talk.answer["code"] == -32603, "{talk:?}");
+        }
     }
 
     async fn has_resources(&self) {

@@ -67,7 +67,7 @@ fn main() {
     keep(&table);
 }
 
-fn measure(home: &Path, language: &str) -> Result<Row, String> {
+fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
     let project = Project::new(home, language)?;
     let lines = project.lines();
     let first_s = project.build()?;

@@ -13,9 +13,18 @@ fn log(
     /// What to log.
     text: String,
 ) -> &'static str {
-    println!("printed {text}");
     call.info(&text);
     "logged"
+}
+
+/// Print a text.
+#[tool]
+fn print(
+    /// What to print.
+    text: String,
+) -> &'static str {
+    println!("{text}");
+    "printed"
 }
 
 /// Report some steps.
@@ -122,7 +131,7 @@ fn names(value: &str) -> Completion {
 }
 
 plugport_sdk::export! {
-    tools: [log, progress, sample, elicit, roots, structured, fail, refuse],
+    tools: [log, print, progress, sample, elicit, roots, structured, fail, refuse],
     resources: [greeting, echo],
     prompts: [greet],
     completions: [names],

@@ -39,7 +39,11 @@ fn tests(repository: &Repository, language: Language, project: &Path) -> Option<
     };
     match language {
         Language::Python => project.join("tests").is_dir().then(|| {
-            let mut python = with("python3", "-m unittest discover --quiet --start-directory tests");
+            // A folder that is no package is not searched unless it is named.
+            let package = project.join("tests/__init__.py").is_file();
+            let words = if package { "-m unittest" } else { "-m unittest discover --start-directory tests" };
+            let mut python = with("python3", words);
+            python.arg("--quiet");
             python.env("PYTHONPATH", python_path(repository, project));
             python.env("PYTHONDONTWRITEBYTECODE", "1");
             python
@@ -49,8 +53,24 @@ fn tests(repository: &Repository, language: Language, project: &Path) -> Option<
             scripts.contains("\"test\":").then(|| with("npm", "test --silent"))
         }
         Language::Go => Some(with("go", "test ./...")),
-        Language::C => project.join("Makefile").is_file().then(|| with("make", "--silent test")),
+        Language::C => {
+            let script = ["test.sh", "tests/run.sh"].into_iter().find(|path| project.join(path).is_file())?;
+            let mut shell = with("sh", script);
+            // The machine's own has what finds mistakes at run time; the other is there for sure.
+            let cc = if has(repository, "cc") { "cc" } else { "python3 -m ziglang cc" };
+            shell.env("CC", cc);
+            if cc != "cc" {
+                shell.env("SANITIZE", "");
+            }
+            Some(shell)
+        }
     }
+}
+
+fn has(repository: &Repository, program: &str) -> bool {
+    let mut command = command(repository, program, repository.root());
+    command.arg("--version");
+    steps::succeeds(command)
 }
 
 /// A plugin finds itself and the SDK, which is not installed anywhere.
