@@ -6,7 +6,6 @@
 
 import { makeConsole } from "./console.js";
 import { makeLoop } from "./promises.js";
-import { makeRandom } from "./random.js";
 import { inline, render, thrown } from "./render.js";
 import { RUN_ASYNC, Unusable, rewrite } from "./rewrite.js";
 
@@ -24,16 +23,12 @@ export class Failed extends Error {
   }
 }
 
-/**
- * Evaluates `code` with `input`, and gives `{ result, logs, cut }`; `result` is missing when there is none.
- *
- * `seed` is four numbers that `Math.random` begins with.
- */
-export function evaluate(code, input, seed) {
+/** Evaluates `code` with `input`, and gives `{ result, logs, cut }`; `result` is missing when there is none. */
+export function evaluate(code, input) {
   const { console, write, written } = makeConsole();
   const loop = makeLoop();
   const globals = { ...loop.globals, console, input, [RUN_ASYNC]: loop.runAsync };
-  const restore = replaceGlobals(globals, seed);
+  const restore = replaceGlobals(globals);
   try {
     const value = loop.finish(start(code, loop));
     for (const reason of loop.lost()) write(`a promise failed and nobody looked at it: ${thrown(reason)}`);
@@ -55,7 +50,7 @@ function start(code, loop) {
 }
 
 /** Sets what the code sees; the function that is returned undoes it. */
-function replaceGlobals(globals, seed) {
+function replaceGlobals(globals) {
   const before = [...Object.keys(globals), ...HIDDEN].map((name) => [
     name,
     Object.getOwnPropertyDescriptor(globalThis, name),
@@ -65,7 +60,6 @@ function replaceGlobals(globals, seed) {
   for (const [name, value] of Object.entries(globals)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
   }
-  Math.random = makeRandom(seed);
   return () => {
     Math.random = random;
     for (const [name, descriptor] of before) {

@@ -106,24 +106,19 @@ fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome 
 
 /// What a project's `package.json` names, where npm puts it: beside the project.
 fn node_packages(repository: &Repository, project: &Path) -> Outcome {
-    let mut wanted = Vec::new();
-    for file in ["package.json", "package-lock.json"] {
-        wanted.extend(std::fs::read(project.join(file)).unwrap_or_default());
-    }
+    let wanted = std::fs::read(project.join("package.json")).unwrap_or_default();
     let stamp = project.join("node_modules").join(STAMP);
     if std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    let title = format!("Installing the packages of {}", repository.relative(project).display());
-    steps::step(&title, "", || {
+    let name = repository.relative(project).display().to_string();
+    steps::step(&format!("Installing the packages of {name}"), "", || {
         let mut npm = command(repository, "npm", project);
-        // Without a lock file there is nothing that `npm ci` could follow.
-        match project.join("package-lock.json").is_file() {
-            true => npm.arg("ci"),
-            false => npm.args(["install", "--no-package-lock"]),
-        };
-        npm.args(["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]);
-        steps::run(npm)
+        // Not `npm ci`: componentize-qjs names programs for machines that its registry does not have, which no lock file
+        // can hold. Every version in a `package.json` here is exact.
+        npm.args(["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        npm.args(["--loglevel", "error"]).stdout(std::io::stderr());
+        steps::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))
     })?;
     // A project without dependencies gets no folder from npm.
     let folder = project.join("node_modules");
