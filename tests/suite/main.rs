@@ -58,6 +58,7 @@ mod revoked;
 mod rmcp_answering;
 mod rmcp_client;
 mod rounds;
+mod run_js;
 mod settings;
 mod signatures;
 mod status;

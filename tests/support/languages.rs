@@ -1,6 +1,6 @@
-//! The guest `features` in every language, built as an author would build it.
+//! Plugins in every language, built as an author would build them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::build::{binary, guest, root};
@@ -8,19 +8,30 @@ use crate::toolchain;
 
 pub use crate::toolchain::Lang;
 
-/// The component in this language; `None` when what builds it is not there and need not be.
+/// The guest `features` in this language; `None` when what builds it is not there and need not be.
 pub fn features(lang: Lang) -> Option<PathBuf> {
-    let path = toolchain::require(lang)?;
-    if lang == Lang::Rust {
-        return Some(guest("features"));
+    match lang {
+        Lang::Rust => Some(guest("features")),
+        _ => build(lang, &format!("tests/guests/languages/{}", lang.name())),
     }
-    let project = format!("tests/guests/languages/{}", lang.name());
-    let folder = root().join("target/languages");
+}
+
+/// A plugin of `plugins` that cargo does not build; `None` as above.
+pub fn plugin(lang: Lang, name: &str) -> Option<PathBuf> {
+    build(lang, &format!("plugins/{name}"))
+}
+
+/// Builds a project to `target/languages`, where it has a folder of its own: its file keeps its name.
+fn build(lang: Lang, project: &str) -> Option<PathBuf> {
+    let path = toolchain::require(lang)?;
+    let folder = root().join("target/languages").join(project);
     std::fs::create_dir_all(&folder).expect("target/ can be written");
-    let component = folder.join(format!("features-{}.wasm", lang.name()));
+    let name = Path::new(project).file_name().expect("a project has a name");
+    let component = folder.join(name).with_extension("wasm");
     let mut build = Command::new(binary());
-    build.args(["build", &project, "-o"]).arg(&component).current_dir(root()).env("PATH", path);
-    let output = build.output().expect("the program runs");
+    // The test's server loads it soon enough, and an interpreter takes long to compile.
+    build.args(["build", project, "--no-load", "-o"]).arg(&component);
+    let output = build.current_dir(root()).env("PATH", path).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "`plugport build {project}` failed:\n{said}");
     assert!(component.is_file(), "{} was not built:\n{said}", component.display());

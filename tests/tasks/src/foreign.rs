@@ -58,7 +58,7 @@ impl Foreign<'_> {
         let program = server.to_string_lossy();
         let mut command = command(self.repository, &program, self.repository.root());
         command.arg("build").arg(self.repository.relative(self.project));
-        command.arg("-o").arg(self.repository.relative(built));
+        command.args(["--no-load", "-o"]).arg(self.repository.relative(built));
         // stdout is for what is served.
         command.stdin(Stdio::null()).stdout(std::io::stderr());
         Ok(command)
@@ -122,7 +122,7 @@ mod tests {
         let built = repository.target("plugins-build").join("tables.wasm");
         let line = steps::line(&plugin.command(Path::new("/somewhere/plugport"), &built).unwrap());
         assert!(
-            line.ends_with("plugport build plugins/tables -o target/plugins-build/tables.wasm"),
+            line.ends_with("plugport build plugins/tables --no-load -o target/plugins-build/tables.wasm"),
             "{line}"
         );
     }
