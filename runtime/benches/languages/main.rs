@@ -9,6 +9,7 @@
     unreachable_pub,
     dead_code,
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
     clippy::indexing_slicing,

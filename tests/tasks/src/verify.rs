@@ -174,6 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn an_option_that_nobody_knows_is_refused_and_two_filters_too() {
+        for words in [&["--all-languages", "--fast"][..], &["lint", "docs"]] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let refusal = run(&Repository::here(), &words).unwrap_err().to_string();
+            assert!(refusal.starts_with("cargo verify [FILTER] [--all-languages]"), "{refusal}");
+        }
+    }
+
+    #[test]
     fn the_first_failure_says_what_to_run_again() {
         let step = Step { name: "lint", check: |_| Ok(()) };
         let message = stopped(&step, &Failure::new("failed")).to_string();
