@@ -13,6 +13,7 @@
 )]
 
 pub mod build;
+pub mod caller;
 pub mod clients;
 pub mod conformance;
 pub mod contained;
@@ -20,10 +21,12 @@ pub mod corpus;
 pub mod guests;
 pub mod hostile_files;
 pub mod http;
+pub mod languages;
 pub mod place;
 pub mod raw;
 pub mod reload;
 pub mod schema;
 pub mod server;
 pub mod stdio;
+pub mod toolchain;
 pub mod web;

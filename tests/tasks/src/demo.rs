@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::foreign;
 use crate::repository::Repository;
 use crate::steps::{self, Failure, Outcome};
 use crate::wasm;
@@ -22,6 +23,7 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
     wasm::require_target(repository)?;
     build_plugins(repository)?;
     let server = build_server(repository)?;
+    foreign::build(repository, &server)?;
     if build_only {
         return Ok(());
     }

@@ -8,11 +8,15 @@
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
 mod demo;
+mod foreign;
 mod fuzzing;
 mod guests;
+mod languages;
 mod measure;
+mod native;
 mod repository;
 mod steps;
+mod toolchain;
 mod verify;
 mod wasm;
 
@@ -25,8 +29,9 @@ const USAGE: &str = "\
 The repository's own commands:
 
   cargo demo [--build-only] [SERVE ARGS...]   build the example plugins and serve them
-  cargo verify [FILTER]                       all that CI runs, or the steps or tests named by FILTER
+  cargo verify [FILTER] [--all-languages]     all that CI runs, or the steps or tests named by FILTER
   cargo guests [NAME...]                      build the test guests to target/guests/NAME.wasm
+  cargo toolchain [--all-languages]           install what builds plugins in other languages to target/toolchain
   cargo measure [NAME...]                     run the benchmarks
   cargo fuzzing [TARGET] [SECONDS]            look for inputs that break a promise of tests/fuzz
 ";
@@ -53,6 +58,7 @@ fn run(command: &str, arguments: Vec<String>) -> Outcome {
         "guests" => guests::run(&repository, &arguments),
         "fuzzing" => fuzzing::run(&repository, &arguments),
         "measure" => measure::run(&repository, &arguments),
+        "toolchain" => toolchain::run(&repository, &arguments),
         _ => Err(Failure::usage(USAGE)),
     }
 }

@@ -3,12 +3,19 @@
 use crate::guests;
 use crate::repository::Repository;
 use crate::steps::{self, Failure, Outcome};
+use crate::toolchain;
+
+/// The benchmark that builds plugins in other languages.
+const LANGUAGES: &str = "languages";
 
 pub(crate) fn run(repository: &Repository, names: &[String]) -> Outcome {
     if !repository.root().join("runtime/benches").is_dir() {
         return Err(Failure::new("there are no benchmarks yet; they belong in runtime/benches"));
     }
     steps::step("Building the test guests", "", || guests::run(repository, &[]))?;
+    if names.is_empty() || names.iter().any(|name| name == LANGUAGES) {
+        toolchain::prepare(repository, true)?;
+    }
     let mut cargo = steps::cargo(repository.root());
     cargo.args(["bench", "--locked", "--package", "plugport"]);
     let all = ["*".to_owned()];

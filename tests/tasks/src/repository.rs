@@ -53,6 +53,27 @@ impl Repository {
         })
     }
 
+    /// Every project of a plugin or an SDK, in whatever language.
+    pub(crate) fn projects(&self) -> Outcome<Vec<PathBuf>> {
+        let mut projects = Vec::new();
+        for folder in ["sdk-guest", "plugins", "tests/guests/languages"] {
+            projects.extend(self.projects_in(&self.root.join(folder))?);
+        }
+        Ok(projects)
+    }
+
+    /// The folders in a folder, in order; none where there is no such folder.
+    pub(crate) fn projects_in(&self, folder: &Path) -> Outcome<Vec<PathBuf>> {
+        if !folder.is_dir() {
+            return Ok(Vec::new());
+        }
+        let found = names(folder, |entry| {
+            let path = entry.path();
+            path.is_dir().then(|| text(path.file_name())).flatten()
+        })?;
+        Ok(found.iter().map(|name| folder.join(name)).collect())
+    }
+
     /// Every test guest that is written with the SDK: a file in `tests/guests/examples/`.
     pub(crate) fn guest_names(&self) -> Outcome<BTreeSet<String>> {
         names(&self.guests().join("examples"), |entry| {

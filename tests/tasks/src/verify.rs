@@ -7,38 +7,58 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::guests;
+use crate::native;
 use crate::repository::Repository;
 use crate::steps::{self, Failure, Outcome};
+use crate::toolchain::ALL;
 use crate::wasm;
 
 /// One thing that CI checks.
 struct Step {
     name: &'static str,
-    check: fn(&Repository) -> Outcome,
+    check: fn(&Run<'_>) -> Outcome,
+}
+
+/// What is checked, and how much of it.
+struct Run<'r> {
+    repository: &'r Repository,
+    /// With the languages that are too large to be fetched for every submission.
+    all_languages: bool,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", check: format },
-    Step { name: "lint", check: lint },
-    Step { name: "plugins", check: plugins },
-    Step { name: "guests", check: guests },
-    Step { name: "tests", check: |repository| tests(repository, None) },
-    Step { name: "docs", check: docs },
-    Step { name: "dependencies", check: |repository| dependencies(repository, false) },
+    Step { name: "format", check: |run| format(run.repository) },
+    Step { name: "lint", check: |run| lint(run.repository) },
+    Step { name: "plugins", check: |run| plugins(run.repository) },
+    Step { name: "guests", check: |run| guests(run.repository) },
+    Step { name: "languages", check: |run| native::verify(run.repository, run.all_languages) },
+    Step { name: "tests", check: |run| tests(run.repository, None) },
+    Step { name: "docs", check: |run| docs(run.repository) },
+    Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
 ];
 
 /// What is checked instead when a step is asked for by its very name.
 const GATES: &[Step] = &[
     // What cannot be checked has not passed.
-    Step { name: "dependencies", check: |repository| dependencies(repository, true) },
+    Step { name: "dependencies", check: |run| dependencies(run.repository, true) },
 ];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
-    let filter = match arguments {
+    // Cargo hands on the `--` of `cargo verify -- --all-languages`.
+    let (options, words): (Vec<&str>, Vec<&str>) = arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|argument| *argument != "--")
+        .partition(|argument| argument.starts_with('-'));
+    let filter = match words[..] {
         [] => "",
-        [filter] if !filter.starts_with('-') => filter,
+        [filter] => filter,
         _ => return Err(Failure::usage(usage())),
     };
+    if options.iter().any(|option| *option != ALL) {
+        return Err(Failure::usage(usage()));
+    }
+    let run = Run { repository, all_languages: !options.is_empty() };
     let start = Instant::now();
     wasm::require_target(repository)?;
     let chosen = choose(filter);
@@ -48,7 +68,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     }
     for (index, step) in chosen.iter().enumerate() {
         let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
-        steps::step(&title, "", || (step.check)(repository)).map_err(|failure| stopped(step, &failure))?;
+        steps::step(&title, "", || (step.check)(&run)).map_err(|failure| stopped(step, &failure))?;
     }
     eprintln!("verified in {}", steps::time(start.elapsed()));
     Ok(())
@@ -64,7 +84,7 @@ fn choose(filter: &str) -> Vec<&'static Step> {
 
 fn usage() -> String {
     let names = STEPS.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
-    format!("cargo verify [FILTER], where FILTER is a step ({names}) or part of a test's name")
+    format!("cargo verify [FILTER] [{ALL}], where FILTER is a step ({names}) or part of a test's name")
 }
 
 fn stopped(step: &Step, failure: &Failure) -> Failure {
@@ -153,6 +173,15 @@ mod tests {
     fn an_option_is_not_a_filter() {
         let refusal = run(&Repository::here(), &["--help".to_owned()]).unwrap_err().to_string();
         assert!(refusal.contains("format, lint, plugins"), "{refusal}");
+    }
+
+    #[test]
+    fn an_option_that_nobody_knows_is_refused_and_two_filters_too() {
+        for words in [&["--all-languages", "--fast"][..], &["lint", "docs"]] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let refusal = run(&Repository::here(), &words).unwrap_err().to_string();
+            assert!(refusal.starts_with("cargo verify [FILTER] [--all-languages]"), "{refusal}");
+        }
     }
 
     #[test]

@@ -86,6 +86,16 @@ pub(crate) fn publish(names: &BTreeSet<String>, built: &Path, to: &Path) -> Outc
     Ok(())
 }
 
+/// Copies one component to where it is used.
+pub(crate) fn publish_as(built: &Path, to: &Path) -> Outcome {
+    let bytes = std::fs::read(built).map_err(|error| cannot("read", built, error))?;
+    if place(&bytes, to)? {
+        let name = to.file_name().unwrap_or_default().to_string_lossy();
+        eprintln!("  {name}, {} KiB", bytes.len().div_ceil(1024));
+    }
+    Ok(())
+}
+
 /// The folder in which cargo leaves components of a build by [`build`].
 pub(crate) fn built(repository: &Repository, into: &str) -> PathBuf {
     repository.target(into).join(TARGET).join("release")

@@ -1,0 +1,105 @@
+//! What a language costs: the same tool from each template, built, compiled and called.
+//!
+//! `cargo measure languages` prepares the toolchains and runs this. It makes each project as an author would, by
+//! `plugport new` and `plugport build`, prints one table and writes it into `docs/languages.md`. A language that cannot be
+//! built here keeps its row, and why is said. Figures of a shared machine: compare rows of one run.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
+)]
+
+mod project;
+mod serving;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use project::Project;
+use serving::{Instances, call_us, compile_seconds};
+
+/// Where the table stands in the page.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/languages.md");
+const BEGIN: &str = "<!-- measured by `cargo measure languages` -->";
+const END: &str = "<!-- end of what was measured -->";
+
+const LANGUAGES: [&str; 6] = ["rust", "typescript", "javascript", "python", "go", "c"];
+
+const HEAD: &str = "\
+| language | lines of `hello` | build s, first | build s, again | component KiB | compile s | instance + call µs, fresh | the same, reused |
+|---|---|---|---|---|---|---|---|";
+
+/// A row of the table.
+struct Row {
+    lines: usize,
+    first_s: f64,
+    again_s: f64,
+    kib: u64,
+    compile_s: f64,
+    fresh_us: f64,
+    /// Not every server can.
+    reused_us: Option<f64>,
+}
+
+fn main() {
+    let home = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/languages/measured"));
+    let mut table = String::from(HEAD);
+    println!("{HEAD}");
+    for language in LANGUAGES {
+        let line = match measure(&home, language) {
+            Ok(row) => row.line(language),
+            Err(why) => {
+                println!("{language} was not measured: {why}");
+                format!("| {language} | | | | | | | |")
+            }
+        };
+        println!("{line}");
+        write!(table, "\n{line}").unwrap();
+    }
+    keep(&table);
+}
+
+fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
+    let project = Project::new(home, language)?;
+    let lines = project.lines();
+    let first_s = project.build()?;
+    project.change();
+    let again_s = project.build()?;
+    let component = project.component();
+    Ok(Row {
+        lines,
+        first_s,
+        again_s,
+        kib: component.metadata().unwrap().len().div_ceil(1024),
+        compile_s: compile_seconds(&component)?,
+        fresh_us: call_us(&component, Instances::Fresh)?,
+        reused_us: call_us(&component, Instances::Reused).inspect_err(|why| println!("reused: {why}")).ok(),
+    })
+}
+
+impl Row {
+    fn line(&self, language: &str) -> String {
+        let Self { lines, first_s, again_s, kib, compile_s, fresh_us, reused_us } = self;
+        let reused = reused_us.map_or_else(String::new, |us| format!("{us:.0}"));
+        format!(
+            "| {language} | {lines} | {first_s:.1} | {again_s:.1} | {kib} | {compile_s:.1} | {fresh_us:.0} | {reused} |"
+        )
+    }
+}
+
+/// Puts the table into the page, whose other words are people's.
+fn keep(table: &str) {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page says where the table begins");
+    let (_, after) = rest.split_once(END).expect("the page says where the table ends");
+    std::fs::write(PAGE, format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}")).unwrap();
+}

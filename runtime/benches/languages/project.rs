@@ -1,0 +1,112 @@
+//! A project made from a template, and what it takes to build it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_plugport");
+
+/// Sources by their ends, and folders that hold none of the tool's.
+const SOURCES: [&str; 6] = ["rs", "ts", "js", "py", "go", "c"];
+const ASIDE: [&str; 6] = ["sdk", "node_modules", "target", "tests", "test", "__pycache__"];
+
+/// What a line begins with that says nothing to the machine.
+const COMMENTS: [&str; 5] = ["//", "#!", "/*", "*", "# "];
+
+pub struct Project {
+    language: &'static str,
+    folder: PathBuf,
+}
+
+impl Project {
+    /// Makes it anew, with what its language's own package manager has to add.
+    pub fn new(home: &Path, language: &'static str) -> Result<Self, String> {
+        let place = home.join(language);
+        if place.exists() {
+            std::fs::remove_dir_all(&place).unwrap();
+        }
+        std::fs::create_dir_all(&place).unwrap();
+        run(&place, PROGRAM, &["new", "hello", "--lang", language])?;
+        let folder = place.join("hello");
+        if folder.join("package.json").is_file() {
+            run(
+                &folder,
+                "npm",
+                &["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"],
+            )?;
+        }
+        Ok(Self { language, folder })
+    }
+
+    /// Builds it; the seconds that took.
+    pub fn build(&self) -> Result<f64, String> {
+        let start = Instant::now();
+        run(&self.folder, PROGRAM, &["build", "--no-load"])?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    pub fn component(&self) -> PathBuf {
+        self.folder.join("hello.wasm")
+    }
+
+    /// Changes what a developer changes.
+    pub fn change(&self) {
+        let sources = self.sources();
+        let source = sources.first().unwrap_or_else(|| panic!("no source in {}", self.folder.display()));
+        let text = std::fs::read_to_string(source).unwrap();
+        std::fs::write(source, format!("{text}\n")).unwrap();
+    }
+
+    /// Lines of the tool, without blank ones, comments and tests.
+    pub fn lines(&self) -> usize {
+        self.sources().iter().map(|source| lines(&std::fs::read_to_string(source).unwrap())).sum()
+    }
+
+    fn sources(&self) -> Vec<PathBuf> {
+        let (mut found, mut pending) = (Vec::new(), vec![self.folder.clone()]);
+        while let Some(folder) = pending.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+                let source = path.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source));
+                if path.is_dir() && !ASIDE.contains(&&*name) && !name.starts_with('.') {
+                    pending.push(path);
+                } else if source && !name.contains("test") {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+fn lines(text: &str) -> usize {
+    let tool = text.split("#[cfg(test)]").next().unwrap_or_default();
+    // Descriptions in Python stand in strings of their own.
+    let mut described = false;
+    let counts = |line: &&str| {
+        let quotes = line.matches("\"\"\"").count();
+        let inside = described || quotes > 0;
+        described ^= quotes % 2 == 1;
+        !inside && !line.is_empty() && !COMMENTS.iter().any(|begin| line.starts_with(begin))
+    };
+    tool.lines().map(str::trim).filter(counts).count()
+}
+
+fn run(folder: &Path, program: &str, words: &[&str]) -> Result<(), String> {
+    let output = Command::new(program).args(words).current_dir(folder).env("PATH", path()).output();
+    let output = output.map_err(|error| format!("cannot run {program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{} failed: {}", words.join(" "), said.trim()))
+}
+
+/// What `cargo toolchain` prepared comes before what the machine has.
+fn path() -> OsString {
+    let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/toolchain/python/bin"));
+    let machine = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&machine))).unwrap()
+}

@@ -1,0 +1,86 @@
+//! A component as the server has it: compiled once, and called with a fresh instance or with one that is kept.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plugport::catalog::Entry;
+use plugport::config::{Config, PluginConfig, Server};
+use plugport::host::NoClient;
+use plugport::observe::Audit;
+use plugport::plugin::{Artifact, Loader, Plugin};
+use plugport::sandbox::{Compiler, Store};
+
+use super::support::loader;
+use super::support::native::{Subject, measure_in_process, runtime};
+
+const TIME: Duration = Duration::from_secs(4);
+const ARGS: &str = r#"{"name":"Ada"}"#;
+
+/// How often calls may be made is not what is measured.
+const UNBOUNDED: u64 = 1_000_000_000;
+
+#[derive(Debug, Clone, Copy)]
+pub enum Instances {
+    Fresh,
+    Reused,
+}
+
+impl Instances {
+    fn config(self) -> &'static str {
+        match self {
+            Self::Fresh => "[limits]\nwasm_mib = 256\nmemory_mib = 256\n",
+            Self::Reused => {
+                "[limits]\nwasm_mib = 256\nmemory_mib = 256\n[plugins.hello]\ninstances = \"reuse\"\n"
+            }
+        }
+    }
+
+    /// What the operator of such a plugin would have written.
+    fn settings(self) -> Result<PluginConfig, String> {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("plugport.toml");
+        std::fs::write(&file, self.config()).unwrap();
+        let config = Config::read(&file, place.path().to_owned()).map_err(|error| format!("{error:?}"))?;
+        let mut settings = config.plugin("hello");
+        settings.limits.set("tool_calls_per_second", UNBOUNDED).unwrap();
+        Ok(settings)
+    }
+}
+
+/// Seconds from the bytes of the file to a plugin that has said what it offers, compiled in a process of its own.
+pub fn compile_seconds(component: &Path) -> Result<f64, String> {
+    runtime().block_on(async {
+        let outside = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
+        let server = Server { parked_calls: 0, ..Server::default() };
+        let loader = Loader::new(&server, Store::new("unused".into()), Audit::none(), outside).unwrap();
+        let start = Instant::now();
+        load(&loader, component, Instances::Fresh.settings()?).await?;
+        Ok(start.elapsed().as_secs_f64())
+    })
+}
+
+/// The median of a call, with all that comes before and after it.
+pub fn call_us(component: &Path, instances: Instances) -> Result<f64, String> {
+    let settings = instances.settings()?;
+    let name = format!("{instances:?}");
+    let row = measure_in_process(&name, TIME, async || {
+        let plugin = load(&loader(), component, settings).await.unwrap_or_else(|why| panic!("{why}"));
+        Hello(plugin)
+    });
+    Ok(row.p50_us)
+}
+
+async fn load(loader: &Loader, component: &Path, settings: PluginConfig) -> Result<Arc<Plugin>, String> {
+    let artifact = Artifact::read(component, settings.limits.wasm_mib).map_err(|error| error.to_string())?;
+    let loaded = loader.load("hello", artifact, settings).await;
+    Ok(Entry::vet(loaded.map_err(|error| error.to_string())?).plugin)
+}
+
+struct Hello(Arc<Plugin>);
+
+impl Subject for Hello {
+    async fn once(&mut self) {
+        self.0.call_tool("hello", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+    }
+}

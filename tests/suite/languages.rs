@@ -1,0 +1,291 @@
+//! One guest in every language, driven by one test: what an SDK offers must not depend on the language.
+//!
+//! Each feature is asked for over Streamable HTTP in both eras of the protocol. `docs/languages.md` has the table.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plugport_tests::caller::{Caller, Talk};
+use plugport_tests::http::Client;
+use plugport_tests::languages::{Lang, features};
+use plugport_tests::reload::put_bytes;
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+/// What a component of any language gets: questions, and room for an interpreter to be compiled without optimisation.
+const CONFIG: &str = "\
+[server]
+start_wait_ms = 120_000
+[limits]
+wasm_mib = 128
+compile_ms = 600_000
+compile_mib = 4096
+memory_mib = 256
+wall_ms = 60_000
+[plugins.features.grants]
+sampling = true
+elicitation = true
+roots = true
+";
+
+/// How long a component may take to be compiled: an interpreter is large, and the test's build slow.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Each guest may have more.
+const TOOLS: [&str; 9] =
+    ["elicit", "fail", "log", "print", "progress", "refuse", "roots", "sample", "structured"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_rust() {
+    drive(Lang::Rust).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_javascript() {
+    drive(Lang::JavaScript).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_python() {
+    drive(Lang::Python).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_go() {
+    drive(Lang::Go).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_c() {
+    drive(Lang::C).await;
+}
+
+async fn drive(lang: Lang) {
+    let built = tokio::task::spawn_blocking(move || features(lang)).await.unwrap();
+    let Some(component) = built else { return };
+    let bytes = std::fs::read(&component).unwrap();
+    let server = Server::builder().file("features.wasm", &bytes).config(CONFIG).start().await;
+    published(&server, "features-log").await;
+    for caller in Caller::both(server.url()).await {
+        let driven = Driven { lang, caller, server: &server };
+        driven.tools_are_described().await;
+        driven.speaks_while_it_works().await;
+        driven.prints().await;
+        driven.asks_the_model().await;
+        driven.asks_the_person().await;
+        driven.asks_for_folders().await;
+        driven.answers_with_structure().await;
+        driven.fails_in_words().await;
+        driven.survives_what_nobody_catches().await;
+        driven.has_resources().await;
+        driven.has_prompts_and_completes_them().await;
+    }
+    is_refused_without_a_grant(&server, &bytes).await;
+}
+
+/// Waits until a tool is there.
+async fn published(server: &Server, tool: &str) {
+    let client = Client::new(server.url());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let reply = client.request("tools/list", json!({})).await;
+        let tools = reply.result()["tools"].as_array().unwrap();
+        if tools.iter().any(|listed| listed["name"] == tool) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "there is no {tool}; the server said:\n{}", server.said());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// A guest that one client drives.
+struct Driven<'s> {
+    lang: Lang,
+    caller: Caller,
+    server: &'s Server,
+}
+
+impl Driven<'_> {
+    async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> Talk {
+        self.caller.call(&format!("features-{tool}"), arguments, answers).await
+    }
+
+    /// In which language and revision this was, for those who read a failure.
+    fn here(&self) -> String {
+        format!("{} in {}", self.lang.name(), self.caller.revision())
+    }
+
+    async fn tools_are_described(&self) {
+        let listed = self.caller.request("tools/list", json!({})).await;
+        let tools = listed["tools"].as_array().unwrap();
+        let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        for name in TOOLS {
+            assert!(
+                names.contains(&&*format!("features-{name}")),
+                "{name} is not in {names:?}, {}",
+                self.here()
+            );
+        }
+        for tool in tools {
+            let described = tool["description"].as_str().is_some_and(|text| !text.is_empty());
+            assert!(described && tool["inputSchema"]["type"] == "object", "{}: {tool}", self.here());
+        }
+        let log = tools.iter().find(|tool| tool["name"] == "features-log").unwrap();
+        assert_eq!(log["inputSchema"]["properties"]["text"]["type"], "string", "{}", self.here());
+        assert_eq!(log["inputSchema"]["required"], json!(["text"]), "{}", self.here());
+        let wrong = self.call("progress", json!({ "steps": "many" }), &[]).await;
+        assert!(wrong.answer["isError"] == true && wrong.text().contains("/steps"), "{wrong:?}");
+    }
+
+    async fn speaks_while_it_works(&self) {
+        let text = format!("word of {}", self.here());
+        let logged = self.call("log", json!({ "text": text }), &[]).await;
+        assert_eq!(logged.text(), "logged", "{}", self.here());
+        let logs = logged.notifications("notifications/message");
+        let [log] = logs[..] else { panic!("one message was expected: {logged:?}") };
+        assert_eq!((&log["level"], &log["data"]), (&json!("info"), &json!(text)), "{}", self.here());
+        // A logger of the guest's own is named below the plugin.
+        let logger = log["logger"].as_str().unwrap();
+        assert!(["features", "features/features"].contains(&logger), "{logger} of {}", self.here());
+
+        let done = self.call("progress", json!({ "steps": 3 }), &[]).await;
+        assert_eq!(done.text(), "done", "{}", self.here());
+        let steps = done.notifications("notifications/progress");
+        let told: Vec<_> =
+            steps.iter().map(|step| (step["progress"].as_f64(), step["total"].as_f64())).collect();
+        assert_eq!(told, [1.0, 2.0, 3.0].map(|step| (Some(step), Some(3.0))), "{}", self.here());
+        assert_eq!(steps[1]["message"], "step 2", "{}", self.here());
+    }
+
+    /// What is printed harms nothing and is told to the operator, or to the client where a language calls that logging.
+    async fn prints(&self) {
+        let text = format!("print of {}", self.here());
+        let printed = self.call("print", json!({ "text": text }), &[]).await;
+        assert_eq!(printed.text(), "printed", "{}", self.here());
+        let logs = printed.notifications("notifications/message");
+        if !logs.iter().any(|log| log["data"].as_str().is_some_and(|data| data.contains(&text))) {
+            self.server.says(&text).await;
+        }
+    }
+
+    async fn asks_the_model(&self) {
+        let answer = json!({ "role": "assistant", "model": "m",
+                             "content": { "type": "text", "text": "forty-two" } });
+        let talk = self.call("sample", json!({ "question": "How many?" }), &[answer]).await;
+        assert_eq!(talk.text(), "forty-two", "{}", self.here());
+        let asked = &talk.asked[0];
+        assert_eq!(asked["maxTokens"].as_f64(), Some(100.0), "{asked}");
+        assert_eq!(asked["messages"].as_array().map(Vec::len), Some(1), "{asked}");
+        let message = &asked["messages"][0];
+        let content =
+            if message["content"].is_array() { &message["content"][0] } else { &message["content"] };
+        assert_eq!((&message["role"], &content["text"]), (&json!("user"), &json!("How many?")), "{asked}");
+    }
+
+    async fn asks_the_person(&self) {
+        for (answer, told) in [
+            (json!({ "action": "accept", "content": { "answer": "blue" } }), "accepted: blue"),
+            (json!({ "action": "decline" }), "declined"),
+            (json!({ "action": "cancel" }), "cancelled"),
+        ] {
+            let talk = self.call("elicit", json!({ "question": "Which colour?" }), &[answer]).await;
+            assert_eq!(talk.text(), told, "{}", self.here());
+            let asked = &talk.asked[0];
+            let schema = &asked["requestedSchema"];
+            assert_eq!(asked["message"], "Which colour?", "{asked}");
+            assert_eq!(schema["properties"]["answer"]["type"], "string", "{asked}");
+            assert_eq!(schema["required"], json!(["answer"]), "{asked}");
+        }
+    }
+
+    async fn asks_for_folders(&self) {
+        let roots = json!({ "roots": [{ "uri": "file:///a", "name": "A" }, { "uri": "file:///b" }] });
+        let talk = self.call("roots", json!({}), &[roots]).await;
+        assert_eq!(talk.text(), "file:///a, file:///b", "{}", self.here());
+    }
+
+    async fn answers_with_structure(&self) {
+        let listed = self.caller.request("tools/list", json!({})).await;
+        let tools = listed["tools"].as_array().unwrap();
+        let tool = tools.iter().find(|tool| tool["name"] == "features-structured").unwrap();
+        let schema = &tool["outputSchema"];
+        assert_eq!(schema["type"], "object", "{}: {tool}", self.here());
+        let talk = self.call("structured", json!({ "a": 6, "b": -7 }), &[]).await;
+        let found = &talk.answer["structuredContent"];
+        assert_eq!(found, &json!({ "sum": -1, "product": -42 }), "{}", self.here());
+        assert!(jsonschema::is_valid(schema, found), "{}: {found} against {schema}", self.here());
+        let said: Value = serde_json::from_str(talk.text()).unwrap();
+        assert_eq!(&said, found, "the same in text, in {}", self.here());
+    }
+
+    async fn fails_in_words(&self) {
+        let talk = self.call("fail", json!({ "why": "no luck today" }), &[]).await;
+        assert_eq!(talk.answer["isError"], true, "{}", self.here());
+        assert_eq!(talk.text(), "no luck today", "{}", self.here());
+    }
+
+    /// What nobody catches is told, where a language can: `throw` is only in the guests of those.
+    async fn survives_what_nobody_catches(&self) {
+        let listed = self.caller.request("tools/list", json!({})).await;
+        let tools = listed["tools"].as_array().unwrap();
+        if tools.iter().any(|tool| tool["name"] == "features-throw") {
+            let talk = self.call("throw", json!({}), &[]).await;
+            assert!(talk.answer["isError"] == true || talk.answer["code"] == -32603, "{talk:?}");
+        }
+    }
+
+    async fn has_resources(&self) {
+        let listed = self.caller.request("resources/list", json!({})).await;
+        let greeting = &listed["resources"][0];
+        let expected = json!({ "uri": "features://greeting", "name": "greeting", "mimeType": "text/plain" });
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(&greeting[key], value, "{}", self.here());
+        }
+        let read = self.caller.request("resources/read", json!({ "uri": "features://greeting" })).await;
+        let text = read["contents"][0]["text"].as_str().unwrap().to_lowercase();
+        assert_eq!(text, format!("hello from {}", self.lang.name()), "{}", self.here());
+
+        let listed = self.caller.request("resources/templates/list", json!({})).await;
+        let template = &listed["resourceTemplates"][0];
+        let named = (&template["uriTemplate"], &template["name"], &template["mimeType"]);
+        assert_eq!(named, (&json!("features://echo/{word}"), &json!("echo"), &json!("text/plain")));
+        let read = self.caller.request("resources/read", json!({ "uri": "features://echo/caf%C3%A9" })).await;
+        assert_eq!(read["contents"][0]["text"], "café", "{}", self.here());
+        assert_eq!(read["contents"][0]["uri"], "features://echo/caf%C3%A9", "{}", self.here());
+    }
+
+    async fn has_prompts_and_completes_them(&self) {
+        let listed = self.caller.request("prompts/list", json!({})).await;
+        let prompt = &listed["prompts"][0];
+        assert_eq!(prompt["name"], "features-greet", "{}", self.here());
+        let argument = &prompt["arguments"][0];
+        assert_eq!((&argument["name"], &argument["required"]), (&json!("name"), &json!(true)), "{prompt}");
+        let params = json!({ "name": "features-greet", "arguments": { "name": "Ada" } });
+        let filled = self.caller.request("prompts/get", params).await;
+        assert_eq!(filled["messages"].as_array().map(Vec::len), Some(1), "{filled}");
+        let message = &filled["messages"][0];
+        let said = (&message["role"], &message["content"]["text"]);
+        assert_eq!(said, (&json!("user"), &json!("Greet Ada warmly.")), "{}", self.here());
+
+        for (typed, expected) in [("A", json!(["Ada", "Alan"])), ("Gr", json!(["Grace"])), ("x", json!([]))] {
+            let params = json!({ "ref": { "type": "ref/prompt", "name": "features-greet" },
+                                 "argument": { "name": "name", "value": typed } });
+            let completed = self.caller.request("completion/complete", params).await;
+            assert_eq!(completed["completion"]["values"], expected, "{typed} in {}", self.here());
+        }
+    }
+}
+
+/// The same component beside the first, under a name that is granted nothing.
+async fn is_refused_without_a_grant(server: &Server, component: &[u8]) {
+    put_bytes(component, Path::new(server.folder()), "ungranted.wasm");
+    published(server, "ungranted-refuse").await;
+    for caller in Caller::both(server.url()).await {
+        let talk = caller.call("ungranted-refuse", json!({}), &[]).await;
+        assert_eq!(talk.answer["isError"], true, "{talk:?}");
+        assert!(talk.text().contains("does not grant `sampling`"), "{talk:?}");
+        let fine = caller.call("ungranted-fail", json!({ "why": "as before" }), &[]).await;
+        assert_eq!(fine.text(), "as before");
+    }
+    assert!(!server.said().contains("crashed"), "{}", server.said());
+}

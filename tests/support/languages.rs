@@ -1,0 +1,39 @@
+//! Plugins in every language, built as an author would build them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::build::{binary, guest, root};
+use crate::toolchain;
+
+pub use crate::toolchain::Lang;
+
+/// The guest `features` in this language; `None` when what builds it is not there and need not be.
+pub fn features(lang: Lang) -> Option<PathBuf> {
+    match lang {
+        Lang::Rust => Some(guest("features")),
+        _ => build(lang, &format!("tests/guests/languages/{}", lang.name())),
+    }
+}
+
+/// A plugin of `plugins` that cargo does not build; `None` as above.
+pub fn plugin(lang: Lang, name: &str) -> Option<PathBuf> {
+    build(lang, &format!("plugins/{name}"))
+}
+
+/// Builds a project to `target/languages`, where it has a folder of its own: its file keeps its name.
+fn build(lang: Lang, project: &str) -> Option<PathBuf> {
+    let path = toolchain::require(lang)?;
+    let folder = root().join("target/languages").join(project);
+    std::fs::create_dir_all(&folder).expect("target/ can be written");
+    let name = Path::new(project).file_name().expect("a project has a name");
+    let component = folder.join(name).with_extension("wasm");
+    let mut build = Command::new(binary());
+    // The test's server loads it soon enough, and an interpreter takes long to compile.
+    build.args(["build", project, "--no-load", "-o"]).arg(&component);
+    let output = build.current_dir(root()).env("PATH", path).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`plugport build {project}` failed:\n{said}");
+    assert!(component.is_file(), "{} was not built:\n{said}", component.display());
+    Some(component)
+}

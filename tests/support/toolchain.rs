@@ -1,0 +1,78 @@
+//! What builds a component in each language, prepared in `target/toolchain` by `cargo verify languages`.
+//!
+//! The first test that needs it prepares it too, by the same command, so that a clean checkout needs no step that someone
+//! must remember. What every machine can have from the usual registries must be there; Go is large, and is only used where
+//! it is.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::build::root;
+
+/// A language that plugins are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lang {
+    Rust,
+    JavaScript,
+    Python,
+    Go,
+    C,
+}
+
+impl Lang {
+    /// The name of its folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::C => "c",
+        }
+    }
+}
+
+/// The `PATH` with which components in this language can be built.
+///
+/// `None`, with a line on stderr, when it is a language that may be missing and is. Panics with the command that helps when
+/// another one is missing.
+#[expect(clippy::print_stderr, reason = "a test that did not run must not look like one that did")]
+pub fn require(lang: Lang) -> Option<OsString> {
+    if lang == Lang::Rust {
+        return Some(path());
+    }
+    prepare();
+    if lang == Lang::Go && !runs("go", &["version"]) {
+        eprintln!("skipped: Go is not there; `cargo verify languages --all-languages` gets it");
+        return None;
+    }
+    Some(path())
+}
+
+/// Prepares what is not there yet, once per test process.
+fn prepare() {
+    static PREPARED: OnceLock<()> = OnceLock::new();
+    PREPARED.get_or_init(|| {
+        let tasks = ["run", "--quiet", "--package", "plugport-tasks", "--", "toolchain"];
+        let output =
+            Command::new(env!("CARGO")).args(tasks).current_dir(root()).output().expect("cargo runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "run `cargo verify languages` to see this alone:\n{said}");
+    });
+}
+
+/// What was prepared comes before what the machine has.
+fn path() -> OsString {
+    let own = PathBuf::from(root()).join("target/toolchain/python/bin");
+    let machine = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(own).chain(std::env::split_paths(&machine));
+    std::env::join_paths(folders).expect("a folder of PATH has no colon")
+}
+
+fn runs(program: &str, args: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(args).env("PATH", path());
+    command.output().is_ok_and(|output| output.status.success())
+}

@@ -1,0 +1,123 @@
+//! The languages besides Rust that plugins are written in: how to tell one, whether it can be built here, and what to type
+//! when it cannot.
+//!
+//! Everything runs with what `cargo toolchain` prepared before what the machine has, so that the versions that are pinned
+//! are the ones that are used.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::repository::Repository;
+use crate::steps;
+
+/// What a project is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    JavaScript,
+    Go,
+    C,
+}
+
+/// The file that a project of each language has, more telling ones first: Go and C have a `plugin.toml` both.
+const MARKS: &[(&str, Option<Language>)] = &[
+    ("Cargo.toml", None),
+    ("pyproject.toml", Some(Language::Python)),
+    ("package.json", Some(Language::JavaScript)),
+    ("go.mod", Some(Language::Go)),
+    ("plugin.toml", Some(Language::C)),
+    ("include/plugport.h", Some(Language::C)),
+];
+
+impl Language {
+    /// The language of the project in a folder; `None` for Rust, and where there is no project.
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
+        MARKS.iter().find(|(mark, _)| folder.join(mark).is_file()).and_then(|(_, language)| *language)
+    }
+
+    /// As people write it. TypeScript is built and tested like JavaScript.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::JavaScript => "JavaScript",
+            Self::Go => "Go",
+            Self::C => "C",
+        }
+    }
+
+    /// Its folder in `sdk-guest/`.
+    pub(crate) fn sdk(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::JavaScript => "typescript",
+            Self::Go => "go",
+            Self::C => "c",
+        }
+    }
+
+    /// Whether a project of it can be built here.
+    pub(crate) fn is_ready(self, repository: &Repository, project: &Path) -> bool {
+        let runs = |program: &str, words: &[&str]| {
+            let mut command = command(repository, program, project);
+            command.args(words);
+            steps::succeeds(command)
+        };
+        match self {
+            Self::Python => runs("componentize-py", &["--version"]),
+            Self::JavaScript => {
+                project.join("node_modules/.bin/componentize-qjs").exists() && runs("node", &["--version"])
+            }
+            Self::Go => runs("go", &["version"]),
+            Self::C => runs("zig", &["version"]) || runs("python3", &["-m", "ziglang", "version"]),
+        }
+    }
+
+    /// The command after which it can be built.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Go => "cargo toolchain --all-languages",
+            Self::Python | Self::JavaScript | Self::C => "cargo toolchain",
+        }
+    }
+}
+
+/// A command in `folder` that finds what was prepared before what the machine has.
+pub(crate) fn command(repository: &Repository, program: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder);
+    let own = repository.target("toolchain").join("python/bin");
+    let machine = std::env::var_os("PATH").unwrap_or_default();
+    // A folder whose name cannot stand in a list is in no list.
+    if let Ok(path) = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&machine))) {
+        command.env("PATH", path);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_told_by_its_file() {
+        let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-languages", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(Language::of(&folder), None);
+        for (file, language) in [("plugin.toml", Language::C), ("go.mod", Language::Go)] {
+            std::fs::write(folder.join(file), "").unwrap();
+            assert_eq!(Language::of(&folder), Some(language));
+        }
+        std::fs::write(folder.join("Cargo.toml"), "").unwrap();
+        assert_eq!(Language::of(&folder), None, "Rust is built by cargo");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_prepared_comes_first() {
+        let repository = Repository::here();
+        let command = command(&repository, "zig", repository.root());
+        let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value).unwrap();
+        let first = std::env::split_paths(path).next().unwrap();
+        assert!(first.ends_with("target/toolchain/python/bin"), "{}", first.display());
+    }
+}

