@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
+use super::metadata::Metadata;
 use super::signed::Signature;
 use super::{Failure, call, console};
 use crate::catalog::{
@@ -25,6 +26,7 @@ struct Inspected {
     file: PathBuf,
     bytes: usize,
     signature: Signature,
+    metadata: Metadata,
     reach: Reach,
 }
 
@@ -48,9 +50,10 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let artifact = call::read(&meant)?;
     let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
+    let metadata = Metadata::of(&artifact.bytes);
     let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
-    let found = Inspected { entry, file: args.file, bytes, signature, reach };
+    let found = Inspected { entry, file: args.file, bytes, signature, metadata, reach };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {
@@ -60,7 +63,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
 }
 
 fn as_json(found: &Inspected) -> Value {
-    let Inspected { entry, file, bytes, signature, reach } = found;
+    let Inspected { entry, file, bytes, signature, metadata, reach } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
         .refused
@@ -72,6 +75,7 @@ fn as_json(found: &Inspected) -> Value {
         "bytes": bytes,
         "digest": format!("sha256:{}", entry.plugin.digest()),
         "signature": signature.as_json(),
+        "metadata": metadata.as_json(),
         "imports": entry.surface.imports,
         "exports": entry.surface.exports,
         "tools": tools,
@@ -130,12 +134,17 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
 }
 
 fn as_text(found: &Inspected) -> String {
-    let Inspected { entry, file, bytes, signature, reach } = found;
+    let Inspected { entry, file, bytes, signature, metadata, reach } = found;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
         Escaped(&signature.in_words()).to_string(),
     ];
+    let said = metadata.lines();
+    if !said.is_empty() {
+        lines.push("says of itself".to_owned());
+        lines.extend(said.iter().map(|said| format!("  {}", Escaped(said))));
+    }
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
     let resources =
