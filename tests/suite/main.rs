@@ -48,6 +48,7 @@ mod pace;
 mod pair;
 mod pins;
 mod plugins;
+mod projects;
 mod proxy;
 mod reconfigured;
 mod reload;

@@ -126,7 +126,7 @@ fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

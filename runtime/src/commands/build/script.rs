@@ -93,11 +93,9 @@ fn above(root: &Path, name: &Path) -> Option<PathBuf> {
     root.ancestors().map(|folder| folder.join("node_modules").join(name)).find(|path| path.exists())
 }
 
+/// With the folder, since whoever reads it may be in another one.
 fn install(root: &Path) -> String {
-    match std::env::current_dir() {
-        Ok(here) if here == root => "npm install".to_owned(),
-        _ => format!("(cd {} && npm install)", root.display()),
-    }
+    format!("(cd {} && npm install)", root.display())
 }
 
 fn entry(project: &Project) -> Result<PathBuf, BuildError> {
@@ -115,7 +113,7 @@ fn entry(project: &Project) -> Result<PathBuf, BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 //! Python's virtual environments come before `PATH`, activated or not, since Go, Zig and componentize-py can all be had with
 //! pip.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
