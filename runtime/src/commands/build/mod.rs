@@ -98,6 +98,7 @@ async fn make(args: &cli::Build) -> Result<(Project, Built, Output), BuildError>
             "the component has sections for debuggers; strip = true under [profile.release] in Cargo.toml leaves them out",
         );
     }
+    built.about = built.about.without_blanks();
     built.component = built.about.add_to(&built.component)?;
     let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
     let output = output::write(file, &built.component)?;

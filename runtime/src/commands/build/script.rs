@@ -6,11 +6,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::error::BuildError;
 use super::step::Step;
-use super::tools::{ToolError, Tools, is_program};
+use super::tools::{ToolError, Tools, asked, at_least, is_program};
 use super::wit::Wit;
 use super::{Built, read_made};
 use crate::commands::project::Project;
@@ -41,10 +39,12 @@ struct Installed {
 
 pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
     let root = &project.root;
-    tools.need("node", NODE)?;
+    let node = tools.need("node", NODE)?;
+    let said = asked(root, &node, &["--version"]).await.unwrap_or_default();
+    at_least("20", &said, "Node.js", NODE)?;
     let installed = Installed::find(root)?;
     let entry = entry(project)?;
-    let wit = Wit::of(project, Some(installed.wit()), scratch)?;
+    let wit = Wit::of(project, Some(installed.sdk.join("wit")), scratch)?;
     let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
     let mut outfile = OsString::from("--outfile=");
     outfile.push(&bundle);
@@ -77,14 +77,6 @@ impl Installed {
         };
         let sdk = above(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
         Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
-    }
-
-    /// The interface that the SDK brings along, and its world.
-    fn wit(&self) -> (PathBuf, Option<String>) {
-        let package = std::fs::read(self.sdk.join("package.json")).unwrap_or_default();
-        let package: Value = serde_json::from_slice(&package).unwrap_or_default();
-        let world = package.pointer("/plugport/world").and_then(Value::as_str);
-        (self.sdk.join("wit"), world.map(str::to_owned))
     }
 }
 
@@ -138,14 +130,14 @@ mod tests {
             assert!(said.starts_with(what) && said.contains("npm install"), "{said}");
         };
         missing("plugport-sdk is not installed; install it: (cd ");
-        put(&root, "node_modules/plugport-sdk/package.json", r#"{"plugport": {"world": "js"}}"#);
+        put(&root, "node_modules/plugport-sdk/package.json", "{}");
         missing("esbuild");
         put(dir.path(), "node_modules/.bin/esbuild", "");
         missing("componentize-qjs");
         put(&root, "node_modules/.bin/componentize-qjs", "");
         let found = Installed::find(&root).unwrap();
         assert_eq!(found.esbuild, dir.path().join("node_modules/.bin/esbuild"));
-        assert_eq!(found.wit(), (root.join("node_modules/plugport-sdk/wit"), Some("js".to_owned())));
+        assert_eq!(found.sdk, root.join("node_modules/plugport-sdk"));
     }
 
     #[tokio::test]

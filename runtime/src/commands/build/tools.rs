@@ -31,6 +31,8 @@ impl Tools {
         folders.extend(std::env::var_os("VIRTUAL_ENV").map(|active| PathBuf::from(active).join("bin")));
         let path = std::env::var_os("PATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&path));
+        // Programs run in the project, where another path would mean something else.
+        folders.retain(|folder| folder.is_absolute());
         Self { folders }
     }
 
@@ -65,6 +67,21 @@ pub(super) async fn asked(root: &Path, program: &Path, args: &[&str]) -> Option<
     let output = Command::new(program).args(args).current_dir(root).kill_on_drop(true).output().await.ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| said.trim().to_owned())
+}
+
+/// Sees that a version is new enough. What has no number is somebody's own build of it.
+pub(super) fn at_least(
+    needed: &'static str,
+    said: &str,
+    what: &'static str,
+    install: &str,
+) -> Result<(), ToolError> {
+    let found = said.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let numbers = version(found);
+    if numbers.is_empty() || numbers >= version(needed) {
+        return Ok(());
+    }
+    Err(ToolError::Old { what, found: found.to_owned(), needed, install: install.to_owned() })
 }
 
 /// The numbers of a version such as `1.27.3`, as far as there are any: `1.27rc1` is older than any 1.27.
@@ -105,6 +122,16 @@ mod tests {
         assert!(version("1.27.3") > version("1.27.1") && version("1.100") > version("1.27.1"));
         assert!(version("1.27") < version("1.27.1") && version("1.27rc1") < version("1.27.1"));
         assert_eq!(version("devel"), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn what_is_too_old_is_told_before_it_builds() {
+        for said in ["go1.27.1", "go1.28", "v22.1.0", "devel", ""] {
+            assert_eq!(at_least("1.27.1", said, "Go", "x"), Ok(()), "{said}");
+        }
+        let old = at_least("1.27.1", "go1.19.8", "Go", "https://go.dev/dl").unwrap_err().to_string();
+        let told = "Go is version 1.19.8, and 1.27.1 or newer is needed; install it: https://go.dev/dl";
+        assert_eq!(old, told);
     }
 
     #[tokio::test]

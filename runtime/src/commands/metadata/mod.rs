@@ -46,6 +46,14 @@ impl Metadata {
         found
     }
 
+    /// The same without what is left empty in a manifest.
+    pub(super) fn without_blanks(mut self) -> Self {
+        for words in self.all() {
+            words.take_if(|words| words.trim().is_empty());
+        }
+        self
+    }
+
     /// The component with these words in place of those that it had. What is not said here stays as it was.
     pub(super) fn add_to(&self, component: &[u8]) -> Result<Vec<u8>, SectionError> {
         let said = self.said();
@@ -76,6 +84,11 @@ impl Metadata {
             ("source", &self.source),
             ("homepage", &self.homepage),
         ]
+    }
+
+    fn all(&mut self) -> [&mut Option<String>; 7] {
+        let Self { name, version, licenses, description, authors, source, homepage } = self;
+        [name, version, licenses, description, authors, source, homepage]
     }
 
     fn field(&mut self, section: &str) -> Option<&mut Option<String>> {
@@ -161,6 +174,12 @@ mod tests {
         let twice = other.add_to(&once).unwrap();
         let expected = Metadata { version: Some("2.0.0".to_owned()), ..about() };
         assert_eq!(Metadata::of(&twice), expected);
+    }
+
+    #[test]
+    fn what_is_left_empty_is_not_said() {
+        let blank = Metadata { description: Some(" ".to_owned()), homepage: Some(String::new()), ..about() };
+        assert_eq!(blank.without_blanks(), about());
     }
 
     #[test]

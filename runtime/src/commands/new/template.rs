@@ -31,7 +31,7 @@ pub(super) fn write(path: &Path, name: &str, language: Language) -> Result<(), T
     }
     place(path, name, language).map_err(|error| match error.kind() {
         // Somebody was faster.
-        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => exists(),
+        io::ErrorKind::DirectoryNotEmpty => exists(),
         _ => TemplateError::Unwritable(path.to_owned(), error),
     })
 }
