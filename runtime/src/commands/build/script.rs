@@ -18,8 +18,9 @@ const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: 
 /// Where an entry lies when `package.json` does not say.
 const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
 
-/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host.
-const BUNDLE: [&str; 7] = [
+/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host. The engine would finish
+/// promises only when a call is over, so `async` becomes generators over a `Promise` of the SDK.
+const BUNDLE: [&str; 10] = [
     "--bundle",
     "--format=esm",
     "--platform=neutral",
@@ -27,6 +28,9 @@ const BUNDLE: [&str; 7] = [
     "--target=es2023",
     "--external:plugport:*",
     "--external:wasi:*",
+    "--supported:async-await=false",
+    "--supported:async-generator=false",
+    "--supported:for-await=false",
 ];
 
 /// What npm has installed.
