@@ -187,7 +187,8 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     command.env("PATH", here.path().join("bin")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut dev = command.spawn().unwrap();
     let mut said = String::new();
-    for line in BufReader::new(dev.stderr.take().unwrap()).lines() {
+    let mut lines = BufReader::new(dev.stderr.take().unwrap()).lines();
+    for line in lines.by_ref() {
         let line = line.unwrap();
         said.push_str(&line);
         said.push('\n');
