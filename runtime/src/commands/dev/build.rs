@@ -80,7 +80,8 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<Made, BuildE
     let before = if searches { look(project).await? } else { Components::new() };
     let mut child = start(project)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let mut heard = Heard { artifacts: Artifacts::of(&project.root), advice: None };
+    let answers = project.recipe == Recipe::Plugport;
+    let mut heard = Heard { artifacts: Artifacts::of(&project.root), answers, advice: None };
     let status = tokio::select! {
         status = listen(&mut child, &mut heard) => status.map_err(BuildError::Unseen)?,
         () = stop.cancelled() => {
@@ -131,20 +132,22 @@ fn start(project: &Project) -> Result<Child, BuildError> {
 /// What was learnt from a build's words.
 struct Heard {
     artifacts: Artifacts,
+    /// Whether its stdout is an answer to this program, which says the same itself.
+    answers: bool,
     advice: Option<&'static str>,
 }
 
 /// Passes on what the build says until it has ended.
 async fn listen(child: &mut Child, heard: &mut Heard) -> io::Result<ExitStatus> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let Heard { artifacts, advice } = heard;
+    let Heard { artifacts, answers, advice } = heard;
     let (mut said, mut complained) = (None, None);
     let over = CancellationToken::new();
     let words = async {
         let out = async {
             if let Some(stdout) = stdout {
                 hear(stdout, |line| {
-                    if !artifacts.take(line) {
+                    if !artifacts.take(line) && !*answers {
                         pass_on(line, &mut said)
                     }
                 })
