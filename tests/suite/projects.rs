@@ -51,7 +51,7 @@ fn a_project_that_cannot_be_is_refused_and_nothing_is_touched() {
     put(here.path(), "taken/mine.txt", "mine");
     for (args, said) in [
         (&["new", "taken", "--lang", "rust"][..], "is there already and is not empty"),
-        (&["new", "my.tool", "--lang", "rust"], "only letters, digits, `_`, `-`"),
+        (&["new", "my.tool", "--lang", "rust"], "write lower-case letters, digits, `-` and `_`"),
         (&["new", "My-Tool", "--lang", "rust"], "lower-case letters"),
         (&["new", "..", "--lang", "rust"], "the name is empty"),
         (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c"),
@@ -76,7 +76,7 @@ fn what_a_language_lacks_is_named_with_the_command_that_installs_it() {
         ("package.json", "node is not installed; install it: Node.js 20 or newer"),
         ("pyproject.toml", "pip install componentize-py==0.25.1"),
         ("go.mod", "go is not installed; install it: https://go.dev/dl"),
-        ("plugin.toml", "pip install ziglang==0.17.0, or on Debian: apt install clang lld wasi-libc"),
+        ("plugin.toml", "pip install ziglang==0.17.0), or on Debian: apt install clang lld wasi-libc"),
     ] {
         let here = tempfile::tempdir().unwrap();
         put(here.path(), file, if file == "package.json" { "{}" } else { "" });

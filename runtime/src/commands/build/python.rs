@@ -14,7 +14,7 @@ use crate::commands::project::Project;
 const COMPONENTIZE: &str = "componentize-py==0.25.1";
 
 pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
-    let componentize = tools.need("componentize-py", &with_pip(COMPONENTIZE))?;
+    let componentize = tools.need("componentize-py", &with_pip(&project.root, COMPONENTIZE))?;
     let wit = Wit::of(project, None, scratch)?;
     let made = scratch.join("plugin.wasm");
     Step::new(&componentize, &project.root).args(arguments(project, &wit, &made)).run().await?;

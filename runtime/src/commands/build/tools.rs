@@ -57,9 +57,10 @@ pub(super) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// How to get what comes with pip, also where the system's own Python takes no packages.
-pub(super) fn with_pip(package: &str) -> String {
-    format!("python3 -m venv .venv && .venv/bin/pip install {package}")
+/// How to get what comes with pip, also where the system's own Python takes no packages. With the folder, since whoever reads
+/// it may be in another one.
+pub(super) fn with_pip(root: &Path, package: &str) -> String {
+    format!("(cd {} && python3 -m venv .venv && .venv/bin/pip install {package})", root.display())
 }
 
 /// What a program prints when it is asked something. `None` when it fails.

@@ -18,30 +18,29 @@ pub(super) fn run(args: &cli::New) -> Result<ExitCode, Failure> {
     let usage = |why: String| Failure::Usage(anyhow!(why));
     let path = &args.project;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name =
-        plugin_name(&name).map_err(|error| usage(format!("a plugin cannot be called `{name}`: {error}")))?;
-    check(name).map_err(usage)?;
+    check(&name).map_err(usage)?;
     let Some(language) = args.lang else {
         return Err(usage(format!("name the language with --lang, one of: {}", languages())));
     };
-    template::write(path, name, language).map_err(|error| match error {
+    template::write(path, &name, language).map_err(|error| match error {
         TemplateError::Exists(_) | TemplateError::NoTemplate(_) => Failure::Usage(error.into()),
         TemplateError::Unwritable(..) => Failure::Failed(error.into()),
     })?;
-    console::print(&next(path, name, language));
+    console::print(&next(path, &name, language));
     Ok(ExitCode::SUCCESS)
 }
 
-/// What package managers refuse and plugins do not mind.
+/// Package managers refuse more than plugins mind.
 fn check(name: &str) -> Result<(), String> {
-    let lower = name.to_ascii_lowercase();
-    if name.starts_with(|c: char| c.is_ascii_lowercase()) && lower == name && !name.ends_with(['-', '_']) {
-        return Ok(());
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !name.is_empty() && (!begins || !name.chars().all(fits) || name.ends_with(['-', '_'])) {
+        return Err(format!(
+            "a project cannot be called `{name}`: write lower-case letters, digits, `-` and `_`, with a letter first and a \
+             letter or digit last"
+        ));
     }
-    Err(format!(
-        "a project cannot be called `{name}`: package managers want lower-case letters, digits, `-` and `_`, with a letter \
-         first"
-    ))
+    plugin_name(name).map(drop).map_err(|error| format!("a project cannot be called `{name}`: {error}"))
 }
 
 fn languages() -> String {
@@ -81,7 +80,11 @@ mod tests {
     #[test]
     fn names_that_a_package_manager_would_refuse_are_refused_at_once() {
         assert!(["tool", "my-tool", "my_tool2"].into_iter().all(|name| check(name).is_ok()));
-        assert!(["Tool", "2tool", "-tool", "tool-", "_x"].into_iter().all(|name| check(name).is_err()));
+        assert!(
+            ["Tool", "2tool", "-tool", "tool-", "_x", "my.tool", "a b", "töl", ""]
+                .into_iter()
+                .all(|name| check(name).is_err())
+        );
         assert_eq!(languages(), "rust, typescript, javascript, python, go, c");
     }
 }
