@@ -31,16 +31,18 @@ const USERS: [(&str, &[&str]); 3] =
     [("reload", &["commands"]), ("bindings", &["plugin", "host"]), ("cli", &["commands", "main"])];
 
 /// Crates that belong to some layers only.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("wasmtime", &["sandbox", "host", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "host", "plugin"]),
     ("wasmtime_wasi_http", &["host"]),
     ("axum", &["transport"]),
     ("hyper", &["transport", "host"]),
     ("clap", &["cli", "main"]),
-    ("toml", &["config", "catalog"]),
+    ("toml", &["config", "catalog", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
     ("notify", &["reload", "commands"]),
+    ("wit_component", &["commands"]),
+    ("wit_parser", &["commands"]),
 ];
 
 /// Longest file, lines. A pure table may be longer, and none is yet.

@@ -51,6 +51,7 @@ mod pins;
 mod plain;
 mod plain_zoo;
 mod plugins;
+mod projects;
 mod proxy;
 mod reconfigured;
 mod reload;

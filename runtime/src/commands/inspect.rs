@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
+use super::metadata::Metadata;
 use super::signed::Signature;
 use super::{Failure, call, console};
 use crate::catalog::{
@@ -26,6 +27,7 @@ struct Inspected {
     bytes: usize,
     signature: Signature,
     instances: Instances,
+    metadata: Metadata,
     reach: Reach,
 }
 
@@ -49,9 +51,11 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let artifact = call::read(&meant)?;
     let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
+    let metadata = Metadata::of(&artifact.bytes);
     let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
-    let found = Inspected { entry, file: args.file, bytes, signature, instances: settings.instances, reach };
+    let instances = settings.instances;
+    let found = Inspected { entry, file: args.file, bytes, signature, instances, metadata, reach };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {
@@ -61,7 +65,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
 }
 
 fn as_json(found: &Inspected) -> Value {
-    let Inspected { entry, file, bytes, signature, instances, reach } = found;
+    let Inspected { entry, file, bytes, signature, instances, metadata, reach } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
         .refused
@@ -74,6 +78,7 @@ fn as_json(found: &Inspected) -> Value {
         "digest": format!("sha256:{}", entry.plugin.digest()),
         "signature": signature.as_json(),
         "instances": instances.as_str(),
+        "metadata": metadata.as_json(),
         "imports": entry.surface.imports,
         "exports": entry.surface.exports,
         "tools": tools,
@@ -139,7 +144,7 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
 }
 
 fn as_text(found: &Inspected) -> String {
-    let Inspected { entry, file, bytes, signature, instances, reach } = found;
+    let Inspected { entry, file, bytes, signature, instances, metadata, reach } = found;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
@@ -149,6 +154,11 @@ fn as_text(found: &Inspected) -> String {
         lines.push("a plain component: it knows nothing of MCP, and its functions are its tools".to_owned());
     }
     lines.extend(instances.price().map(ToOwned::to_owned));
+    let said = metadata.lines();
+    if !said.is_empty() {
+        lines.push("says of itself".to_owned());
+        lines.extend(said.iter().map(|said| format!("  {}", Escaped(said))));
+    }
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
     lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
     let resources =

@@ -1,6 +1,7 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
 mod approve;
+mod build;
 mod call;
 mod capabilities;
 mod check;
@@ -8,6 +9,9 @@ mod compile;
 mod console;
 mod dev;
 mod inspect;
+mod metadata;
+mod new;
+mod project;
 mod published;
 mod serve;
 mod signed;
@@ -70,6 +74,8 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Check(args) => check::run(args).await,
                 Command::Approve(args) => approve::run(args).await,
                 Command::Status(args) => status::run(args).await,
+                Command::New(args) => new::run(&args),
+                Command::Build(args) => build::run(args).await,
                 Command::Dev(args) => dev::run(args, &cli.log).await,
                 Command::Compile(args) => Ok(compile::run(&args)),
             }

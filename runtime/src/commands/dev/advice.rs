@@ -15,7 +15,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("npx", "install Node.js 20 or newer: https://nodejs.org, or on Debian: apt install npm"),
     ("jco", "install it: npm install --save-dev @bytecodealliance/jco"),
     ("componentize-js", "install it: npm install --save-dev @bytecodealliance/componentize-js"),
-    ("componentize-py", "install it: pip install componentize-py"),
+    ("componentize-py", "install it: pip install componentize-py==0.25.1"),
     ("make", "install it: apt install make, or on macOS: xcode-select --install"),
     ("go", "install Go: https://go.dev/dl"),
     ("clang", "install it: apt install clang lld wasi-libc"),

@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::advice;
 use super::lines::{hear, show};
-use super::output::{Artifacts, Components, Made, OutputError, components, newest};
+use super::output::{Components, OutputError, components, newest};
 use super::project::{Project, Recipe};
+use crate::commands::project::artifacts::{Artifacts, Made};
 
 /// What a build that is told to end has left. Make takes away what is half made.
 const END: Duration = Duration::from_secs(2);
@@ -27,9 +28,9 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BuildError {
     #[error("`{program}` is not installed{}", with(*.advice))]
-    Missing { program: &'static str, advice: Option<&'static str> },
+    Missing { program: String, advice: Option<&'static str> },
     #[error("cannot start `{0}`")]
-    NotStarted(&'static str, #[source] io::Error),
+    NotStarted(String, #[source] io::Error),
     #[error("the build's end could not be seen; change a source to build again")]
     Unseen(#[source] io::Error),
     #[error("it ended with {status}{}", with(*.advice))]
@@ -79,7 +80,8 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<Made, BuildE
     let before = if searches { look(project).await? } else { Components::new() };
     let mut child = start(project)?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let mut heard = Heard { artifacts: Artifacts::of(&project.root), advice: None };
+    let answers = project.recipe == Recipe::Plugport;
+    let mut heard = Heard { artifacts: Artifacts::of(&project.root), answers, advice: None };
     let status = tokio::select! {
         status = listen(&mut child, &mut heard) => status.map_err(BuildError::Unseen)?,
         () = stop.cancelled() => {
@@ -93,7 +95,7 @@ async fn run(project: &Project, stop: &CancellationToken) -> Result<Made, BuildE
     match &project.output {
         Some(file) => Ok(Made { file: file.clone(), name: None }),
         None if searches => Ok(newest(&before, look(project).await?)?),
-        None => Ok(heard.artifacts.one()?),
+        None => Ok(heard.artifacts.one().map_err(OutputError::from)?),
     }
 }
 
@@ -103,8 +105,8 @@ async fn look(project: &Project) -> Result<Components, JoinError> {
 }
 
 fn start(project: &Project) -> Result<Child, BuildError> {
-    let (program, args) = project.recipe.command();
-    let spawned = Command::new(program)
+    let (program, args) = project.command();
+    let spawned = Command::new(&program)
         .args(args)
         .current_dir(&project.root)
         // Its words are read by a program, and shown by one that spells out what moves a cursor.
@@ -116,31 +118,36 @@ fn start(project: &Project) -> Result<Child, BuildError> {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn();
-    spawned.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound if project.root.is_dir() => {
-            BuildError::Missing { program, advice: advice::installing(program) }
+    spawned.map_err(|error| {
+        let program = program.to_string_lossy().into_owned();
+        match error.kind() {
+            io::ErrorKind::NotFound if project.root.is_dir() => {
+                BuildError::Missing { advice: advice::installing(&program), program }
+            }
+            _ => BuildError::NotStarted(program, error),
         }
-        _ => BuildError::NotStarted(program, error),
     })
 }
 
 /// What was learnt from a build's words.
 struct Heard {
     artifacts: Artifacts,
+    /// Whether its stdout is an answer to this program, which says the same itself.
+    answers: bool,
     advice: Option<&'static str>,
 }
 
 /// Passes on what the build says until it has ended.
 async fn listen(child: &mut Child, heard: &mut Heard) -> io::Result<ExitStatus> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let Heard { artifacts, advice } = heard;
+    let Heard { artifacts, answers, advice } = heard;
     let (mut said, mut complained) = (None, None);
     let over = CancellationToken::new();
     let words = async {
         let out = async {
             if let Some(stdout) = stdout {
                 hear(stdout, |line| {
-                    if !artifacts.take(line) {
+                    if !artifacts.take(line) && !*answers {
                         pass_on(line, &mut said)
                     }
                 })
@@ -203,7 +210,7 @@ mod tests {
         let failed = Build::begin(project(dir.path(), command)).ended().await.unwrap_err();
         assert_eq!(
             failed.to_string(),
-            "it ended with exit status: 127; install it: pip install componentize-py"
+            "it ended with exit status: 127; install it: pip install componentize-py==0.25.1"
         );
         let empty = Build::begin(project(dir.path(), "true")).ended().await.unwrap_err();
         assert!(empty.to_string().contains("--output"), "{empty}");

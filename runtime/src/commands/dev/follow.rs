@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep_until};
 
 use super::build::{Build, BuildError};
 use super::ledger::Ledger;
-use super::output::Made;
 use super::pace::Pace;
 use super::place::Place;
 use super::project::{Project, Recipe};
@@ -20,6 +19,7 @@ use super::signals::Signals;
 use super::sources::Sources;
 use super::timings;
 use super::watch::Watch;
+use crate::commands::project::artifacts::Made;
 use crate::commands::{Failure, console};
 
 /// How many files are named in one line.

@@ -12,7 +12,7 @@ const MOST: usize = 64 << 10;
 const SHOWN: usize = 4 << 10;
 
 /// Hears everything until the end, or until the pipe fails.
-pub(super) async fn hear(from: impl AsyncRead + Unpin, mut each: impl FnMut(&str)) {
+pub(in crate::commands) async fn hear(from: impl AsyncRead + Unpin, mut each: impl FnMut(&str)) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
     while let Ok(buffer) = from.fill_buf().await {
@@ -43,7 +43,7 @@ fn tell(line: &[u8], each: &mut impl FnMut(&str)) {
 }
 
 /// Shows a line to whoever sits before the terminal.
-pub(super) fn show(line: &str) {
+pub(in crate::commands) fn show(line: &str) {
     console::remark(&brief(SHOWN, format_args!("{line}")));
 }
 

@@ -9,6 +9,11 @@ use super::output::{OutputError, is_core};
 /// Its name.
 pub(in crate::commands) const NAME: &str = ".plugport-dev";
 
+/// Where `plugport build` leaves what it makes for the project in `root`.
+pub(super) fn built(root: &Path) -> PathBuf {
+    root.join(NAME).join("built.wasm")
+}
+
 /// Why something could not be put there.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlaceError {

@@ -1,18 +1,18 @@
-//! What ends the development loop: Ctrl-C, termination, and the terminal that goes away. The last must be heard, too,
-//! since the children are in process groups of their own and would outlive the terminal.
+//! What ends the development loop, or a build: Ctrl-C, termination, and the terminal that goes away. The last must be heard,
+//! too, since the loop's children are in process groups of their own and would outlive the terminal.
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Made before anything is started, so that none is missed.
-pub(super) struct Signals {
+pub(in crate::commands) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> anyhow::Result<Self> {
+    pub(in crate::commands) fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
@@ -22,7 +22,7 @@ impl Signals {
     }
 
     /// Waits for one of them. Can be dropped.
-    pub(super) async fn stopped(&mut self) {
+    pub(in crate::commands) async fn stopped(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

