@@ -1,4 +1,6 @@
-"""Tables that a model has as text: summed up, grouped, and converted, with numbers that are calculated and not guessed."""
+"""Tables that a model has as text: summed up, grouped, and converted, with numbers that are calculated and
+not guessed.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -37,8 +39,8 @@ def summarize(
     columns: Annotated[list[str] | None, "Only these columns."] = None,
     top: Annotated[int, Field("How many of the most frequent values.", minimum=0, maximum=100)] = 5,
 ) -> TableSummary:
-    """Describe each column of a CSV or JSON table: type, count, missing and unique values, minimum and maximum, sum, mean,
-    median, standard deviation, quantiles and the most frequent values.
+    """Describe each column of a CSV or JSON table: type, count, missing and unique values, minimum and
+    maximum, sum, mean, median, standard deviation, quantiles and the most frequent values.
     """
     table = _read(data, format, delimiter)
     wanted = range(len(table.columns)) if columns is None else [_place(table, name) for name in columns]
@@ -50,8 +52,12 @@ def summarize(
 def group(
     data: Data,
     by: Annotated[str, "The column whose values make the groups."],
-    column: Annotated[str | None, "The column that is aggregated. Left out, the rows of each group are counted."] = None,
-    functions: Annotated[list[Function] | None, "What is calculated of it. Without it: count, or sum and mean."] = None,
+    column: Annotated[
+        str | None, "The column that is aggregated. Left out, the rows of each group are counted."
+    ] = None,
+    functions: Annotated[
+        list[Function] | None, "What is calculated of it. Without it: count, or sum and mean."
+    ] = None,
     format: Source = None,
     delimiter: Delimiter = None,
 ) -> Groups:
@@ -73,16 +79,19 @@ def convert(
     columns: Annotated[list[str] | None, "Only these columns, in this order."] = None,
 ) -> str:
     """Convert a table from CSV or JSON to CSV, JSON or Markdown."""
-    table = _read(data, format, delimiter)
+    # Texts of a CSV are kept to the letter where the other side holds texts too.
+    table = _read(data, format, delimiter, raw=to != "json")
     if columns is not None:
         places = [_place(table, name) for name in columns]
-        table = Table([table.columns[at] for at in places], [[row[at] for at in places] for row in table.rows])
+        table = Table(
+            [table.columns[at] for at in places], [[row[at] for at in places] for row in table.rows]
+        )
     return write(table, to)
 
 
-def _read(data: str, format: str | None, delimiter: str | None) -> Table:
+def _read(data: str, format: str | None, delimiter: str | None, raw: bool = False) -> Table:
     try:
-        return read(data, format, delimiter)
+        return read(data, format, delimiter, raw)
     except BadTable as error:
         raise ToolError(str(error)) from None
 

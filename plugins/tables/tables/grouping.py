@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from .statistics import Number, mean, quantile, stdev, total
@@ -46,7 +46,9 @@ def _line(
             line["count"] = len(rows)
         else:
             name = f"{function}_{table.columns[measured]}"
-            line[name] = _aggregate(table.columns[measured], function, [(n, row[measured]) for n, row in rows])
+            line[name] = _aggregate(
+                table.columns[measured], function, [(n, row[measured]) for n, row in rows]
+            )
     return line
 
 
@@ -63,12 +65,15 @@ def _aggregate(column: str, function: Function, cells: list[tuple[int, Value]]) 
         return _extreme(function, values)
     for number, value in there:
         if not is_number(value):
-            raise BadTable(f"row {number}, column `{column}`: {shown(value)[:40]!r} is no number, which `{function}` needs")
+            raise BadTable(
+                f"row {number}, column `{column}`: {shown(value)[:40]!r} is no number; "
+                f"`{function}` needs one"
+            )
     return _NUMERIC[function](values)  # type: ignore[arg-type]
 
 
-def _extreme(function: str, values: list[Value]) -> Cell:
+def _extreme(function: str, values: Sequence[Value]) -> Cell:
     pick = min if function == "min" else max
     if all(is_number(value) for value in values):
-        return pick(values)  # type: ignore[type-var, return-value]
+        return pick(values)  # type: ignore[type-var]
     return pick(shown(value) for value in values)

@@ -1,7 +1,7 @@
 """From text to a table: CSV with any delimiter, JSON in the three shapes that people use, and lines of JSON.
 
-A row that is too short is filled up, since many programs leave out empty cells at the end; one that is too long is refused
-with its number, since nobody can tell which of its cells is too many.
+A row that is too short is filled up, since many programs leave out empty cells at the end; one that is too
+long is refused with its number, since nobody can tell which of its cells is too many.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .table import BadTable, Table, Value, parsed
@@ -21,28 +21,32 @@ DELIMITERS = ",;\t|"
 csv.field_size_limit(1 << 20)
 
 
-def read(data: str, format: str | None = None, delimiter: str | None = None) -> Table:
-    """The table in a text; without a format it is guessed from how the text begins."""
+def read(data: str, format: str | None = None, delimiter: str | None = None, raw: bool = False) -> Table:
+    """The table in a text; its format is guessed from how it begins. Raw cells of a CSV stay texts."""
     data = data.removeprefix("\ufeff")
     if not data.strip():
         raise BadTable("the data is empty; pass CSV with a row of column names, or JSON")
     if format is None:
         format = "json" if data.lstrip()[0] in "[{" else "csv"
-    return read_json(data) if format == "json" else read_csv(data, delimiter)
+    return read_json(data) if format == "json" else read_csv(data, delimiter, str if raw else parsed)
 
 
-def read_csv(data: str, delimiter: str | None) -> Table:
+def read_csv(data: str, delimiter: str | None, cell: Callable[[str], Value] = parsed) -> Table:
     """The table in a CSV. Its first row that is not empty has the names."""
     delimiter = delimiter or guessed(data)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise BadTable(f"the delimiter must be one character other than a quote or a line end, not {delimiter!r}")
+        raise BadTable(
+            f"the delimiter must be one character other than a quote or a line end, not {delimiter!r}"
+        )
     reader = csv.reader(io.StringIO(data, newline=""), delimiter=delimiter, strict=True)
     try:
         lines = [(reader.line_num, row) for row in reader if row and (len(row) > 1 or row[0].strip())]
     except csv.Error as error:
-        raise BadTable(f"the CSV cannot be read at line {reader.line_num}: {error}; check its quotes") from None
+        raise BadTable(
+            f"the CSV cannot be read at line {reader.line_num}: {error}; check its quotes"
+        ) from None
     columns = named(lines[0][1])
-    rows = [_row(line, cells, columns) for line, cells in lines[1:]]
+    rows = [_row(line, cells, columns, cell) for line, cells in lines[1:]]
     return _bounded(Table(columns, rows))
 
 
@@ -66,19 +70,19 @@ def named(cells: Iterable[str]) -> list[str]:
     return names
 
 
-def _row(line: int, cells: list[str], columns: list[str]) -> list[Value]:
-    extra = [cell for cell in cells[len(columns) :] if cell.strip()]
+def _row(line: int, cells: list[str], columns: list[str], cell: Callable[[str], Value]) -> list[Value]:
+    extra = [one for one in cells[len(columns) :] if one.strip()]
     if extra:
         raise BadTable(
             f"line {line} has {len(cells)} cells, but there are {len(columns)} columns; "
             f"the first one too many is {extra[0][:40]!r}. Quote cells that hold the delimiter"
         )
-    values = [parsed(cell) for cell in cells[: len(columns)]]
+    values = [cell(one) for one in cells[: len(columns)]]
     return values + [None] * (len(columns) - len(values))
 
 
 def read_json(data: str) -> Table:
-    """The table in a JSON: objects in a list or on lines, lists in a list (the first has the names), or columns."""
+    """The table in a JSON: objects in a list or on lines, lists in a list (names first), or columns."""
     value = _loaded(data)
     if isinstance(value, dict) and value and all(isinstance(one, list) for one in value.values()):
         return _of_columns(value)
@@ -122,7 +126,9 @@ def _of_objects(values: list[Any]) -> Table:
             break
     table = Table(list(columns), [])
     _bounded(table, len(values))
-    table.rows = [[_cell(one.get(name), number, name) for name in columns] for number, one in enumerate(values, 1)]
+    table.rows = [
+        [_cell(one.get(name), number, name) for name in columns] for number, one in enumerate(values, 1)
+    ]
     return table
 
 
@@ -141,16 +147,20 @@ def _of_columns(value: dict[str, list[Any]]) -> Table:
     height = max(len(one) for one in value.values())
     for name, cells in value.items():
         if len(cells) != height:
-            raise BadTable(f"the column `{name}` has {len(cells)} values, but another has {height}; fill up with null")
+            raise BadTable(
+                f"the column `{name}` has {len(cells)} values, but another has {height}; fill up with null"
+            )
     rows = [[_cell(cells[at], at + 1, name) for name, cells in value.items()] for at in range(height)]
     return _bounded(Table(list(value), rows))
 
 
-def _cell(value: Any, row: int, column: str) -> Value:
+def _cell(value: Any, row: int, column: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, (dict, list)):
-        raise BadTable(f"row {row}, column `{column}`: a list or an object cannot be in a cell; flatten it first")
+        raise BadTable(
+            f"row {row}, column `{column}`: a list or an object cannot be in a cell; flatten it first"
+        )
     return value
 
 

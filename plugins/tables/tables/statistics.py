@@ -1,7 +1,8 @@
 """What is said of a column of values.
 
-Written out here instead of taken from Python's module of this name: that one goes through fractions, which is exact and
-thirty times slower. `math.fsum` loses nothing in sums of floats, and sums of whole numbers stay whole.
+Written out here instead of taken from Python's module of this name: that one goes through fractions, which is
+exact and thirty times slower. `math.fsum` loses nothing in sums of floats, and sums of whole numbers stay
+whole.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def summarize(name: str, values: list[Value], top: int) -> Summary:
         mean=mean(numbers) if numbers else None,
         median=quantile(numbers, 0.5) if numbers else None,
         stdev=stdev(numbers) if len(numbers) > 1 else None,
-        quantiles=Quantiles(*(quantile(numbers, at) for at in (0.1, 0.25, 0.5, 0.75, 0.9))) if numbers else None,
+        quantiles=(
+            Quantiles(*(quantile(numbers, at) for at in (0.1, 0.25, 0.5, 0.75, 0.9))) if numbers else None
+        ),
         top=frequent,
     )
 
@@ -113,7 +116,7 @@ def stdev(numbers: list[Number]) -> Number | None:
 
 
 def quantile(ordered: list[Number], at: float) -> Number:
-    """The value at a place between the smallest (0) and the largest (1), in a straight line between neighbours."""
+    """The value at a place from smallest (0) to largest (1), in a straight line between neighbours."""
     place = at * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -121,11 +124,12 @@ def quantile(ordered: list[Number], at: float) -> Number:
     if part == 0 or ordered[low] == ordered[high]:
         return ordered[low]
     try:
-        return tidy(ordered[low] + (ordered[high] - ordered[low]) * part)
+        return tidy(ordered[low] * (1 - part) + ordered[high] * part)
     except OverflowError:
         return ordered[low]
 
 
 def tidy(number: float) -> float:
     """A number without the noise behind its fifteenth digit."""
-    return float(f"{number:.15g}")
+    rounded = float(f"{number:.15g}")
+    return rounded if math.isfinite(rounded) else number

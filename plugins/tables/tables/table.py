@@ -1,7 +1,8 @@
 """What a table is here: named columns, and rows of values that were read once.
 
-A CSV holds texts only, so a text that looks like a number or a bool counts as one, and an empty one or `NA` as missing. JSON
-says itself what a value is. Whole numbers stay whole however long they are: nothing goes through a float that need not.
+A CSV holds texts only, so a text that looks like a number or a bool counts as one, and an empty one or `NA`
+as missing. JSON says itself what a value is. Whole numbers stay whole however long they are: nothing goes
+through a float that need not.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 Value = str | int | float | bool | None
 
@@ -61,7 +62,7 @@ def parsed(text: str) -> Value:
     return text
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[int | float]:
     """Whether this is a number; `True` is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

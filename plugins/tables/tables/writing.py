@@ -7,7 +7,7 @@ import io
 import json
 from typing import Literal
 
-from .table import Table, is_number, shown
+from .table import Table, Value, kinds, parsed, shown
 
 Format = Literal["csv", "json", "markdown"]
 
@@ -37,13 +37,16 @@ def as_json(table: Table) -> str:
 def as_markdown(table: Table) -> str:
     """A table of GitHub's Markdown, with numbers to the right."""
     right = [
-        any(is_number(value) for value in table.values(at))
-        and all(value is None or is_number(value) for value in table.values(at))
+        _numeric([parsed(value) if isinstance(value, str) else value for value in table.values(at)])
         for at in range(len(table.columns))
     ]
     lines = [_line(table.columns), _line(["---:" if number else "---" for number in right])]
     lines += [_line([shown(value) for value in row]) for row in table.rows]
     return "\n".join(lines) + "\n"
+
+
+def _numeric(values: list[Value]) -> bool:
+    return kinds(values) in ("integer", "number")
 
 
 def _line(cells: list[str]) -> str:

@@ -1,13 +1,13 @@
 """Write MCP tools, resources and prompts as Python functions and build them into Plugport plugins.
 
-    from plugport_sdk import exports, tool
+from plugport_sdk import exports, tool
 
-    @tool
-    def hello(name: str) -> str:
-        \"\"\"Greet someone by name.\"\"\"
-        return f"Hello, {name}!"
+@tool
+def hello(name: str) -> str:
+    \"\"\"Greet someone by name.\"\"\"
+    return f"Hello, {name}!"
 
-    Tools, Resources, Prompts, Completions = exports()
+Tools, Resources, Prompts, Completions = exports()
 """
 
 from . import errors, notify

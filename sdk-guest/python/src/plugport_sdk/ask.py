@@ -1,7 +1,7 @@
 """What the client is asked, and what it answers: the model, the person, the folders.
 
-Bodies are the JSON objects of MCP's newest revision; the host adapts them to the client's. A person may always refuse, so
-an answer is an `Elicited` and refusing is no error.
+Bodies are the JSON objects of MCP's newest revision; the host adapts them to the client's. A person may
+always refuse, so an answer is an `Elicited` and refusing is no error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The request that a function serves, as the function sees it.
 
-A tool should run on its author's machine as it runs in the host, so a `Call` knows neither: it speaks to a `Port`, which
-is the host's handle inside a plugin and a recorder in a test.
+A tool should run on its author's machine as it runs in the host, so a `Call` knows neither: it speaks to a
+`Port`, which is the host's handle inside a plugin and a recorder in a test.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Call:
         extra: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Sampled:
-        """Asks the client's model: one text, or a conversation. `extra` holds further MCP fields, such as `tools`.
+        """Asks the client's model: one text, or a conversation. `extra` has further MCP fields, such as `tools`.
 
         Raises `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask,
         `OverBudget` when it asked too much, `Rejected` when a person said no.
@@ -135,10 +135,10 @@ class Call:
     def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> Elicited[T]:
         """Shows a form to the person at the client. The fields of the dataclass are those of the form.
 
-        A field is a text, a number, a bool, an Enum or Literal of texts, a list of such choices, or one of these
-        `| None`.
+        A field is a text, a number, a bool, an Enum or Literal of texts, a list of such choices, or one
+        of these `| None`.
         """
-        schema, read = form(kind)
+        schema, read = form(kind)  # type: ignore[arg-type]
         body = {"mode": "form", "message": message, "requestedSchema": schema}
         return self._elicit(key, body, read)
 
@@ -150,7 +150,7 @@ class Call:
         return self._elicit(key, body, lambda content: content)
 
     def elicit_url(self, url: str, message: str, *, key: str | None = None) -> Elicited[None]:
-        """Sends the person to a web page. That they accepted means that they went there, not that they are done."""
+        """Sends the person to a web page. Accepted means that they went there, not that they are done."""
         body = {"mode": "url", "message": message, "url": url}
         return self._elicit(key, body, lambda content: None)
 

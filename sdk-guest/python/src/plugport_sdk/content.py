@@ -1,7 +1,7 @@
 """The pieces of results and messages, as an author writes them.
 
-Bytes are bytes: the host does base64. They are small frozen dataclasses and know nothing of the WIT, so that tests can
-compare them; `host` turns them into what the bindings want.
+Bytes are bytes: the host does base64. They are small frozen dataclasses and know nothing of the WIT, so that
+tests can compare them; `host` turns them into what the bindings want.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads docstrings: what a model is told of a function, and of each of its parameters.
 
-Of the customs for naming parameters only the `Args:` section is read (`Arguments:` and `Parameters:` mean the same), one
-`name: text` line each, with indented lines going on. Sections about results and exceptions are for programmers and stay
-out of the description, which every listed tool pays for in tokens.
+Of the customs for naming parameters only the `Args:` section is read (`Arguments:` and `Parameters:` mean the
+same), one `name: text` line each, with indented lines going on. Sections about results and exceptions are for
+programmers and stay out of the description, which every listed tool pays for in tokens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a function fails with, and what the host answers when it cannot do something.
 
-`ToolError` is for the author's own words. The subclasses of `Error` are the cases of the WIT variant `error`: raised
-through, they are handed on as they are, so that a client gets what MCP has for them. Any other exception of a tool is a
-result for the model to read, and where MCP has no such results it is internal.
+`ToolError` is for the author's own words. The subclasses of `Error` are the cases of the WIT variant `error`:
+raised through, they are handed on as they are, so that a client gets what MCP has for them. Any other
+exception of a tool is a result for the model to read, and where MCP has no such results it is internal.
 """
 
 from __future__ import annotations

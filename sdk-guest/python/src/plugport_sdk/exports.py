@@ -1,7 +1,7 @@
 """What the host calls: the four classes that componentize-py looks for in a plugin's module.
 
-`exports()` collects what the decorators noted and prepares all of it, schemas and lists too. It runs while the component
-is built, so that mistakes stop the build and a call finds everything done in the snapshot.
+`exports()` collects what the decorators noted and prepares all of it, schemas and lists too. It runs while
+the component is built, so that mistakes stop the build and a call finds everything done in the snapshot.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def exports() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
-    """The classes of a plugin: `Tools, Resources, Prompts, Completions = exports()`, after everything is decorated."""
+    """The classes of a plugin. `Tools, Resources, Prompts, Completions = exports()` is its last line."""
     tools = _by_name("tool", calling.found)
     prompts = _by_name("prompt", prompting.found)
     resources, completers = list(reading.found), list(completing.found)
@@ -34,7 +34,9 @@ def _by_name(what: str, found: Iterable[T]) -> dict[str, T]:
     for one in found:
         name = one.name  # type: ignore[attr-defined]
         if name in named:
-            raise TypeError(f"there are two {what}s with the name `{name}`; give one of them another: @{what}(name=...)")
+            raise TypeError(
+                f"there are two {what}s with the name `{name}`; give one of them another: @{what}(name=...)"
+            )
         named[name] = one
     return named
 
@@ -71,7 +73,9 @@ def _resources(resources: list[reading.Resource]) -> type[Any]:
 
     class Resources:
         def list_resources(self) -> Any:
-            return _guarded(lambda: fixed + [host.descriptor(link) for listing in listings for link in listing()])
+            return _guarded(
+                lambda: fixed + [host.descriptor(link) for listing in listings for link in listing()]
+            )
 
         def list_resource_templates(self) -> Any:
             return templates
@@ -105,7 +109,9 @@ def _completions(completers: list[completing.Completer]) -> type[Any]:
     known_ones = {(one.kind, one.target, one.argument): one for one in completers}
 
     class Completions:
-        def complete(self, call: Any, target: Any, argument: str, value: str, known: list[tuple[str, str]]) -> Any:
+        def complete(
+            self, call: Any, target: Any, argument: str, value: str, known: list[tuple[str, str]]
+        ) -> Any:
             kind = "prompt" if type(target).__name__ == "Target_Prompt" else "resource"
             completer = known_ones.get((kind, target.value, argument))
             if completer is None:
@@ -116,7 +122,7 @@ def _completions(completers: list[completing.Completer]) -> type[Any]:
 
 
 def _served(handle: Any, serve: Callable[[Call], Any]) -> Any:
-    """Serves one request. Whatever is raised becomes an error of the WIT: anything else would end the instance."""
+    """Serves one request. Whatever is raised becomes an error of the WIT: any other ends the instance."""
     host.wake()
     return _guarded(lambda: serve(Call(host.HostPort(handle))))
 
@@ -129,5 +135,3 @@ def _guarded(work: Callable[[], T]) -> T:
         raise host.refusal(own) from None
     finally:
         host.settle()
-
-

@@ -1,12 +1,14 @@
 """The bridge to the host: what componentize-py generates from the WIT, and this package's own types.
 
-The generated modules exist only inside a component. Elsewhere they are missing, and so everything here is reached by
-`exports` alone; editors and native tests never need it.
+The generated modules exist only inside a component. Elsewhere they are missing, and so everything here is
+reached by `exports` alone; editors and native tests never need it.
 """
+
+# mypy: disable-error-code="no-any-return, import-not-found"
 
 from __future__ import annotations
 
-import random
+import json
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -20,7 +22,8 @@ from .tools import Json
 try:
     import componentize_py_types as component
     from wit_world.exports import completions, prompts, resources, tools
-    from wit_world.imports import changes, elicitation, request, roots, sampling
+    from wit_world.imports import changes as changes
+    from wit_world.imports import elicitation, request, roots, sampling
     from wit_world.imports import types as wit
 except ImportError as missing:
     if "wit_world" not in str(missing) and "componentize_py" not in str(missing):
@@ -96,7 +99,7 @@ def _received(value: Any) -> errors.Error:
     name = type(value).__name__
     if name == "Error_Rpc":
         found = value.value
-        return errors.RpcError(found.code, found.message, found.data and values.json.loads(found.data))
+        return errors.RpcError(found.code, found.message, found.data and json.loads(found.data))
     for kind, known in _PLAIN.items():
         if name == known:
             return kind(value.value)
@@ -174,7 +177,13 @@ def describe_tool(tool: Any) -> Any:
     hints = (tool.read_only, tool.destructive, tool.idempotent, tool.open_world)
     about = None if hints == (None,) * 4 else tools.ToolAnnotations(*hints)
     return tools.Tool(
-        tool.name, tool.title, tool.description, tool.input_schema, tool.output_schema, about, _extra(tool.extra)
+        tool.name,
+        tool.title,
+        tool.description,
+        tool.input_schema,
+        tool.output_schema,
+        about,
+        _extra(tool.extra),
     )
 
 
@@ -210,8 +219,9 @@ def completion(found: Any) -> Any:
 
 
 def wake() -> None:
-    """Makes a new instance its own: the snapshot froze the seed of `random`."""
-    random.seed()
+    """Makes a new instance its own: the snapshot froze the seed of `random`, if the plugin imports that."""
+    if random := sys.modules.get("random"):
+        random.seed()
 
 
 def settle() -> None:

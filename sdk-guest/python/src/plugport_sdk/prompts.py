@@ -45,7 +45,9 @@ def _message(value: Any) -> Message:
         return value
     if isinstance(value, (str, Content)):
         return Message("user", value)
-    raise Internal(f"a prompt returned `{type(value).__name__}`; return text, content, a Message or a list of these")
+    raise Internal(
+        f"a prompt returned `{type(value).__name__}`; return text, content, a Message or a list of these"
+    )
 
 
 @overload

@@ -1,6 +1,7 @@
 """Resources: what `@resource` notes of a function, and how one is read.
 
-A URI with variables is a template, and its variables are the function's parameters; without any it is one resource.
+A URI with variables is a template, and its variables are the function's parameters; without any it is one
+resource.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Resource:
                 raise TypeError(f"the resource `{self.name}` has no parameter for the variable `{name}`")
         for name, parameter in signature.parameters.items():
             if name not in self.template.names:
-                raise TypeError(f"the resource `{self.name}` has a parameter `{name}`, but `{self.uri}` no such variable")
+                raise TypeError(
+                    f"the resource `{self.name}` has a parameter `{name}`, but `{self.uri}` no such variable"
+                )
         return signature
 
     def read(self, call: Call, uri: str) -> list[Contents] | None:
@@ -90,10 +93,10 @@ def resource(
     list: Callable[[], Iterable[Link]] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Callable[[F], F]:
-    """Makes a function a resource: `@resource("notes://help")`, or a template: `@resource("notes://note/{id}")`.
+    """Makes a function a resource: `@resource("notes://help")`, or a template, with `"notes://note/{id}"`.
 
-    It returns text, bytes, `Contents`, a list of these, or anything that JSON can hold; `None` means that there is no such
-    resource. `list` tells of single resources of a template, as they are at that moment.
+    It returns text, bytes, `Contents`, a list of these, or anything that JSON can hold; `None` means that there is no
+    such resource. `list` tells of single resources of a template, as they are at that moment.
     """
     template = Template(uri)
 

@@ -1,9 +1,9 @@
 """From a type annotation to its JSON Schema and to the function that reads a value of it.
 
-Both come from one walk over the annotation, done when the plugin is built: the snapshot that componentize-py takes then
-holds finished schemas and readers, and a call does no work on types. Schemas are those of JSON Schema 2020-12 without
-`$schema` and titles, which tell a model nothing. Dataclasses and TypedDicts stand under `$defs`, so that they may refer
-to themselves.
+Both come from one walk over the annotation, done when the plugin is built: the snapshot that componentize-py
+takes then holds finished schemas and readers, and a call does no work on types. Schemas are those of JSON
+Schema 2020-12 without `$schema` and titles, which tell a model nothing. Dataclasses and TypedDicts stand
+under `$defs`, so that they may refer to themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ Reader = Callable[[Any, str], Any]
 Schema = dict[str, Any]
 
 NULL = type(None)
-_LISTS = {list: list, collections.abc.Sequence: list, collections.abc.Iterable: list, set: set, frozenset: frozenset}
+_LISTS = {
+    list: list,
+    collections.abc.Sequence: list,
+    collections.abc.Iterable: list,
+    set: set,
+    frozenset: frozenset,
+}
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
@@ -50,7 +56,7 @@ class Shape:
 
 
 class Shapes:
-    """Shapes that share one `$defs`. What a tool gives has all its fields; what it takes may leave out defaults."""
+    """Shapes that share one `$defs`. What a tool gives has all its fields, what it takes those without default."""
 
     def __init__(self, giving: bool = False) -> None:
         self.giving = giving
@@ -102,7 +108,9 @@ class Shapes:
         if typing.is_typeddict(kind):
             return self._object(kind, _typed_dict_members(kind), dict)
         name = getattr(kind, "__name__", None) or str(kind)
-        raise Unsupported(f"`{name}` has no place in JSON; use str, int, float, bool, list, dict, an Enum or a dataclass")
+        raise Unsupported(
+            f"`{name}` has no place in JSON; use str, int, float, bool, list, dict, an Enum or a dataclass"
+        )
 
     def _annotated(self, kind: Any, notes: tuple[Any, ...]) -> Shape:
         shape = self.of(kind)
@@ -122,7 +130,8 @@ class Shapes:
         optional = NULL in kinds
         if len(shapes) == 1:
             return Shape(nullable(shapes[0].schema), _or_none(shapes[0].read), True, shapes[0].field)
-        schema = {"anyOf": [shape.schema for shape in shapes] + ([{"type": "null"}] if optional else [])}
+        every = [shape.schema for shape in shapes] + ([{"type": "null"}] if optional else [])
+        schema = _merged(every)
         read = _any_of([shape.read for shape in shapes])
         return Shape(schema, _or_none(read) if optional else read, optional)
 
@@ -145,7 +154,12 @@ class Shapes:
             return Shape(many.schema, lambda value, path: tuple(many.read(value, path)))
         shapes = [self.of(kind) for kind in kinds]
         count = len(shapes)
-        schema = {"type": "array", "prefixItems": [s.schema for s in shapes], "minItems": count, "maxItems": count}
+        schema = {
+            "type": "array",
+            "prefixItems": [s.schema for s in shapes],
+            "minItems": count,
+            "maxItems": count,
+        }
 
         def read(value: Any, path: str) -> Any:
             if not isinstance(value, list) or len(value) != count:
@@ -255,6 +269,16 @@ def _object_reader(members: list[tuple[Member, Shape]], make: Callable[[dict[str
         return make(found)
 
     return read
+
+
+def _merged(schemas: list[Schema]) -> Schema:
+    """Types without more to say as one list of them, everything else as alternatives."""
+    kinds = [
+        schema["type"] for schema in schemas if set(schema) == {"type"} and isinstance(schema["type"], str)
+    ]
+    if len(kinds) < len(schemas):
+        return {"anyOf": schemas}
+    return {"type": [kind for kind in kinds if kind != "integer" or "number" not in kinds]}
 
 
 def nullable(schema: Schema) -> Schema:

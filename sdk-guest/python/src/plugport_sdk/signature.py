@@ -125,10 +125,14 @@ def _check(found: inspect.Parameter, hints: dict[str, Any], role: str) -> None:
     if found.kind in (found.VAR_POSITIONAL, found.VAR_KEYWORD, found.POSITIONAL_ONLY):
         raise TypeError(f"the parameter `{found.name}` of {role} must be an ordinary one, without *, ** or /")
     if found.name not in hints:
-        raise TypeError(f"the parameter `{found.name}` of {role} has no type; write `{found.name}: str`, for example")
+        raise TypeError(
+            f"the parameter `{found.name}` of {role} has no type; write `{found.name}: str`, for example"
+        )
 
 
-def _parameter(found: inspect.Parameter, hint: Any, shapes: Shapes, described: str | None, role: str) -> Parameter:
+def _parameter(
+    found: inspect.Parameter, hint: Any, shapes: Shapes, described: str | None, role: str
+) -> Parameter:
     try:
         shape = shapes.of(hint)
     except Unsupported as error:

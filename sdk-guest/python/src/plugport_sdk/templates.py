@@ -1,7 +1,7 @@
 """URI templates: RFC 6570 backwards, from a URI to the variables.
 
-`{x}` is a segment, `{+x}` may hold `/`, and `{/x}`, `{#x}`, `{?x,y}` and `{&x,y}` may be left out. A template becomes
-one regular expression when the plugin is built.
+`{x}` is a segment, `{+x}` may hold `/`, and `{/x}`, `{#x}`, `{?x,y}` and `{&x,y}` may be left out. A template
+becomes one regular expression when the plugin is built.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Template:
     def _expression(self, kind: str, names: list[str]) -> str:
         self.names += names
         if len(names) > 1 and kind not in ("?", "&"):
-            raise ValueError(f"`{self.text}`: several variables in one expression need `?` or `&`; write {{a}}/{{b}}")
+            raise ValueError(
+                f"`{self.text}`: several variables in one expression need `?` or `&`; write {{a}}/{{b}}"
+            )
         group = f"g{len(self._groups)}"
         self._groups[group] = (kind, names)
         if kind == "?" or kind == "&":
@@ -67,5 +69,7 @@ class Template:
 def _literal(text: str, start: int, end: int) -> str:
     literal = text[start:end]
     if "{" in literal or "}" in literal:
-        raise ValueError(f"`{text}` is no URI template: `{literal}` has a bracket that is no expression like {{name}}")
+        raise ValueError(
+            f"`{text}` is no URI template: `{literal}` has a bracket that is no expression like {{name}}"
+        )
     return re.escape(literal)

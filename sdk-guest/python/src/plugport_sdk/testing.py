@@ -6,6 +6,8 @@
 A `Recorder` is a client that writes down what it is told and answers what it is asked.
 """
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import json
@@ -42,7 +44,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Asking:
-    """A question that was asked: its method is `sampling/createMessage`, `elicitation/create` or `roots/list`."""
+    """A question that was asked: `sampling/createMessage`, `elicitation/create` or `roots/list`."""
 
     method: str
     params: dict[str, Any]
@@ -92,8 +94,8 @@ class Outcome:
 class Recorder:
     """A client called `test`, which can be asked nothing until it has answers.
 
-    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next question of
-    its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
+    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next question
+    of its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
     """
 
     def __init__(
@@ -254,7 +256,7 @@ def complete(completer: Any, value: str, **known: str) -> Completion:
 
 
 def changes() -> list[str]:
-    """What `notify` was told since this was asked last: `tools`, `resources`, `prompts`, or the URI of a resource."""
+    """What `notify` was told since this was asked last: `tools`, for example, or the URI of a resource."""
     said = list(notify.said)
     notify.said.clear()
     return said

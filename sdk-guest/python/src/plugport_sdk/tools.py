@@ -1,12 +1,13 @@
 """Tools: what `@tool` notes of a function, and how a call of it runs.
 
-The decorated function stays what it was, so that tests and other functions call it as ever. What is noted hangs on it as
-an attribute, and in the list that `exports()` publishes.
+The decorated function stays what it was, so that tests and other functions call it as ever. What is noted
+hangs on it as an attribute, and in the list that `exports()` publishes.
 """
 
 from __future__ import annotations
 
 import traceback
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any, TypeVar, overload
 
 from . import values
 from .call import Call
-from .content import Audio, Content, Embedded, Image, Link, Text, ToolResult
+from .content import Audio, Embedded, Image, Link, Text, ToolResult
 from .errors import MissingCapability, NotFound, ToolError, explain, handed_on
 from .shapes import Shapes, Unsupported
 from .signature import Signature
@@ -49,7 +50,9 @@ class Tool:
     def description(self) -> str:
         """What a model reads to decide when to call it."""
         if not self.signature.description:
-            raise TypeError(f"the tool `{self.name}` has no description; write a docstring that says what it is for")
+            raise TypeError(
+                f"the tool `{self.name}` has no description; write a docstring that says what it is for"
+            )
         return self.signature.description
 
     @cached_property
@@ -120,14 +123,19 @@ def _failed(text: str) -> ToolResult:
 
 def _is_content(kind: Any) -> bool:
     """Whether an annotation promises texts or content, which have no schema."""
-    if kind in (str, None, type(None), ToolResult) or kind in PIECES or kind == Content:
+    if kind in (str, None, type(None), ToolResult) or _is_piece(kind):
         return True
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated:
         return _is_content(args[0])
     if origin in (list, tuple):
-        return bool(args) and all(one in PIECES or one == Content or one is Ellipsis for one in args)
-    return bool(args) and origin not in (dict, typing.Literal) and all(_is_content(one) for one in args)
+        return bool(args) and all(one is Ellipsis or _is_piece(one) for one in args)
+    return origin in (typing.Union, types.UnionType) and all(_is_content(one) for one in args)
+
+
+def _is_piece(kind: Any) -> bool:
+    union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return kind in PIECES or (union and all(one in PIECES for one in typing.get_args(kind)))
 
 
 def _learn(kind: Any) -> None:
@@ -156,8 +164,8 @@ def tool(
 def tool(function: Any = None, *, name: str | None = None, **said: Any) -> Any:
     """Makes a function a tool: `@tool`, or `@tool(read_only=True)`.
 
-    The docstring becomes the description that a model reads, the parameters become the schema of the arguments, and what
-    is returned the result: text, content, or anything that JSON can hold as structured content.
+    The docstring becomes the description that a model reads, the parameters become the schema of the arguments, and
+    what is returned the result: text, content, or anything that JSON can hold as structured content.
     """
 
     def note(function: Any) -> Any:
@@ -175,4 +183,3 @@ def find(tools: Mapping[str, Tool], name: str) -> Tool:
         return tools[name]
     except KeyError:
         raise NotFound(f"there is no tool `{name}`") from None
-

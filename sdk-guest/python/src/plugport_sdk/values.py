@@ -1,7 +1,7 @@
 """From Python values to JSON.
 
-`json` does the walk; only what it does not know comes here: dataclasses, enums and sets. What JSON cannot hold is
-reported in words, since it is the author who has to mend it.
+`json` does the walk; only what it does not know comes here: dataclasses, enums and sets. What JSON cannot
+hold is reported in words, since it is the author who has to mend it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def learn(kind: type) -> list[tuple[str, str]]:
     """The fields of a dataclass and their names in JSON, kept for the next time."""
     if kind not in _names:
         hints = typing.get_type_hints(kind, include_extras=True)
-        names = [(field.name, _renamed(hints[field.name]) or field.name) for field in dataclasses.fields(kind)]
+        names = [
+            (field.name, _renamed(hints[field.name]) or field.name) for field in dataclasses.fields(kind)
+        ]
         _names[kind] = names
     return _names[kind]
 
