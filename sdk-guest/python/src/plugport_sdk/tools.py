@@ -139,11 +139,11 @@ def _is_piece(kind: Any) -> bool:
 
 
 def _learn(kind: Any) -> None:
-    if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__"):
-        for _, hint in typing.get_type_hints(kind, include_extras=True).items():
-            if hint is not kind:
-                _learn(hint)
+    """Looks at the dataclasses in an annotation while there is time."""
+    if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__") and not values.knows(kind):
         values.learn(kind)
+        for hint in typing.get_type_hints(kind, include_extras=True).values():
+            _learn(hint)
     for one in typing.get_args(kind):
         _learn(one)
 

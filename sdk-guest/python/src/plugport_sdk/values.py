@@ -43,6 +43,11 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def knows(kind: type) -> bool:
+    """Whether the fields of a dataclass were looked at."""
+    return kind in _names
+
+
 def learn(kind: type) -> list[tuple[str, str]]:
     """The fields of a dataclass and their names in JSON, kept for the next time."""
     if kind not in _names:
