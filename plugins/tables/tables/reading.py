@@ -40,7 +40,7 @@ def read_csv(data: str, delimiter: str | None, cell: Callable[[str], Value] = pa
         )
     reader = csv.reader(io.StringIO(data, newline=""), delimiter=delimiter, strict=True)
     try:
-        lines = [(reader.line_num, row) for row in reader if row and (len(row) > 1 or row[0].strip())]
+        lines = [(reader.line_num, row) for row in reader if len(row) > 1 or (row and row[0].strip())]
     except csv.Error as error:
         raise BadTable(
             f"the CSV cannot be read at line {reader.line_num}: {error}; check its quotes"
@@ -71,13 +71,13 @@ def named(cells: Iterable[str]) -> list[str]:
 
 
 def _row(line: int, cells: list[str], columns: list[str], cell: Callable[[str], Value]) -> list[Value]:
-    extra = [one for one in cells[len(columns) :] if one.strip()]
+    extra = [one for one in cells[len(columns) :] if one.strip()] if len(cells) > len(columns) else []
     if extra:
         raise BadTable(
             f"line {line} has {len(cells)} cells, but there are {len(columns)} columns; "
             f"the first one too many is {extra[0][:40]!r}. Quote cells that hold the delimiter"
         )
-    values = [cell(one) for one in cells[: len(columns)]]
+    values = list(map(cell, cells[: len(columns)]))
     return values + [None] * (len(columns) - len(values))
 
 

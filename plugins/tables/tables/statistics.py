@@ -59,10 +59,10 @@ def summarize(name: str, values: list[Value], top: int) -> Summary:
     """What is said of one column."""
     there = [value for value in values if value is not None]
     kind = kinds(values)
-    counts = Counter((isinstance(value, bool), value) for value in there)
-    frequent = [Top(shown(value), count) for (_, value), count in counts.most_common(top) if count > 1]
-    numbers = sorted(value for value in there if is_number(value)) if kind in ("integer", "number") else []
-    texts = [shown(value) for value in there] if not numbers else []
+    counts = Counter(there) if kind != "mixed" else Counter(map(apart, there))
+    frequent = [Top(shown(value), count) for value, count in counts.most_common(top) if count > 1]
+    numbers = sorted(filter(is_number, there)) if kind in ("integer", "number") else []
+    texts = list(map(shown, there)) if not numbers else []
     return Summary(
         name=name,
         type=kind,
@@ -80,6 +80,11 @@ def summarize(name: str, values: list[Value], top: int) -> Summary:
         ),
         top=frequent,
     )
+
+
+def apart(value: Value) -> Value:
+    """A bool as a text, since for Python `True` and `1` are the same."""
+    return shown(value) if isinstance(value, bool) else value
 
 
 def total(numbers: list[Number]) -> Number | None:

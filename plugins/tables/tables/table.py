@@ -15,9 +15,10 @@ from typing import Any, TypeGuard
 Value = str | int | float | bool | None
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "-"}
-_WHOLE = re.compile(r"[+-]?\d{1,300}")
-_NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"\s*([+-]?(?:(\d{1,300})(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,4})?)\s*", re.ASCII)
 _BOOLS = {"true": True, "false": False}
+_LONGEST_WORD = 5
+_KINDS: dict[type, str] = {bool: "bool", int: "integer", float: "number", str: "text"}
 
 
 class BadTable(ValueError):
@@ -47,19 +48,23 @@ class Table:
 
 def parsed(text: str) -> Value:
     """What a cell of a CSV says."""
-    stripped = text.strip()
-    folded = stripped.casefold()
-    if folded in MISSING:
-        return None
-    if folded in _BOOLS:
-        return _BOOLS[folded]
-    # A number with a zero before it is a code, such as one of a postal district.
-    if _WHOLE.fullmatch(stripped) and stripped.isascii():
-        return text if len(stripped.lstrip("+-")) > 1 and stripped.lstrip("+-")[0] == "0" else int(stripped)
-    if _NUMBER.fullmatch(stripped) and stripped.isascii():
-        number = float(stripped)
-        return number if math.isfinite(number) else text
+    found = _NUMBER.fullmatch(text)
+    if found:
+        return _number(text, *found.groups())
+    # Most cells are no words of this kind, which their length tells sooner than anything else.
+    word = text.strip()
+    if len(word) <= _LONGEST_WORD:
+        folded = word.casefold()
+        return None if folded in MISSING else _BOOLS.get(folded, text)
     return text
+
+
+def _number(text: str, number: str, whole: str | None, part: str | None, power: str | None) -> Value:
+    # A whole number with a zero before it is a code, such as one of a postal district.
+    if whole and part is None and power is None:
+        return text if len(whole) > 1 and whole[0] == "0" else int(number)
+    value = float(number)
+    return value if math.isfinite(value) else text
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:
@@ -67,16 +72,9 @@ def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def kind(value: Value) -> str:
-    """What a value is called."""
-    if isinstance(value, bool):
-        return "bool"
-    return "integer" if isinstance(value, int) else "number" if isinstance(value, float) else "text"
-
-
 def kinds(values: list[Value]) -> str:
     """What a column is called: numbers that are whole or not are numbers, and a mixture is mixed."""
-    found = {kind(value) for value in values if value is not None}
+    found = {_KINDS[one] for one in set(map(type, values)) if one is not type(None)}
     if found == {"integer", "number"}:
         return "number"
     return found.pop() if len(found) == 1 else "mixed" if found else "empty"
@@ -84,6 +82,8 @@ def kinds(values: list[Value]) -> str:
 
 def shown(value: Value) -> str:
     """A value as a text."""
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, bool):

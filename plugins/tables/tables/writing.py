@@ -30,7 +30,8 @@ def as_csv(table: Table, delimiter: str) -> str:
 
 def as_json(table: Table) -> str:
     """A list of objects, one on each line."""
-    lines = [json.dumps(dict(zip(table.columns, row)), ensure_ascii=False) for row in table.rows]
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines = [encode(dict(zip(table.columns, row))) for row in table.rows]
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if lines else "[]\n"
 
 

@@ -122,7 +122,7 @@ class Call:
         extra: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Sampled:
-        """Asks the client's model: one text, or a conversation. `extra` has further MCP fields, such as `tools`.
+        """Asks the client's model: a text, or a conversation. `extra` has further fields, such as `tools`.
 
         Raises `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask,
         `OverBudget` when it asked too much, `Rejected` when a person said no.

@@ -65,9 +65,9 @@ class Completer:
 def complete(*, argument: str, prompt: Any = None, template: Any = None) -> Callable[[F], F]:
     """Makes a function suggest values: `@complete(prompt=review, argument="language")`.
 
-    `prompt` or `template` is the decorated function, or the prompt's name or the template's text. The function takes
-    what is typed so far, and if it likes the other arguments as a `dict[str, str]` and the `Call`. It returns
-    texts.
+    `prompt` or `template` is the decorated function, or the prompt's name or the template's text. The
+    function takes what is typed so far, and if it likes the other arguments as a `dict[str, str]` and the
+    `Call`. It returns texts.
     """
     if (prompt is None) == (template is None):
         raise TypeError("say either prompt=... or template=... of what is completed")
@@ -89,7 +89,7 @@ def complete(*, argument: str, prompt: Any = None, template: Any = None) -> Call
 def rank(value: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that fit, the best ones first, without regard to upper and lower case.
 
-    First comes the same text, then what begins with it, then what has a word that does, then its letters in order.
+    First comes the same text, then what begins with it, then words that do, then the letters in order.
     """
     wanted = value.casefold()
     fitting = [(fit, one) for one in candidates if (fit := _fit(wanted, one.casefold())) is not None]

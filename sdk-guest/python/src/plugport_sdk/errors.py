@@ -112,6 +112,10 @@ def handed_on(error: BaseException) -> Error | None:
 
 def _words(error: BaseException) -> str:
     kind = type(error).__name__
+    if isinstance(error, ModuleNotFoundError):
+        return (
+            f"{error}; import it at the top of the plugin: only what is imported while it is built is in it"
+        )
     if isinstance(error, (KeyError, IndexError, AttributeError, NameError, SystemExit)):
         return f"{kind}: {error}"
     return str(error) or kind

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from . import completions as completing
 from . import host
+from . import preload as preload
 from . import prompts as prompting
 from . import resources as reading
 from . import tools as calling

@@ -9,6 +9,7 @@ reached by `exports` alone; editors and native tests never need it.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -221,7 +222,7 @@ def completion(found: Any) -> Any:
 def wake() -> None:
     """Makes a new instance its own: the snapshot froze the seed of `random`, if the plugin imports that."""
     if random := sys.modules.get("random"):
-        random.seed()
+        random.seed(int.from_bytes(os.urandom(32)))
 
 
 def settle() -> None:

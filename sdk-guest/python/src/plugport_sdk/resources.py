@@ -95,8 +95,8 @@ def resource(
 ) -> Callable[[F], F]:
     """Makes a function a resource: `@resource("notes://help")`, or a template, with `"notes://note/{id}"`.
 
-    It returns text, bytes, `Contents`, a list of these, or anything that JSON can hold; `None` means that there is no
-    such resource. `list` tells of single resources of a template, as they are at that moment.
+    It returns text, bytes, `Contents`, a list of these, or anything that JSON can hold; `None` means that
+    there is no such resource. `list` tells of single resources of a template, as they are at that moment.
     """
     template = Template(uri)
 

@@ -94,8 +94,8 @@ class Outcome:
 class Recorder:
     """A client called `test`, which can be asked nothing until it has answers.
 
-    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next question
-    of its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
+    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next
+    question of its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
     """
 
     def __init__(

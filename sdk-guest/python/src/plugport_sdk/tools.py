@@ -85,7 +85,7 @@ class Tool:
             own = handed_on(error)
             if own is error or isinstance(own, MissingCapability):
                 raise own from None
-            call.error("".join(traceback.format_exception(error)).rstrip(), "traceback")
+            call.error(_traceback(error), "traceback")
             return _failed(explain(error))
 
     def result(self, value: Any) -> ToolResult:
@@ -115,6 +115,13 @@ class Json:
 def structured(json: str) -> ToolResult:
     """JSON, as structured content for programs and as text for clients that know no structured content."""
     return ToolResult((Text(json),), Json(json))
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error)).rstrip()
+    except Exception:  # The words of the error matter more than where it came from.
+        return explain(error)
 
 
 def _failed(text: str) -> ToolResult:
@@ -164,8 +171,9 @@ def tool(
 def tool(function: Any = None, *, name: str | None = None, **said: Any) -> Any:
     """Makes a function a tool: `@tool`, or `@tool(read_only=True)`.
 
-    The docstring becomes the description that a model reads, the parameters become the schema of the arguments, and
-    what is returned the result: text, content, or anything that JSON can hold as structured content.
+    The docstring becomes the description that a model reads, the parameters become the schema of the
+    arguments, and what is returned the result: text, content, or anything that JSON can hold as structured
+    content.
     """
 
     def note(function: Any) -> Any:

@@ -21,7 +21,7 @@ _names: dict[type, list[tuple[str, str]]] = {}
 
 def dumps(value: Any) -> str:
     """The value as JSON text."""
-    return json.dumps(value, default=_known, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def written(value: Any, what: str) -> str:
@@ -74,3 +74,7 @@ def _known(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     raise TypeError(f"a value of the type `{type(value).__name__}` has no place in JSON")
+
+
+# Made once: `json.dumps` makes one for every call that is not of the usual kind.
+_ENCODER = json.JSONEncoder(default=_known, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
