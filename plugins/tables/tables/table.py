@@ -7,16 +7,17 @@ through a float that need not.
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 Value = str | int | float | bool | None
 
-MISSING = {"", "na", "n/a", "nan", "null", "none", "-"}
-_NUMBER = re.compile(r"\s*([+-]?(?:(\d{1,300})(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,4})?)\s*", re.ASCII)
-_BOOLS = {"true": True, "false": False}
+_MOST_DIGITS = 300
+_NUMBERS_BEGIN = frozenset("0123456789+-.")
+_MISSING = dict.fromkeys(("", "na", "n/a", "nan", "null", "none", "-"))
+_WORDS: dict[str, bool | None] = {**_MISSING, "true": True, "false": False}
 _LONGEST_WORD = 5
 _KINDS: dict[type, str] = {bool: "bool", int: "integer", float: "number", str: "text"}
 
@@ -46,24 +47,28 @@ class Table:
         return [row[index] for row in self.rows]
 
 
+@functools.cache
 def parsed(text: str) -> Value:
-    """What a cell of a CSV says."""
-    found = _NUMBER.fullmatch(text)
-    if found:
-        return _number(text, *found.groups())
-    # Most cells are no words of this kind, which their length tells sooner than anything else.
+    """What a cell of a CSV says. It is kept, since most columns repeat themselves and every step costs fuel."""
     word = text.strip()
-    if len(word) <= _LONGEST_WORD:
-        folded = word.casefold()
-        return None if folded in MISSING else _BOOLS.get(folded, text)
-    return text
+    if word[:1] in _NUMBERS_BEGIN and len(word) > 1 or word.isdecimal():
+        return _number(text, word) if word.isascii() else text
+    return _WORDS.get(word.casefold(), text) if len(word) <= _LONGEST_WORD else text
 
 
-def _number(text: str, number: str, whole: str | None, part: str | None, power: str | None) -> Value:
-    # A whole number with a zero before it is a code, such as one of a postal district.
-    if whole and part is None and power is None:
-        return text if len(whole) > 1 and whole[0] == "0" else int(number)
-    value = float(number)
+def _number(text: str, word: str) -> Value:
+    digits = word if word.isdecimal() else word[1:] if word[0] in "+-" else ""
+    if digits.isdecimal():
+        # A number with a zero before it is a code, such as one of a postal district.
+        code = digits[0] == "0" and len(digits) > 1
+        return text if code or len(digits) > _MOST_DIGITS else int(word)
+    # `float` knows words and groups of digits too, which are texts here.
+    if "_" in word or word.count("-") > 2:
+        return text
+    try:
+        value = float(word)
+    except ValueError:
+        return text
     return value if math.isfinite(value) else text
 
 

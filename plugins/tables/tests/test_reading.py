@@ -70,7 +70,22 @@ class Cells(unittest.TestCase):
         self.assertEqual(parsed("9" * 40), int("9" * 40))
 
     def test_codes_and_what_floats_cannot_hold_are_texts(self):
-        for text in ("007", "1e999", "0x10", "1_000", "١٢", "1,5", "inf", "9" * 301):
+        for text in (
+            "007",
+            "-07",
+            "1e999",
+            "0x10",
+            "1_000",
+            "1_0.5",
+            "١٢",
+            "1,5",
+            "inf",
+            "-inf",
+            "+nan",
+            "9" * 301,
+            "²",
+            "1-2",
+        ):
             self.assertEqual(parsed(text), text)
 
     def test_what_is_missing_and_what_is_true(self):
