@@ -193,6 +193,7 @@ class Failures(unittest.TestCase):
         self.assertEqual(failing(KeyError("a")).text, "KeyError: 'a'")
         self.assertEqual(failing(RuntimeError()).text, "RuntimeError")
         self.assertEqual(failing(SystemExit(3)).text, "SystemExit: 3")
+        self.assertEqual(failing(KeyboardInterrupt()).text, "KeyboardInterrupt")
 
     def test_the_hosts_errors_are_handed_on(self):
         denied = errors.Denied("sampling is not granted")

@@ -131,7 +131,7 @@ def _served(handle: Any, serve: Callable[[Call], Any]) -> Any:
 def _guarded(work: Callable[[], T]) -> T:
     try:
         return work()
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # Whatever is not caught ends the instance without a word.
         own = handed_on(error) or Internal(explain(error))
         raise host.refusal(own) from None
     finally:

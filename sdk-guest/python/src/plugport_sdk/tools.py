@@ -81,7 +81,7 @@ class Tool:
             return self.result(self.function(**arguments))
         except ToolError as error:
             return _failed(explain(error))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             own = handed_on(error)
             if own is error or isinstance(own, MissingCapability):
                 raise own from None
