@@ -2,7 +2,6 @@ import json
 import statistics
 import unittest
 
-from . import test_reading  # noqa: F401  the path to the SDK is set by the package
 from plugin import convert, group, summarize
 from plugport_sdk import testing
 
