@@ -150,7 +150,7 @@ limits! {
         "Regular expressions in all JSON Schemas of one plugin.";
     pattern_kib = 256, at most 16_384:
         "Memory of one compiled regular expression in a JSON Schema.";
-    compile_ms = 60_000, at most 3_600_000:
+    compile_ms = 120_000, at most 3_600_000:
         "Time to compile one .wasm file. What takes longer is skipped, and its compiler is killed.";
     compile_mib = 1_024, at most 65_536:
         "Memory of the process that compiles one .wasm file; what a compiler needs is up to the file.";

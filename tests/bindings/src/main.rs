@@ -76,11 +76,13 @@ fn go() -> Result<Generated> {
     };
     let files = generated(options.build())?;
     let (theirs, ours) = GO_SUPPORT;
-    let renamed = files.into_iter().filter(|(name, _)| name.ends_with(".go")).map(|(name, bytes)| -> Result<_> {
-        let text = String::from_utf8(bytes).with_context(|| format!("{name} is not text"))?;
-        let text = text.replace(theirs, ours).replace("/internal/bindings/export_", "/internal/exports/export_");
-        Ok((name, format!("{GO_HEADER}{text}").into_bytes()))
-    });
+    let renamed =
+        files.into_iter().filter(|(name, _)| name.ends_with(".go")).map(|(name, bytes)| -> Result<_> {
+            let text = String::from_utf8(bytes).with_context(|| format!("{name} is not text"))?;
+            let text =
+                text.replace(theirs, ours).replace("/internal/bindings/export_", "/internal/exports/export_");
+            Ok((name, format!("{GO_HEADER}{text}").into_bytes()))
+        });
     renamed.collect()
 }
 

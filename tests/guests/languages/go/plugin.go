@@ -13,10 +13,22 @@ type logArgs struct {
 	Text string `json:"text" desc:"What to log."`
 }
 
+type printArgs struct {
+	Text string `json:"text" desc:"What to print."`
+}
+
 func log(call *plugport.Call, args logArgs) (string, error) {
-	fmt.Println("logging", args.Text)
 	call.Logger("features").Info("%s", args.Text)
 	return "logged", nil
+}
+
+func print(_ *plugport.Call, args printArgs) (string, error) {
+	fmt.Println(args.Text)
+	return "printed", nil
+}
+
+func throw(*plugport.Call, struct{}) (string, error) {
+	panic("nobody catches this")
 }
 
 type progressArgs struct {
@@ -136,6 +148,8 @@ func names(_ *plugport.Call, value string, _ plugport.Known) (plugport.Completio
 
 func init() {
 	plugport.Tool("log", "Log a text.", log)
+	plugport.Tool("print", "Print a text.", print)
+	plugport.Tool("throw", "Fail with what nobody recovers.", throw)
 	plugport.Tool("progress", "Report progress step by step.", progress)
 	plugport.Tool("sample", "Ask the client's model.", sample)
 	plugport.Tool("elicit", "Ask the person.", elicit)

@@ -6,9 +6,15 @@
 
 static pp_result *log_text(pp_call *call, const pp_args *args)
 {
-    printf("this goes to the server's log\n");
     pp_log(call, PP_INFO, "features", "%s", pp_string(args, "text"));
     return pp_text("logged");
+}
+
+static pp_result *print(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    printf("%s\n", pp_string(args, "text"));
+    return pp_text("printed");
 }
 
 static pp_result *progress(pp_call *call, const pp_args *args)
@@ -85,6 +91,7 @@ static pp_result *refuse(pp_call *call, const pp_args *args)
 }
 
 PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params = {PP_STRING("text", "What to log.")}},
+         {.name = "print", .description = "Print a text.", .call = print, .params = {PP_STRING("text", "What to print.")}},
          {
              .name = "progress",
              .description = "Report progress in steps.",

@@ -1,0 +1,1 @@
+"""Tables of text: how they are read, summed up, grouped and written."""

@@ -1,0 +1,118 @@
+"""Resources: what `@resource` notes of a function, and how one is read.
+
+A URI with variables is a template, and its variables are the function's parameters; without any it is one
+resource.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from . import values
+from .call import Call
+from .content import Contents, Link
+from .errors import InvalidParams, NotFound
+from .signature import Signature
+from .templates import Template
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+found: list[Resource] = []
+
+
+@dataclass
+class Resource:
+    """A function that is a resource or a template."""
+
+    function: Callable[..., Any]
+    template: Template
+    name: str
+    title: str | None = None
+    mime_type: str | None = None
+    listing: Callable[[], Iterable[Link]] | None = None
+    extra: Mapping[str, Any] | None = None
+
+    @property
+    def uri(self) -> str:
+        """The URI or its template, as it was written."""
+        return self.template.text
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Its parameters, which are the template's variables."""
+        signature = Signature.of(self.function, f"the resource `{self.name}`")
+        for name in self.template.names:
+            if name not in signature.parameters:
+                raise TypeError(f"the resource `{self.name}` has no parameter for the variable `{name}`")
+        for name, parameter in signature.parameters.items():
+            if name not in self.template.names:
+                raise TypeError(
+                    f"the resource `{self.name}` has a parameter `{name}`, but `{self.uri}` no such variable"
+                )
+        return signature
+
+    def read(self, call: Call, uri: str) -> list[Contents] | None:
+        """What it holds, if this is one of its URIs."""
+        given = self.template.values(uri)
+        if given is None:
+            return None
+        try:
+            arguments = self.signature.texts(given, call)
+        except InvalidParams:
+            return None
+        return self._contents(self.function(**arguments), uri)
+
+    def _contents(self, value: Any, uri: str) -> list[Contents]:
+        if value is None:
+            raise NotFound(f"there is no resource `{uri}`")
+        several = value if isinstance(value, list) and value and isinstance(value[0], Contents) else [value]
+        return [self._one(one, uri) for one in several]
+
+    def _one(self, value: Any, uri: str) -> Contents:
+        if isinstance(value, Contents):
+            kind = value.mime_type or self.mime_type
+            return dataclasses.replace(value, uri=value.uri or uri, mime_type=kind)
+        if isinstance(value, str):
+            return Contents(value, self.mime_type or "text/plain", uri)
+        if isinstance(value, (bytes, bytearray)):
+            return Contents(bytes(value), self.mime_type or "application/octet-stream", uri)
+        text = values.written(value, f"the resource `{self.name}`")
+        return Contents(text, self.mime_type or "application/json", uri)
+
+
+def resource(
+    uri: str,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    mime_type: str | None = None,
+    list: Callable[[], Iterable[Link]] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Callable[[F], F]:
+    """Makes a function a resource: `@resource("notes://help")`, or a template, with `"notes://note/{id}"`.
+
+    It returns text, bytes, `Contents`, a list of these, or anything that JSON can hold; `None` means that
+    there is no such resource. `list` tells of single resources of a template, as they are at that moment.
+    """
+    template = Template(uri)
+
+    def note(function: F) -> F:
+        noted = Resource(function, template, name or function.__name__, title, mime_type, list, extra)
+        function.plugport = noted  # type: ignore[attr-defined]
+        found.append(noted)
+        return function
+
+    return note
+
+
+def read(resources: Iterable[Resource], call: Call, uri: str) -> list[Contents]:
+    """What the first resource with this URI holds."""
+    for one in resources:
+        contents = one.read(call, uri)
+        if contents is not None:
+            return contents
+    raise NotFound(f"there is no resource `{uri}`")

@@ -1,0 +1,262 @@
+"""Runs tools in ordinary unit tests, without a host and without WebAssembly.
+
+    outcome = testing.invoke(hello, name="Bob")
+    assert outcome.text == "Hello, Bob!"
+
+A `Recorder` is a client that writes down what it is told and answers what it is asked.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import notify, values
+from .ask import Root
+from .call import Call, Client, Level
+from .completions import Completion
+from .content import Content, Contents, Message, ToolResult, texts
+from .errors import Error, Internal, MissingCapability, NotFound
+from .tools import Json
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log message: `data` is a text, or any JSON."""
+
+    level: Level
+    data: Any
+    logger: str | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A report of progress."""
+
+    done: float
+    total: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A question that was asked: `sampling/createMessage`, `elicitation/create` or `roots/list`."""
+
+    method: str
+    params: dict[str, Any]
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of calling a tool: its result, or the error by which the call was refused."""
+
+    result: ToolResult
+    error: Error | None
+    recorder: Recorder
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool failed or the call was refused."""
+        return self.error is not None or self.result.is_error
+
+    @property
+    def text(self) -> str:
+        """The text of the result; what the refusal says when there is none."""
+        return str(self.error) if self.error else texts(self.result.content)
+
+    @property
+    def content(self) -> list[Content]:
+        """The content of the result."""
+        return list(self.result.content)
+
+    @property
+    def structured(self) -> Any:
+        """The structured content."""
+        data = self.result.structured
+        return json.loads(data.text) if isinstance(data, Json) else data
+
+    @property
+    def logs(self) -> list[Log]:
+        """What was logged."""
+        return self.recorder.logs
+
+    @property
+    def progress(self) -> list[Progress]:
+        """The progress that was reported."""
+        return self.recorder.reports
+
+
+class Recorder:
+    """A client called `test`, which can be asked nothing until it has answers.
+
+    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next
+    question of its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
+    """
+
+    def __init__(
+        self, *, client: str = "test", principal: str | None = None, meta: Mapping[str, Any] | None = None
+    ) -> None:
+        self.logs: list[Log] = []
+        self.reports: list[Progress] = []
+        self.asked: list[Asking] = []
+        self._name, self._principal, self._meta = client, principal, meta
+        self._cancelled = False
+        self._samples: list[dict[str, Any] | Error] | None = None
+        self._elicits: list[dict[str, Any] | Error] | None = None
+        self._roots: list[Root] | None = None
+
+    def samples(self, text: str, **more: Any) -> Recorder:
+        """Lets the model say this."""
+        answer = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "test"}
+        self._samples = [*(self._samples or []), {**answer, "stopReason": "endTurn", **more}]
+        return self
+
+    def fails_sampling(self, error: Error) -> Recorder:
+        """Lets sampling fail like this."""
+        self._samples = [*(self._samples or []), error]
+        return self
+
+    def accepts(self, **content: Any) -> Recorder:
+        """Lets the person fill in the form like this."""
+        return self._answers({"action": "accept", "content": content})
+
+    def visits(self) -> Recorder:
+        """Lets the person go to a web page."""
+        return self._answers({"action": "accept"})
+
+    def declines(self) -> Recorder:
+        """Lets the person say no."""
+        return self._answers({"action": "decline"})
+
+    def closes(self) -> Recorder:
+        """Lets the person go away."""
+        return self._answers({"action": "cancel"})
+
+    def fails_elicitation(self, error: Error) -> Recorder:
+        """Lets elicitation fail like this."""
+        return self._answers(error)
+
+    def has_roots(self, *roots: str | Root) -> Recorder:
+        """Lets the user have these folders."""
+        self._roots = [Root(one) if isinstance(one, str) else one for one in roots]
+        return self
+
+    def cancel(self) -> Recorder:
+        """Lets the client lose interest, from now on."""
+        self._cancelled = True
+        return self
+
+    def call(self) -> Call:
+        """A call by this client."""
+        return Call(self)
+
+    def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
+        """Calls a tool through JSON, as the host does, but without its check against the schema."""
+        args = values.dumps({**(arguments or {}), **more})
+        try:
+            return Outcome(tool.plugport.run(self.call(), args), None, self)
+        except Error as error:
+            return Outcome(ToolResult(), error, self)
+
+    def read(self, resource: Any, uri: str | None = None) -> list[Contents]:
+        """Reads a resource: one of a template, or a fixed one by its own URI. Raises `NotFound`."""
+        uri = uri or resource.plugport.uri
+        contents = resource.plugport.read(self.call(), uri)
+        if contents is None:
+            raise NotFound(f"there is no resource `{uri}`")
+        return contents
+
+    def get_prompt(self, prompt: Any, **arguments: str) -> list[Message]:
+        """Gets a prompt."""
+        return prompt.plugport.get(self.call(), arguments)
+
+    def complete(self, completer: Any, value: str, **known: str) -> Completion:
+        """Completes what is typed so far."""
+        return completer.plugport.complete(self.call(), value, known)
+
+    def _answers(self, answer: dict[str, Any] | Error) -> Recorder:
+        self._elicits = [*(self._elicits or []), answer]
+        return self
+
+    # What a call sees.
+
+    def client(self) -> Client:
+        can = [answers is not None for answers in (self._samples, self._elicits, self._roots)]
+        return Client(self._name, "0", "2026-07-28", *can)
+
+    def principal(self) -> str | None:
+        return self._principal
+
+    def meta(self) -> str | None:
+        return values.dumps(self._meta) if self._meta else None
+
+    def cancelled(self) -> bool:
+        return self._cancelled
+
+    def log(self, level: Level, logger: str | None, data: str) -> None:
+        self.logs.append(Log(level, json.loads(data), logger))
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        self.reports.append(Progress(done, total, message))
+
+    def create_message(self, key: str | None, body: str) -> str:
+        self.asked.append(Asking("sampling/createMessage", json.loads(body), key))
+        return _next("sampling", self._samples)
+
+    def elicit(self, key: str | None, body: str) -> str:
+        self.asked.append(Asking("elicitation/create", json.loads(body), key))
+        return _next("elicitation", self._elicits)
+
+    def list_roots(self, key: str | None) -> list[Root]:
+        self.asked.append(Asking("roots/list", {}, key))
+        if self._roots is None:
+            raise MissingCapability("roots")
+        return list(self._roots)
+
+
+def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
+    if answers is None:
+        raise MissingCapability(capability)
+    if not answers:
+        raise Internal(f"the test has no further answer for {capability}; give the Recorder one")
+    answer = answers.pop(0)
+    if isinstance(answer, Error):
+        raise answer
+    return values.dumps(answer)
+
+
+def call() -> Call:
+    """A call for tests that do not look at what it was told."""
+    return Recorder().call()
+
+
+def invoke(tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
+    """Calls a tool through JSON, as the host does."""
+    return Recorder().invoke(tool, arguments, **more)
+
+
+def read(resource: Any, uri: str | None = None) -> list[Contents]:
+    """Reads a resource as the host does."""
+    return Recorder().read(resource, uri)
+
+
+def get_prompt(prompt: Any, **arguments: str) -> list[Message]:
+    """Gets a prompt for these arguments, as the host does."""
+    return Recorder().get_prompt(prompt, **arguments)
+
+
+def complete(completer: Any, value: str, **known: str) -> Completion:
+    """Completes what is typed so far; `known` are the other arguments."""
+    return Recorder().complete(completer, value, **known)
+
+
+def changes() -> list[str]:
+    """What `notify` was told since this was asked last: `tools`, for example, or the URI of a resource."""
+    said = list(notify.said)
+    notify.said.clear()
+    return said

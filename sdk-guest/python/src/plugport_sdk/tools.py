@@ -1,0 +1,193 @@
+"""Tools: what `@tool` notes of a function, and how a call of it runs.
+
+The decorated function stays what it was, so that tests and other functions call it as ever. What is noted
+hangs on it as an attribute, and in the list that `exports()` publishes.
+"""
+
+from __future__ import annotations
+
+import traceback
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar, overload
+
+from . import values
+from .call import Call
+from .content import Audio, Embedded, Image, Link, Text, ToolResult
+from .errors import MissingCapability, NotFound, ToolError, explain, handed_on
+from .shapes import Shapes, Unsupported
+from .signature import Signature
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PIECES = (Text, Image, Audio, Embedded, Link)
+
+found: list[Tool] = []
+
+
+@dataclass
+class Tool:
+    """A function that is a tool."""
+
+    function: Callable[..., Any]
+    name: str
+    title: str | None = None
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    extra: Mapping[str, Any] | None = None
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Its parameters."""
+        return Signature.of(self.function, f"the tool `{self.name}`")
+
+    @cached_property
+    def description(self) -> str:
+        """What a model reads to decide when to call it."""
+        if not self.signature.description:
+            raise TypeError(
+                f"the tool `{self.name}` has no description; write a docstring that says what it is for"
+            )
+        return self.signature.description
+
+    @cached_property
+    def input_schema(self) -> str:
+        """JSON Schema of the arguments."""
+        return values.dumps(self.signature.input_schema())
+
+    @cached_property
+    def output_schema(self) -> str | None:
+        """JSON Schema of the structured content, where the annotation tells."""
+        returns = self.signature.returns
+        if returns in (..., None, Any, object) or _is_content(returns):
+            return None
+        shapes = Shapes(giving=True)
+        try:
+            schema = shapes.finish(shapes.of(returns).schema)
+        except Unsupported as error:
+            raise TypeError(f"the tool `{self.name}` cannot return this: {error}") from None
+        _learn(returns)
+        return values.dumps(schema) if schema else None
+
+    def run(self, call: Call, args: str) -> ToolResult:
+        """Runs it. Only what the host has to be told of is raised, as an `Error`."""
+        arguments = self.signature.arguments(args, call)
+        try:
+            return self.result(self.function(**arguments))
+        except ToolError as error:
+            return _failed(explain(error))
+        except BaseException as error:
+            own = handed_on(error)
+            if own is error or isinstance(own, MissingCapability):
+                raise own from None
+            call.error(_traceback(error), "traceback")
+            return _failed(explain(error))
+
+    def result(self, value: Any) -> ToolResult:
+        """What a client gets for what the function returned."""
+        if value is None and self.output_schema is None:
+            return ToolResult()
+        if isinstance(value, str) and self.output_schema is None:
+            return ToolResult((Text(value),))
+        if isinstance(value, ToolResult):
+            return value
+        if isinstance(value, PIECES):
+            return ToolResult((value,))
+        if isinstance(value, (list, tuple)) and value and all(isinstance(one, PIECES) for one in value):
+            return ToolResult(value)
+        if value == [] and self.output_schema is None and _is_content(self.signature.returns):
+            return ToolResult()
+        return structured(values.written(value, f"the result of the tool `{self.name}`"))
+
+
+@dataclass(frozen=True)
+class Json:
+    """JSON that is written already."""
+
+    text: str
+
+
+def structured(json: str) -> ToolResult:
+    """JSON, as structured content for programs and as text for clients that know no structured content."""
+    return ToolResult((Text(json),), Json(json))
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error)).rstrip()
+    except Exception:  # The words of the error matter more than where it came from.
+        return explain(error)
+
+
+def _failed(text: str) -> ToolResult:
+    return ToolResult((Text(text),), is_error=True)
+
+
+def _is_content(kind: Any) -> bool:
+    """Whether an annotation promises texts or content, which have no schema."""
+    if kind in (str, None, type(None), ToolResult) or _is_piece(kind):
+        return True
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return _is_content(args[0])
+    if origin in (list, tuple):
+        return bool(args) and all(one is Ellipsis or _is_piece(one) for one in args)
+    return origin in (typing.Union, types.UnionType) and all(_is_content(one) for one in args)
+
+
+def _is_piece(kind: Any) -> bool:
+    union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return kind in PIECES or (union and all(one in PIECES for one in typing.get_args(kind)))
+
+
+def _learn(kind: Any) -> None:
+    """Looks at the dataclasses in an annotation while there is time."""
+    if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__") and not values.knows(kind):
+        values.learn(kind)
+        for hint in typing.get_type_hints(kind, include_extras=True).values():
+            _learn(hint)
+    for one in typing.get_args(kind):
+        _learn(one)
+
+
+@overload
+def tool(function: F) -> F: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    read_only: bool | None = None,
+    destructive: bool | None = None,
+    idempotent: bool | None = None,
+    open_world: bool | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Callable[[F], F]: ...
+def tool(function: Any = None, *, name: str | None = None, **said: Any) -> Any:
+    """Makes a function a tool: `@tool`, or `@tool(read_only=True)`.
+
+    The docstring becomes the description that a model reads, the parameters become the schema of the
+    arguments, and what is returned the result: text, content, or anything that JSON can hold as structured
+    content.
+    """
+
+    def note(function: Any) -> Any:
+        noted = Tool(function, name or function.__name__, **said)
+        function.plugport = noted
+        found.append(noted)
+        return function
+
+    return note if function is None else note(function)
+
+
+def find(tools: Mapping[str, Tool], name: str) -> Tool:
+    """The tool of this name."""
+    try:
+        return tools[name]
+    except KeyError:
+        raise NotFound(f"there is no tool `{name}`") from None

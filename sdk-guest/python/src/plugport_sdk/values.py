@@ -1,0 +1,80 @@
+"""From Python values to JSON.
+
+`json` does the walk; only what it does not know comes here: dataclasses, enums and sets. What JSON cannot
+hold is reported in words, since it is the author who has to mend it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import Internal
+from .field import Field
+
+_names: dict[type, list[tuple[str, str]]] = {}
+
+
+def dumps(value: Any) -> str:
+    """The value as JSON text."""
+    return _ENCODER.encode(value)
+
+
+def written(value: Any, what: str) -> str:
+    """The same, with a sentence for what cannot be written."""
+    try:
+        return dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Internal(f"{what} cannot be written as JSON: {error}") from error
+
+
+def plain(value: Any) -> Any:
+    """The value made of what JSON has."""
+    return json.loads(dumps(value))
+
+
+def short(value: Any) -> str:
+    """A value for a message: what it is, and its beginning."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def knows(kind: type) -> bool:
+    """Whether the fields of a dataclass were looked at."""
+    return kind in _names
+
+
+def learn(kind: type) -> list[tuple[str, str]]:
+    """The fields of a dataclass and their names in JSON, kept for the next time."""
+    if kind not in _names:
+        hints = typing.get_type_hints(kind, include_extras=True)
+        names = [
+            (field.name, _renamed(hints[field.name]) or field.name) for field in dataclasses.fields(kind)
+        ]
+        _names[kind] = names
+    return _names[kind]
+
+
+def _renamed(hint: Any) -> str | None:
+    notes = getattr(hint, "__metadata__", ())
+    return next((note.name for note in notes if isinstance(note, Field) and note.name), None)
+
+
+def _known(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: getattr(value, attribute) for attribute, name in learn(type(value))}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    raise TypeError(f"a value of the type `{type(value).__name__}` has no place in JSON")
+
+
+# Made once: `json.dumps` makes one for every call that is not of the usual kind.
+_ENCODER = json.JSONEncoder(default=_known, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

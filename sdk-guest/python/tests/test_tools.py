@@ -1,0 +1,210 @@
+import json
+import unittest
+from dataclasses import dataclass
+from typing import Annotated
+
+from plugport_sdk import (
+    Call,
+    Contents,
+    Embedded,
+    Field,
+    Image,
+    Link,
+    Text,
+    ToolError,
+    ToolResult,
+    errors,
+    testing,
+    tool,
+)
+
+from .test_schemas import Place, Point, Tree, Unit
+
+
+@tool
+def show(
+    call: Call,
+    count: int = 1,
+    ratio: float = 0.5,
+    unit: Unit = Unit.METRIC,
+    place: Place | None = None,
+    points: list[Point] | None = None,
+    pair: tuple[int, str] | None = None,
+    either: int | str = 0,
+    folder: Annotated[str, Field(name="in")] = "/",
+) -> str:
+    """Show what came."""
+    return repr((count, ratio, unit, place, points, pair, either, folder))
+
+
+def refusal(**arguments):
+    outcome = testing.invoke(show, arguments)
+    assert isinstance(outcome.error, errors.InvalidParams), outcome
+    return outcome.text
+
+
+class Arguments(unittest.TestCase):
+    def test_values_become_what_was_annotated(self):
+        place = {"name": "Here", "latitude": 1, "unit": "imperial"}
+        outcome = testing.invoke(
+            show,
+            {"in": "/a", "count": 2.0, "ratio": 1, "place": place, "points": [{"x": 1}], "pair": [1, "b"]},
+        )
+        here = Place("Here", 1.0, None, Unit.IMPERIAL)
+        self.assertEqual(outcome.text, repr((2, 1.0, Unit.METRIC, here, [{"x": 1}], (1, "b"), 0, "/a")))
+
+    def test_big_numbers_stay_whole(self):
+        self.assertIn(str(10**40), testing.invoke(show, count=10**40).text)
+
+    def test_what_does_not_fit_is_named(self):
+        for arguments, words in (
+            ({"count": "2"}, 'the argument `count` cannot be used: expected a whole number, found "2"'),
+            ({"count": True}, "expected a whole number, found true"),
+            ({"count": 1.5}, "found 1.5"),
+            ({"count": None}, "found null"),
+            ({"unit": "feet"}, 'the argument `unit` cannot be used: "feet" is none of "metric", "imperial"'),
+            ({"place": {"name": "x"}}, "the argument `place` cannot be used: `latitude` is missing"),
+            (
+                {"place": {"name": 1, "latitude": 1}},
+                "the argument `place.name` cannot be used: expected a text",
+            ),
+            (
+                {"place": {"nmae": "x", "name": "x", "latitude": 1}},
+                "there is no `nmae`; it has name, latitude",
+            ),
+            ({"points": [{"x": 1}, {"x": "y"}]}, "the argument `points[1].x`"),
+            ({"pair": [1]}, "expected a list of 2"),
+            ({"either": []}, "expected a whole number, found [] and expected a text, found []"),
+            ({"folder": "/"}, "there is no argument `folder`; this takes count, ratio"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assertIn(words, refusal(**arguments))
+
+    def test_missing_arguments_are_named(self):
+        @tool
+        def needs(name: str, maybe: int | None) -> str:
+            """Need."""
+            return f"{name} {maybe}"
+
+        self.assertEqual(testing.invoke(needs).text, "the argument `name` is missing")
+        self.assertEqual(testing.invoke(needs, name="a").text, "a None")
+
+    def test_no_object_is_refused(self):
+        for text in ("[]", "{", "[" * 100_000):
+            with self.assertRaises(errors.InvalidParams):
+                show.plugport.run(testing.call(), text)
+
+    def test_a_tool_is_still_a_function(self):
+        @tool(read_only=True, name="other")
+        def double(number: int) -> int:
+            """Double."""
+            return number * 2
+
+        self.assertEqual(double(4), 8)
+        self.assertEqual((double.plugport.name, double.plugport.read_only), ("other", True))
+
+
+@dataclass
+class Made:
+    name: Annotated[str, Field(name="in")]
+    unit: Unit
+    tree: Tree
+
+
+def returning(value, kind=...):
+    def give():
+        """Give."""
+        return value
+
+    if kind is not ...:
+        give.__annotations__["return"] = kind
+    return testing.invoke(tool(give))
+
+
+class Results(unittest.TestCase):
+    def test_texts_and_nothing(self):
+        self.assertEqual(returning("a").result, ToolResult((Text("a"),)))
+        self.assertEqual(returning(None).result, ToolResult())
+        self.assertEqual(returning([], list[Text]).result, ToolResult())
+
+    def test_content_goes_out_as_made(self):
+        pieces = [Text("a", priority=1.0), Image(b"\0", "image/png"), Link("a:b", "b")]
+        pieces.append(Embedded(Contents("x", "text/plain", "a:c")))
+        self.assertEqual(returning(pieces).content, pieces)
+        self.assertEqual(returning(pieces[1]).content, pieces[1:2])
+        made = ToolResult((Text("no"),), {"a": 1}, is_error=True)
+        self.assertIs(returning(made).result, made)
+        self.assertTrue(returning(made).is_error)
+
+    def test_the_rest_is_structured(self):
+        made = Made("x", Unit.METRIC, Tree(1, [Tree(2, [])]))
+        for value, kind, expected in (
+            (3, int, 3),
+            ({"a": [1]}, dict, {"a": [1]}),
+            ([], list[int], []),
+            ("metric", Unit, "metric"),
+            (None, int | None, None),
+            ({"b", "a"}, set[str], ["a", "b"]),
+            (
+                made,
+                Made,
+                {
+                    "in": "x",
+                    "unit": "metric",
+                    "tree": {"value": 1, "children": [{"value": 2, "children": []}]},
+                },
+            ),
+        ):
+            with self.subTest(value=value):
+                outcome = returning(value, kind)
+                self.assertEqual(outcome.structured, expected)
+                self.assertEqual(json.loads(outcome.text), expected)
+
+    def test_what_json_cannot_hold_is_said(self):
+        for value, words in (
+            (float("nan"), "JSON"),
+            (object(), "`object` has no place in JSON"),
+            ({1j: 1}, "keys"),
+        ):
+            outcome = returning(value, dict)
+            self.assertIsInstance(outcome.error, errors.Internal)
+            self.assertIn(words, outcome.text)
+
+
+def failing(error, cause=None):
+    @tool
+    def fail() -> str:
+        """Fail."""
+        raise error from cause
+
+    return testing.invoke(fail)
+
+
+class Failures(unittest.TestCase):
+    def test_words_of_the_author_are_the_result(self):
+        outcome = failing(ToolError("Say a city."))
+        self.assertEqual((outcome.is_error, outcome.text, outcome.logs), (True, "Say a city.", []))
+
+    def test_any_exception_is_a_result_and_its_traceback_a_log(self):
+        outcome = failing(ValueError("no such day"), OSError("disk"))
+        self.assertEqual((outcome.error, outcome.text), (None, "no such day\ncaused by: disk"))
+        self.assertEqual((outcome.logs[0].level, outcome.logs[0].logger), ("error", "traceback"))
+        self.assertIn("Traceback", outcome.logs[0].data)
+        self.assertEqual(failing(KeyError("a")).text, "KeyError: 'a'")
+        self.assertEqual(failing(RuntimeError()).text, "RuntimeError")
+        self.assertEqual(failing(SystemExit(3)).text, "SystemExit: 3")
+        self.assertEqual(failing(KeyboardInterrupt()).text, "KeyboardInterrupt")
+
+    def test_the_hosts_errors_are_handed_on(self):
+        denied = errors.Denied("sampling is not granted")
+        self.assertIs(failing(denied).error, denied)
+        self.assertEqual(failing(denied).text, "not allowed: sampling is not granted")
+        lacking = errors.MissingCapability("roots")
+        self.assertIs(failing(ValueError("x"), lacking).error, lacking)
+        self.assertEqual(
+            failing(ValueError("x"), denied).text, "x\ncaused by: not allowed: sampling is not granted"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

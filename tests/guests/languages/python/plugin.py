@@ -1,0 +1,110 @@
+"""One of each feature, the same in every language, so that one test can drive them all."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from plugport_sdk import Call, Message, ToolError, complete, exports, prompt, rank, resource, tool
+
+
+@dataclass
+class Form:
+    answer: str
+
+
+@dataclass
+class Numbers:
+    sum: int
+    product: int
+
+
+@tool
+def log(call: Call, text: Annotated[str, "What to log."]) -> str:
+    """Log a text."""
+    call.info(text, logger="features")
+    return "logged"
+
+
+@tool
+def progress(call: Call, steps: Annotated[int, "How many steps."]) -> str:
+    """Report progress."""
+    for step in range(1, steps + 1):
+        call.progress(step, steps, f"step {step}")
+    return "done"
+
+
+@tool
+def sample(call: Call, question: Annotated[str, "What to ask."]) -> str:
+    """Ask the client's model."""
+    return call.sample(question, max_tokens=100).text
+
+
+@tool
+def elicit(call: Call, question: Annotated[str, "What to ask."]) -> str:
+    """Ask the person at the client."""
+    answer = call.elicit(Form, question)
+    if answer.value:
+        return f"accepted: {answer.value.answer}"
+    return "declined" if answer.declined else "cancelled"
+
+
+@tool
+def roots(call: Call) -> str:
+    """List the client's folders."""
+    return ", ".join(root.uri for root in call.roots())
+
+
+@tool(read_only=True)
+def structured(a: int, b: int) -> Numbers:
+    """Add and multiply."""
+    return Numbers(a + b, a * b)
+
+
+@tool
+def fail(why: Annotated[str, "The reason."]) -> str:
+    """Fail for a reason."""
+    raise ToolError(why)
+
+
+@tool(name="print")
+def print_text(text: Annotated[str, "What to print."]) -> str:
+    """Print a text."""
+    print(text)
+    return "printed"
+
+
+@tool(name="throw")
+def throw() -> str:
+    """Fail with what nobody catches."""
+    return str(1 // 0)
+
+
+@tool
+def refuse(call: Call) -> str:
+    """Ask the client's model without being allowed to."""
+    return call.sample("May I?", max_tokens=100).text
+
+
+@resource("features://greeting", mime_type="text/plain")
+def greeting() -> str:
+    """A greeting."""
+    return "Hello from python"
+
+
+@resource("features://echo/{word}", mime_type="text/plain")
+def echo(word: str) -> str:
+    """The word of the URI."""
+    return word
+
+
+@prompt
+def greet(name: Annotated[str, "Who to greet."]) -> Message:
+    """Ask for a greeting."""
+    return Message.user(f"Greet {name} warmly.")
+
+
+@complete(prompt=greet, argument="name")
+def names(value: str) -> list[str]:
+    return [name for name in rank(value, ["Ada", "Alan", "Grace"]) if name.lower().startswith(value.lower())]
+
+
+Tools, Resources, Prompts, Completions = exports()
