@@ -18,13 +18,13 @@ use super::kept::{Keeper, Kept};
 use super::plain::{Docs, Plain};
 use super::refusals::Refusals;
 use super::retirement::Retirement;
-use super::signature::{self, SignatureError, Signed};
+use super::signature::{self, Signed};
 use super::surface::Foreign;
-use super::{Artifact, CallFailure, Exports, GuestError, LeftOut, Offer, Plugin, Surface};
+use super::{Artifact, CallFailure, Exports, LeftOut, LoadError, Offer, Plugin, Surface};
 use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::{Audit, Escaped};
-use crate::sandbox::{self, Callers, CompileError, Compiler, EngineError, Permits, Store};
+use crate::sandbox::{self, Callers, Compiler, EngineError, Permits, Store};
 
 /// Lines of the log about functions that one plugin leaves out.
 const LINES: usize = 8;
@@ -56,103 +56,6 @@ pub struct Loaded {
     pub surface: Surface,
     /// What it says it has.
     pub offer: Offer,
-}
-
-/// Why a component is not a plugin. Each says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// Nobody who is believed vouches for it.
-    #[error("is refused for its signature, {file}")]
-    Signature {
-        /// The name of the signature's file.
-        file: String,
-        /// What is wrong with it.
-        source: SignatureError,
-    },
-    /// It could not be compiled.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// It has none of our exports, and no functions of its own.
-    #[error(
-        "is a component of another world: it exports {found}{kind}; a plugin exports plugport:plugin/tools@{0}, \
-         plugport:plugin/resources@{0} or plugport:plugin/prompts@{0}, or functions of its own, so build it as a library \
-         against this server's WIT, or against one of your own with functions in it",
-        super::WIT_VERSION
-    )]
-    OtherWorld {
-        /// What it exports instead.
-        found: String,
-        /// What that makes it, if it is known.
-        kind: &'static str,
-    },
-    /// It has functions of its own, and none can be called with JSON.
-    #[error(
-        "exports functions, and none of them can be a tool: {0}; export functions whose parameters and results are values"
-    )]
-    NoTools(String),
-    /// It was built against another line of our WIT.
-    #[error(
-        "was built for plugport:plugin@{wanted}, whose {interface} it {way}; this server speaks plugport:plugin@{}, so rebuild \
-         the plugin with the SDK or the WIT of that version",
-        super::WIT_VERSION
-    )]
-    OtherVersion {
-        /// The version it exports or imports.
-        wanted: String,
-        /// The interface by which that is known.
-        interface: String,
-        /// `exports` or `imports`.
-        way: &'static str,
-    },
-    /// An import that nothing here provides, or a function of another type.
-    #[error(
-        "does not fit this server's interfaces; rebuild it against plugport:plugin@{} and WASI 0.2",
-        super::WIT_VERSION
-    )]
-    Unlinkable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It could not be started or did not list.
-    #[error("could not be started")]
-    Start(#[source] CallFailure),
-    /// It answered the listing with an error.
-    #[error("refused to list what it offers: {}", .0.in_words())]
-    Refused(GuestError),
-    /// Looking at it failed.
-    #[error("could not be examined; please report it with the file")]
-    Unexamined,
-}
-
-impl LoadError {
-    /// Whether only other bytes or settings can help.
-    #[must_use]
-    pub fn is_lasting(&self) -> bool {
-        match self {
-            Self::Compile(error) => {
-                matches!(
-                    error,
-                    CompileError::Invalid(_)
-                        | CompileError::Async(_)
-                        | CompileError::Memory(_)
-                        | CompileError::Large(_)
-                )
-            }
-            Self::OtherWorld { .. } | Self::NoTools(_) | Self::OtherVersion { .. } | Self::Unlinkable(_) => {
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the same file may well load in a while: it was this machine that failed.
-    #[must_use]
-    pub fn is_passing(&self) -> bool {
-        match self {
-            Self::Compile(error) => matches!(error, CompileError::Killed | CompileError::Unavailable(_)),
-            Self::Start(failure) => {
-                matches!(failure, CallFailure::Busy { .. } | CallFailure::Full | CallFailure::Host(_))
-            }
-            _ => false,
-        }
-    }
 }
 
 impl Loader {
@@ -354,7 +257,8 @@ mod tests {
         let engine = engine(&config::Server::default()).unwrap();
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).unwrap();
-        link(&linker, &Component::new(&engine, wat::parse_str(component).unwrap()).unwrap())
+        let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
+        link(&linker, &component, &Docs::of(&[]), &Limits::default())
     }
 
     #[test]
