@@ -109,8 +109,8 @@ async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_
         ("handler.wasm", "so it is an HTTP handler and not functions"),
         ("hollow.wasm", "is a component of another world: it exports a:b/c"),
         ("handles.wasm", "none of them can be a tool: take (its type has a handle of a resource"),
-        ("later.wasm", "was built for plugport:plugin@0.9.0; this server speaks 0.1.0, so rebuild it"),
-        ("later_import.wasm", "was built for plugport:plugin@0.9.0; this server speaks 0.1.0, so rebuild it"),
+        ("later.wasm", "was built for plugport:plugin@0.9.0, whose tools it exports; this server speaks"),
+        ("later_import.wasm", "was built for plugport:plugin@0.9.0, whose sampling it imports; this server"),
         ("half.wasm", "is a component of another world"),
     ] {
         let lines: Vec<&str> = said.lines().filter(|line| line.contains(&format!("/{file}:"))).collect();
