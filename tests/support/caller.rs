@@ -4,6 +4,7 @@
 //! and comes again. What a guest does must not depend on it, so a test that says everything once can run twice.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
@@ -85,7 +86,10 @@ impl Caller {
 
 async fn in_session(session: &Session, mut params: Value, answers: &mut VecDeque<Value>) -> Talk {
     params["_meta"] = json!({ "progressToken": "p" });
-    let mut stream = session.stream(json!(1), "tools/call", params).await;
+    // A session takes an id again once the call before has ended, which its client may know before the server does.
+    static IDS: AtomicU64 = AtomicU64::new(1_000_000);
+    let id = IDS.fetch_add(1, Ordering::Relaxed);
+    let mut stream = session.stream(json!(id), "tools/call", params).await;
     let mut talk = Talk::default();
     loop {
         let message = stream.message().await;

@@ -310,8 +310,15 @@ impl Stream {
         }
     }
 
-    /// The next message.
+    /// The next message. An answer that nothing comes before is no stream, and the message itself.
     pub async fn message(&mut self) -> Value {
+        if self.response.headers().get("content-type").is_some_and(|kind| kind == "application/json") {
+            let mut body = Vec::new();
+            while let Some(chunk) = self.response.chunk().await.unwrap() {
+                body.extend_from_slice(&chunk);
+            }
+            return serde_json::from_slice(&body).unwrap();
+        }
         loop {
             let event = self.event().await.expect("a message");
             if !event.data.is_empty() {
