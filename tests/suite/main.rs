@@ -44,6 +44,7 @@ mod loading;
 mod malformed;
 mod many;
 mod near_roots;
+mod newcomers;
 mod notes;
 mod pace;
 mod pair;
