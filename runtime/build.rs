@@ -57,7 +57,6 @@ fn table(tree: &Tree) -> Result<String> {
     Ok(table)
 }
 
-#[expect(clippy::print_stdout, reason = "it is how a build script speaks to cargo")]
 fn watch(tree: &Tree, repository: &Path) {
     let manifests = ["Cargo.toml", "Cargo.lock", "sdk-guest/Cargo.toml", "sdk-guest/macros/Cargo.toml"];
     let manifests = manifests.map(|name| repository.join(name));

@@ -122,7 +122,7 @@ impl Dice {
             Shape::Result(ok, err) => {
                 let mut part =
                     |shape: &Option<Box<Shape>>| shape.as_ref().map(|shape| Box::new(self.val(shape)));
-                Val::Result(if count % 2 == 0 { Ok(part(ok)) } else { Err(part(err)) })
+                Val::Result(if count.is_multiple_of(2) { Ok(part(ok)) } else { Err(part(err)) })
             }
             Shape::Flags(names) => {
                 let set = names.iter().filter(|_| self.half()).map(|(name, ())| name.to_owned());
