@@ -1,6 +1,6 @@
 module diff
 
-go 1.25
+go 1.27.1
 
 require github.com/plugport/plugport/sdk-guest/go v0.1.0
 

@@ -1,3 +1,3 @@
 module github.com/plugport/plugport/sdk-guest/go
 
-go 1.25
+go 1.27.1

@@ -44,8 +44,10 @@ pub fn require(lang: Lang) -> Option<OsString> {
         return Some(path());
     }
     prepare();
-    if lang == Lang::Go && !runs("go", &["version"]) {
-        eprintln!("skipped: Go is not there; `cargo verify languages --all-languages` gets it");
+    if lang == Lang::Go && !has_go() {
+        let missing = "Go 1.27.1 or newer is not there; `cargo toolchain --all-languages` gets it";
+        assert!(std::env::var_os("PLUGPORT_ALL_LANGUAGES").is_none(), "{missing}");
+        eprintln!("skipped: {missing}");
         return None;
     }
     Some(path())
@@ -71,8 +73,13 @@ fn path() -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-fn runs(program: &str, args: &[&str]) -> bool {
-    let mut command = Command::new(program);
-    command.args(args).env("PATH", path());
-    command.output().is_ok_and(|output| output.status.success())
+/// Whether the Go is there that the builds ask for.
+fn has_go() -> bool {
+    let mut go = Command::new("go");
+    go.args(["env", "GOVERSION"]).env("PATH", path()).env("GOTOOLCHAIN", "local");
+    let Ok(output) = go.output() else { return false };
+    let version = String::from_utf8_lossy(&output.stdout).trim().trim_start_matches("go").to_owned();
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    (next(), next(), next()) >= (1, 27, 1)
 }

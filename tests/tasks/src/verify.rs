@@ -10,7 +10,7 @@ use crate::guests;
 use crate::native;
 use crate::repository::Repository;
 use crate::steps::{self, Failure, Outcome};
-use crate::toolchain::ALL;
+use crate::toolchain::{self, ALL};
 use crate::wasm;
 
 /// One thing that CI checks.
@@ -32,7 +32,7 @@ const STEPS: &[Step] = &[
     Step { name: "plugins", check: |run| plugins(run.repository) },
     Step { name: "guests", check: |run| guests(run.repository) },
     Step { name: "languages", check: |run| native::verify(run.repository, run.all_languages) },
-    Step { name: "tests", check: |run| tests(run.repository, None) },
+    Step { name: "tests", check: |run| tests(run, None) },
     Step { name: "docs", check: |run| docs(run.repository) },
     Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
 ];
@@ -61,10 +61,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     let run = Run { repository, all_languages: !options.is_empty() };
     let start = Instant::now();
     wasm::require_target(repository)?;
+    if run.all_languages {
+        toolchain::prepare(repository, true)?;
+    }
     let chosen = choose(filter);
     if chosen.is_empty() {
         eprintln!("no step is called `{filter}`; running the tests that are");
-        tests(repository, Some(filter))?;
+        tests(&run, Some(filter))?;
     }
     for (index, step) in chosen.iter().enumerate() {
         let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
@@ -121,9 +124,13 @@ fn guests(repository: &Repository) -> Outcome {
     guests::run(repository, &[])
 }
 
-fn tests(repository: &Repository, filter: Option<&str>) -> Outcome {
-    let mut command = cargo(repository, "test --locked --workspace");
+fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
+    let mut command = cargo(run.repository, "test --locked --workspace");
     command.args(filter);
+    if run.all_languages {
+        // A test whose language is missing fails then.
+        command.env("PLUGPORT_ALL_LANGUAGES", "1");
+    }
     steps::run(command)
 }
 
