@@ -16,30 +16,14 @@ use tree::Tree;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The SDKs that are one folder each.
-const SDKS: [&str; 4] = ["c", "go", "python", "typescript"];
-
-/// What of the Rust SDK a project needs; its manifests are rewritten.
-const RUST_SDK: [&str; 5] = ["README.md", "src", "wit", "macros/README.md", "macros/src"];
-
 fn main() -> Result<()> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the repository is missing")?;
-    let guest = repository.join("sdk-guest");
-    let mut tree = Tree::default();
-    tree.file("LICENSE", &repository.join("LICENSE"))?;
-    tree.folder("wit", &repository.join("wit"))?;
-    tree.folder("templates", &guest.join("templates"))?;
-    for sdk in SDKS {
-        tree.without_tests().folder(&format!("sdk/{sdk}"), &guest.join(sdk))?;
-    }
-    for part in RUST_SDK {
-        tree.without_tests().any(&format!("sdk/rust/sdk-guest/{part}"), &guest.join(part))?;
-    }
+    let mut tree = Tree::of(repository)?;
     for (name, text) in rust_sdk::written(repository)? {
         let file = out.join(name.replace('/', "+"));
         std::fs::write(&file, text)?;
-        tree.made(&name, &file);
+        tree.files.insert(name, file);
     }
     std::fs::write(out.join("embedded.rs"), table(&tree)?)?;
     watch(&tree, repository);

@@ -1,9 +1,16 @@
-//! The files that go into the table, and what cargo has to watch for them.
+//! The files that go into the table, and what cargo has to watch for them. A test of the program that they go into reads
+//! this file, too: it sees that nothing is missing that cargo was not told to watch for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::Result;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The SDKs that are one folder each.
+const SDKS: [&str; 4] = ["c", "go", "python", "typescript"];
+
+/// What of the Rust SDK a project needs; its manifests are rewritten.
+const RUST_SDK: [&str; 5] = ["README.md", "src", "wit", "macros/README.md", "macros/src"];
 
 /// Folders that are built or installed and never written.
 const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build"];
@@ -23,31 +30,42 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
+    /// All that is taken as it is from the repository.
+    pub(crate) fn of(repository: &Path) -> Result<Self> {
+        let guest = repository.join("sdk-guest");
+        let mut tree = Self::default();
+        tree.file("LICENSE", &repository.join("LICENSE"))?;
+        tree.folder("wit", &repository.join("wit"))?;
+        tree.folder("templates", &guest.join("templates"))?;
+        for sdk in SDKS {
+            tree.without_tests().folder(&format!("sdk/{sdk}"), &guest.join(sdk))?;
+        }
+        for part in RUST_SDK {
+            tree.without_tests().any(&format!("sdk/rust/sdk-guest/{part}"), &guest.join(part))?;
+        }
+        Ok(tree)
+    }
+
     /// Leaves out the tests of what is added next.
-    pub(crate) fn without_tests(&mut self) -> &mut Self {
+    fn without_tests(&mut self) -> &mut Self {
         self.without_tests = true;
         self
     }
 
     /// Adds a file.
-    pub(crate) fn file(&mut self, name: &str, file: &Path) -> Result<()> {
+    fn file(&mut self, name: &str, file: &Path) -> Result<()> {
         self.watched.insert(file.to_owned());
         self.files.insert(name.to_owned(), file.canonicalize()?);
         Ok(())
     }
 
-    /// Adds a file that this script has written.
-    pub(crate) fn made(&mut self, name: &str, file: &Path) {
-        self.files.insert(name.to_owned(), file.to_owned());
-    }
-
     /// Adds a folder, or the file that it is.
-    pub(crate) fn any(&mut self, name: &str, path: &Path) -> Result<()> {
+    fn any(&mut self, name: &str, path: &Path) -> Result<()> {
         if path.is_dir() { self.folder(name, path) } else { self.file(name, path) }
     }
 
     /// Adds a folder, if it is there.
-    pub(crate) fn folder(&mut self, name: &str, folder: &Path) -> Result<()> {
+    fn folder(&mut self, name: &str, folder: &Path) -> Result<()> {
         if folder.is_dir() {
             self.walk(name, folder)?;
         }
@@ -56,7 +74,8 @@ impl Tree {
     }
 
     /// Says whether all that is in it was added. Cargo looks through the whole of a folder that it watches, so one in which
-    /// things are built is watched file by file, or every build of an SDK would be followed by one of this crate.
+    /// things are built is watched file by file, or every build of an SDK would be followed by one of this crate. A file that
+    /// is new there is not seen; a test compares.
     fn walk(&mut self, name: &str, folder: &Path) -> Result<bool> {
         let mut whole = true;
         for entry in std::fs::read_dir(folder)? {

@@ -6,10 +6,14 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use plugport_tests::guests::guest;
 use plugport_tests::server::binary;
 use serde_json::{Value, json};
+
+/// How long the development loop may take to say that a build failed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs it where no program of any language is found but those in `bin`.
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
@@ -40,9 +44,11 @@ fn a_new_project_is_whole_and_says_what_to_type_next() {
     {
         assert!(project.join(file).is_file(), "{file}");
     }
-    let mode = std::fs::metadata(&project).unwrap().permissions().mode();
-    assert_ne!(mode & 0o055, 0, "others may read it, as the umask says");
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 1, "nothing is left of writing it");
+    let usual = here.path().join("usual");
+    std::fs::create_dir(&usual).unwrap();
+    let mode = |folder| std::fs::metadata(folder).unwrap().permissions().mode();
+    assert_eq!(mode(project), mode(usual), "others may read it, as the umask says");
 }
 
 #[test]
@@ -53,7 +59,9 @@ fn a_project_that_cannot_be_is_refused_and_nothing_is_touched() {
         (&["new", "taken", "--lang", "rust"][..], "is there already and is not empty"),
         (&["new", "my.tool", "--lang", "rust"], "write lower-case letters, digits, `-` and `_`"),
         (&["new", "My-Tool", "--lang", "rust"], "lower-case letters"),
-        (&["new", "..", "--lang", "rust"], "the name is empty"),
+        (&["new", "..", "--lang", "rust"], "name the project's new folder, such as my-tool"),
+        (&["new", ".", "--lang", "rust"], "name the project's new folder, such as my-tool"),
+        (&["new", "plugport-sdk", "--lang", "rust"], "choose another name"),
         (&["new", "tool"], "one of: rust, typescript, javascript, python, go, c"),
         (&["new", "tool", "--lang", "cobol"], "possible values: rust, typescript, javascript, python, go, c"),
         (&["build", "taken"], "has none of Cargo.toml, package.json, pyproject.toml, go.mod"),
@@ -186,19 +194,25 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     command.args(["dev", "tool", "--listen", "127.0.0.1:0"]).current_dir(here.path());
     command.env("PATH", here.path().join("bin")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut dev = command.spawn().unwrap();
+    let lines = BufReader::new(dev.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let (hear, heard) = std::sync::mpsc::sync_channel(16);
+    // Ends with the loop, or when nobody listens any more.
+    let hearing = std::thread::spawn(move || lines.for_each(|line| drop(hear.send(line))));
+    let end = Instant::now() + PATIENCE;
     let mut said = String::new();
-    let mut lines = BufReader::new(dev.stderr.take().unwrap()).lines();
-    for line in lines.by_ref() {
-        let line = line.unwrap();
+    while let Ok(line) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) {
         said.push_str(&line);
         said.push('\n');
         if line.contains("the build failed") {
             break;
         }
     }
+    drop(heard);
     // It has to end its server.
     let kill = Command::new("kill").args(["-TERM", &dev.id().to_string()]).status();
     assert!(kill.unwrap().success() && dev.wait().unwrap().success(), "{said}");
+    hearing.join().unwrap();
+    assert!(said.contains("the build failed"), "it took longer than {PATIENCE:?}: {said}");
     assert!(said.contains("building with: plugport build"), "{said}");
     assert!(
         said.contains("plugport-sdk is not installed; install it: (cd ")

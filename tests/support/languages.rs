@@ -1,5 +1,6 @@
 //! Plugins in every language, built as an author would build them.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,6 +27,9 @@ fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let path = toolchain::require(lang)?;
     let folder = root().join("target/languages").join(project);
     std::fs::create_dir_all(&folder).expect("target/ can be written");
+    // Test processes start together, and npm's and Go's own files are no better for two builds at once.
+    let held = File::create(folder.join("lock")).and_then(|file| file.lock().map(|()| file));
+    let _held = held.expect("target/ can be locked");
     let name = Path::new(project).file_name().expect("a project has a name");
     let component = folder.join(name).with_extension("wasm");
     let mut build = Command::new(binary());

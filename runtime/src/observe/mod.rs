@@ -5,12 +5,14 @@
 mod audit;
 mod brief;
 mod mask;
+mod shell;
 
 use std::fmt;
 
 pub use audit::{Audit, Writer as AuditWriter};
 pub(crate) use brief::brief;
 pub use mask::Mask;
+pub(crate) use shell::quoted;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.

@@ -42,10 +42,12 @@ const BINDINGS: &[Bindings] = &[
 fn main() -> Result<()> {
     for Bindings { folder, generate } in BINDINGS {
         let place = root().join(folder);
+        // All of it, before what is there goes.
+        let generated = generate()?;
         if place.exists() {
             std::fs::remove_dir_all(&place).with_context(|| format!("cannot empty {folder}"))?;
         }
-        for (name, bytes) in generate()? {
+        for (name, bytes) in generated {
             let path = place.join(&name);
             let parent = path.parent().context("a file lies in a folder")?;
             std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;

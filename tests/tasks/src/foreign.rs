@@ -1,7 +1,7 @@
 //! The example plugins in other languages than Rust, built by the server's own command as their authors would.
 //!
 //! A demo needs Rust and nothing else, so a plugin whose language is not there is left out, with a line that says what
-//! would change that. What is newer than all it is made of is not built again.
+//! would change that; one that does not build is a failure. What is newer than all it is made of is not built again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,9 +25,7 @@ pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
             continue;
         }
         let plugin = Foreign { repository, language, name: &name, project: &project };
-        if let Err(failure) = plugin.build(server) {
-            eprintln!("skipped plugins/{name}: {failure}");
-        }
+        plugin.build(server).map_err(|failure| Failure::new(format!("plugins/{name}: {failure}")))?;
     }
     Ok(())
 }
@@ -66,8 +64,9 @@ impl Foreign<'_> {
 
     fn is_current(&self, built: &Path) -> bool {
         let made = std::fs::metadata(built).and_then(|file| file.modified());
-        let sdk = self.repository.root().join("sdk-guest").join(self.language.sdk());
-        let changed = [self.project, &sdk].into_iter().filter_map(newest).max();
+        let root = self.repository.root();
+        let [sdk, wit] = [root.join("sdk-guest").join(self.language.sdk()), root.join("wit")];
+        let changed = [self.project, &sdk, &wit].into_iter().filter_map(newest).max();
         matches!((made, changed), (Ok(made), Some(changed)) if made > changed)
     }
 }

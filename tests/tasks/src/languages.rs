@@ -29,6 +29,9 @@ const MARKS: &[(&str, Option<Language>)] = &[
     ("include/plugport.h", Some(Language::C)),
 ];
 
+/// Succeeds with a Node.js that is new enough.
+pub(crate) const NODE: &[&str] = &["-e", "process.exit(Number(parseInt(process.versions.node) < 20))"];
+
 impl Language {
     /// The language of the project in a folder; `None` for Rust, and where there is no project.
     pub(crate) fn of(folder: &Path) -> Option<Self> {
@@ -65,9 +68,14 @@ impl Language {
         match self {
             Self::Python => runs("componentize-py", &["--version"]),
             Self::JavaScript => {
-                project.join("node_modules/.bin/componentize-qjs").exists() && runs("node", &["--version"])
+                project.join("node_modules/.bin/componentize-qjs").exists() && runs("node", NODE)
             }
-            Self::Go => runs("go", &["version"]),
+            Self::Go => {
+                let mut command = command(repository, "go", project);
+                // Without it, Go would fetch and name another toolchain than the one that builds.
+                command.args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local");
+                command.output().is_ok_and(|said| is_new_go(&String::from_utf8_lossy(&said.stdout)))
+            }
             Self::C => runs("zig", &["version"]) || runs("python3", &["-m", "ziglang", "version"]),
         }
     }
@@ -79,6 +87,12 @@ impl Language {
             Self::Python | Self::JavaScript | Self::C => "cargo toolchain",
         }
     }
+}
+
+/// Whether what Go calls its version is at least 1.27.1, as builds need it.
+fn is_new_go(said: &str) -> bool {
+    let numbers = said.trim().trim_start_matches("go").split('.').map_while(|part| part.parse::<u32>().ok());
+    numbers.collect::<Vec<_>>() >= vec![1, 27, 1]
 }
 
 /// A command in `folder` that finds what was prepared before what the machine has.
@@ -110,6 +124,12 @@ mod tests {
         std::fs::write(folder.join("Cargo.toml"), "").unwrap();
         assert_eq!(Language::of(&folder), None, "Rust is built by cargo");
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_go_that_is_too_old_is_none() {
+        assert!(["go1.27.1", "go1.27.3\n", "go1.28", "go2"].into_iter().all(is_new_go));
+        assert!(!["go1.19.8", "go1.27", "go1.27rc1", ""].into_iter().any(is_new_go));
     }
 
     #[test]

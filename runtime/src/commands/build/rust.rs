@@ -59,7 +59,7 @@ pub(super) async fn build(project: &Project, tools: &Tools) -> Result<Built, Bui
 /// Sees that there is a standard library for the target.
 async fn target(root: &Path, tools: &Tools) -> Result<(), ToolError> {
     let Some(rustc) = tools.find("rustc") else { return Ok(()) };
-    let libraries = asked(root, &rustc, &["--print", "target-libdir", "--target", TARGET]).await;
+    let libraries = asked(root, &rustc, &["--print", "target-libdir", "--target", TARGET], &[]).await;
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {
         return Ok(());
     }

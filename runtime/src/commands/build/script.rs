@@ -12,6 +12,7 @@ use super::tools::{ToolError, Tools, asked, at_least, is_program};
 use super::wit::Wit;
 use super::{Built, read_made};
 use crate::commands::project::Project;
+use crate::observe::quoted;
 
 const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: apt install nodejs npm";
 
@@ -44,7 +45,7 @@ struct Installed {
 pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
     let root = &project.root;
     let node = tools.need("node", NODE)?;
-    let said = asked(root, &node, &["--version"]).await.unwrap_or_default();
+    let said = asked(root, &node, &["--version"], &[]).await.unwrap_or_default();
     at_least("20", &said, "Node.js", NODE)?;
     let installed = Installed::find(root)?;
     let entry = entry(project)?;
@@ -91,7 +92,7 @@ fn above(root: &Path, name: &Path) -> Option<PathBuf> {
 
 /// With the folder, since whoever reads it may be in another one.
 fn install(root: &Path) -> String {
-    format!("(cd {} && npm install)", root.display())
+    format!("(cd {} && npm install)", quoted(root))
 }
 
 fn entry(project: &Project) -> Result<PathBuf, BuildError> {

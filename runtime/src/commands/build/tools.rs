@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
+use crate::observe::quoted;
+
 /// What is missing.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ToolError {
@@ -60,12 +62,19 @@ pub(super) fn is_program(path: &Path) -> bool {
 /// How to get what comes with pip, also where the system's own Python takes no packages. With the folder, since whoever reads
 /// it may be in another one.
 pub(super) fn with_pip(root: &Path, package: &str) -> String {
-    format!("(cd {} && python3 -m venv .venv && .venv/bin/pip install {package})", root.display())
+    format!("(cd {} && python3 -m venv .venv && .venv/bin/pip install {package})", quoted(root))
 }
 
-/// What a program prints when it is asked something. `None` when it fails.
-pub(super) async fn asked(root: &Path, program: &Path, args: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(args).current_dir(root).kill_on_drop(true).output().await.ok()?;
+/// What a program prints when it is asked something, in the environment that it will also build in. `None` when it fails.
+pub(super) async fn asked(
+    root: &Path,
+    program: &Path,
+    args: &[&str],
+    environment: &[(&str, &str)],
+) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(args).envs(environment.iter().copied()).current_dir(root).kill_on_drop(true);
+    let output = command.output().await.ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| said.trim().to_owned())
 }
@@ -138,7 +147,14 @@ mod tests {
     #[tokio::test]
     async fn a_program_that_fails_has_said_nothing() {
         let sh = Path::new("/bin/sh");
-        assert_eq!(asked(Path::new("/"), sh, &["-c", "echo 1; exit 1"]).await, None);
-        assert_eq!(asked(Path::new("/"), sh, &["-c", "echo 1"]).await.as_deref(), Some("1"));
+        assert_eq!(asked(Path::new("/"), sh, &["-c", "echo 1; exit 1"], &[]).await, None);
+        let said = asked(Path::new("/"), sh, &["-c", "echo 1 $SAID"], &[("SAID", "2")]).await;
+        assert_eq!(said.as_deref(), Some("1 2"));
+    }
+
+    #[test]
+    fn a_command_to_type_names_its_folder_so_that_a_shell_finds_it() {
+        let told = with_pip(Path::new("/my tools/it's"), "x==1");
+        assert!(told.starts_with(r"(cd '/my tools/it'\''s' && python3 -m venv .venv"), "{told}");
     }
 }

@@ -7,6 +7,7 @@ use super::project::Project;
 use crate::cli;
 use crate::commands::{Failure, console};
 use crate::config::{AuditConfig, Config};
+use crate::observe::quoted;
 use crate::reload::Stamp;
 
 /// The usual name of the file.
@@ -85,13 +86,6 @@ fn whole(file: &Path) -> PathBuf {
         (Some(folder), Some(name)) => folder.join(name),
         _ => file,
     }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// The project's own configuration, while there is none.
@@ -173,11 +167,5 @@ mod tests {
         assert!(awaited.read(&place).is_none() && awaited.refused.is_some());
         std::fs::write(&file, "[server]\nstate = \"kept\"\n").unwrap();
         assert_eq!(awaited.read(&place).unwrap().file, Some(file));
-    }
-
-    #[test]
-    fn commands_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted(Path::new("/home/me/my-tool")), "/home/me/my-tool");
-        assert_eq!(quoted(Path::new("/home/me/my 'tool'")), r"'/home/me/my '\''tool'\'''");
     }
 }

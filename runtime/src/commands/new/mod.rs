@@ -3,6 +3,7 @@
 
 mod template;
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,12 +13,21 @@ use super::project::language::Language;
 use super::{Failure, console};
 use crate::catalog::plugin_name;
 use crate::cli;
+use crate::observe::quoted;
 use template::TemplateError;
+
+/// The packages of the SDKs, and what npm calls its folder; `-` stands for `_`, too.
+const TAKEN: [&str; 3] = ["plugport-sdk", "plugport-sdk-macros", "node-modules"];
 
 pub(super) fn run(args: &cli::New) -> Result<ExitCode, Failure> {
     let usage = |why: String| Failure::Usage(anyhow!(why));
     let path = &args.project;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(name) = path.file_name().map(OsStr::to_string_lossy) else {
+        return Err(usage(format!(
+            "{} is no name; name the project's new folder, such as my-tool",
+            path.display()
+        )));
+    };
     check(&name).map_err(usage)?;
     let Some(language) = args.lang else {
         return Err(usage(format!("name the language with --lang, one of: {}", languages())));
@@ -30,8 +40,15 @@ pub(super) fn run(args: &cli::New) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Package managers refuse more than plugins mind.
+/// Package managers refuse more than plugins mind: also a package that is called like one that it needs, or like the folder
+/// in which they are.
 fn check(name: &str) -> Result<(), String> {
+    let plain = name.replace('_', "-");
+    if TAKEN.contains(&&*plain) {
+        return Err(format!(
+            "a project cannot be called `{name}`, which has a meaning already; choose another name"
+        ));
+    }
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     if !name.is_empty() && (!begins || !name.chars().all(fits) || name.ends_with(['-', '_'])) {
@@ -53,7 +70,7 @@ fn next(path: &Path, name: &str, language: Language) -> String {
         Language::TypeScript | Language::JavaScript => Some("npm install".to_owned()),
         _ => None,
     };
-    let steps = [Some(format!("cd {}", path.display())), install, Some("plugport build".to_owned())];
+    let steps = [Some(format!("cd {}", quoted(path))), install, Some("plugport build".to_owned())];
     let call = format!("plugport call {name}.wasm hello --args '{{\"name\": \"Ada\"}}'");
     let steps = steps.into_iter().flatten().chain([call, "plugport dev".to_owned()]);
     let steps: Vec<String> = steps.map(|step| format!("  {step}")).collect();
@@ -75,6 +92,7 @@ mod tests {
         let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
         assert_eq!(steps, ["cd a/my-tool", "npm install", "plugport build", call, "plugport dev"]);
         assert!(!next(Path::new("x"), "x", Language::Go).contains("npm"));
+        assert!(next(Path::new("my tools/x"), "x", Language::C).contains("\n  cd 'my tools/x'\n"));
     }
 
     #[test]
@@ -85,6 +103,9 @@ mod tests {
                 .into_iter()
                 .all(|name| check(name).is_err())
         );
+        for taken in ["plugport-sdk", "plugport_sdk", "plugport-sdk-macros", "node_modules"] {
+            assert!(check(taken).unwrap_err().ends_with("choose another name"));
+        }
         assert_eq!(languages(), "rust, typescript, javascript, python, go, c");
     }
 }

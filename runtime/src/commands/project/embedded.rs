@@ -1,5 +1,9 @@
 //! What travels in this program: the WIT, the SDKs and the templates, as the build script has put them into one table.
 
+#[cfg(test)]
+#[path = "../../../build/tree.rs"]
+mod tree;
+
 use std::io;
 use std::path::Path;
 
@@ -47,6 +51,24 @@ mod tests {
             |name: &str| name.contains("/tests/") || name.contains("/target/") || name.ends_with(".wasm");
         let unneeded: Vec<_> = sdk.iter().filter(|name| made(name)).collect();
         assert!(unneeded.is_empty(), "{unneeded:?}");
+    }
+
+    /// Cargo is not told of a new file in a folder in which things are built.
+    #[test]
+    fn all_that_lies_in_the_repository_is_there() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let lying = tree::Tree::of(repository).unwrap();
+        assert!(
+            lying.watched.contains(&repository.join("wit")),
+            "a folder of sources alone is watched as a whole"
+        );
+        let written = |name: &str| {
+            name == "templates/rust/Cargo.lock"
+                || name.starts_with("sdk/rust/") && name.ends_with("Cargo.toml")
+        };
+        let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).filter(|name| !written(name)).collect();
+        let lying: Vec<&str> = lying.files.keys().map(String::as_str).collect();
+        assert_eq!(known, lying, "touch runtime/build.rs and build again");
     }
 
     #[test]
