@@ -65,6 +65,70 @@ async fn plain_components_are_held_by_the_same_walls() {
     assert!(calls.iter().any(|line| line["limit"] == "fuel" && line["name"] == "search"), "{calls:?}");
 }
 
+#[tokio::test]
+async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
+    let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_traps = 2 }";
+    let config = format!("[plugins.plain-arithmetic]\nlimits = {limits}\n");
+    let server = Server::builder().guest("plain-arithmetic").config(&config).start().await;
+    let client = Client::new(server.url());
+    let search = async || client.call("plain-arithmetic-search", json!({})).await;
+    assert!(search().await.tool_error().contains("limit `fuel`"));
+    let many = json!({ "numbers": vec![0; 40_000] });
+    let refused = client.call("plain-arithmetic-summarize", many).await;
+    assert!(format!("{refused:?}").contains("limit `transfer_mib`"), "{refused:?}");
+    assert!(search().await.tool_error().contains("limit `fuel`"));
+    let alone = search().await;
+    assert!(alone.tool_error().contains("left alone"), "{alone:?}");
+}
+
+#[tokio::test]
+async fn converting_costs_fuel() {
+    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
+    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let client = Client::new(server.url());
+    let summarize =
+        async |count| client.call("plain-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await;
+    assert_eq!(summarize(50_000).await.result()["structuredContent"]["count"], 50_000);
+    assert_eq!(summarize(10).await.result()["structuredContent"]["count"], 10);
+    let calls = server.audited("call", 3).await;
+    let fuel: Vec<u64> = calls[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
+    assert!(fuel[0] > 4_000_000 && fuel[1] < 1_000_000, "{fuel:?}");
+    let zeros = client.call("plain-arithmetic-zeros", json!({ "count": 190_000 })).await;
+    assert!(zeros.tool_error().contains("limit `fuel`"), "{zeros:?}");
+}
+
+#[test]
+fn functions_of_deep_types_are_left_out_and_are_no_fault() {
+    for (levels, wrap) in [(31, ("(record (field \"a\" ", "))")), (20, ("(option ", ")"))] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut types = String::new();
+        let mut inner = "u8".to_owned();
+        for level in 0..levels {
+            types += &format!("(type $t{level} {}{inner}{})", wrap.0, wrap.1);
+            inner = format!("$t{level}");
+            if levels == 31 {
+                types += &format!("(export $e{level} \"t{level}\" (type $t{level}))\n");
+                inner = format!("$e{level}");
+            }
+        }
+        let deep = format!(
+            r#"(core module $n
+                 (memory (export "memory") 1)
+                 (func (export "re") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+                 (func (export "take") (param i32)))
+               (core instance $j (instantiate $n))
+               {types}
+               (func (export "deep") (param "v" {inner})
+                 (canon lift (core func $j "take") (memory (core memory $j "memory")) (realloc (core func $j "re"))))"#
+        );
+        std::fs::write(folder.path().join("deep.wasm"), with_answer(&deep)).unwrap();
+        let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+        assert_eq!(code, Some(0), "{out}{err}");
+        let remarks: Vec<&str> = out.lines().filter(|line| line.contains("remark: the function")).collect();
+        assert!(remarks.len() == 1 && remarks[0].contains("limit `schema_depth`"), "{out}");
+    }
+}
+
 fn component(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }

@@ -241,6 +241,56 @@ async fn many_callers_take_no_room_from_calls() {
     assert!(server.open_files() < files + 150, "{files} files were open, now {}", server.open_files());
 }
 
+/// A plain component that counts its calls and leaves as many handles behind as it is told to.
+const LEAVER: &str = r#"(component
+    (import "wasi:http/types@0.2.6" (instance $http
+      (export "fields" (type $fields (sub resource)))
+      (export "[constructor]fields" (func (result (own $fields))))))
+    (core func $new (canon lower (func $http "[constructor]fields")))
+    (core module $m
+      (import "host" "new" (func $new (result i32)))
+      (global $count (mut i32) (i32.const 0))
+      (func (export "leave") (param i32) (result i32)
+        (global.set $count (i32.add (global.get $count) (i32.const 1)))
+        (block $done
+          (loop $more
+            (br_if $done (i32.eqz (local.get 0)))
+            (drop (call $new))
+            (local.set 0 (i32.sub (local.get 0) (i32.const 1)))
+            (br $more)))
+        (global.get $count)))
+    (core instance $host (export "new" (func $new)))
+    (core instance $i (instantiate $m (with "host" (instance $host))))
+    (func (export "leave") (param "amount" u32) (result u32) (canon lift (core func $i "leave"))))"#;
+
+async fn leaver(limits: &str) -> (Server, Client) {
+    let config = format!("[plugins.leaver]\ninstances = \"reuse\"\nlimits = {{ {limits} }}\n");
+    let bytes = wat::parse_str(LEAVER).unwrap();
+    let server = Server::builder().file("leaver.wasm", &bytes).config(&config).start().await;
+    let client = Client::new(server.url());
+    (server, client)
+}
+
+async fn leave(client: &Client, amount: u32) -> u64 {
+    let reply = client.call("leaver-leave", json!({ "amount": amount })).await;
+    reply.result()["structuredContent"]["result"].as_u64().unwrap_or_else(|| panic!("{reply:?}"))
+}
+
+#[tokio::test]
+async fn an_instance_of_a_plain_component_serves_no_more_calls_than_any_other() {
+    let (_server, client) = leaver("handles = 12").await;
+    for expected in [1, 2, 3, 1, 2, 3, 1] {
+        assert_eq!(leave(&client, 0).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_leaves_much_with_the_host_is_not_kept() {
+    let (_server, client) = leaver("").await;
+    assert_eq!((leave(&client, 30).await, leave(&client, 30).await), (1, 2));
+    assert_eq!((leave(&client, 30).await, leave(&client, 0).await), (3, 1));
+}
+
 #[test]
 fn check_tells_the_price_and_refuses_what_does_not_go_together() {
     let plugins = folder(&["keeper"]);

@@ -77,7 +77,7 @@ impl Schema {
         }
         let raw = json::raw(text).map_err(SchemaError::NotJson)?;
         let value: Value = serde_json::from_str(raw.get()).map_err(SchemaError::NotJson)?;
-        if depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
+        if json::depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
         let patterns = patterns(&value);
@@ -211,14 +211,6 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(FAULT_LENGTH) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
-    }
-}
-
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
-        _ => 0,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::catalog::{Entry, Refused, Snapshot};
 use crate::cli;
 use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{LeftOut, Loader};
+use crate::plugin::Loader;
 use crate::reload::{Found, Skipped, Terms, load_folder};
 use crate::sandbox::{Cache, Compiler, Store};
 
@@ -223,7 +223,7 @@ impl Checked {
                 .plugin
                 .left_out()
                 .iter()
-                .map(|LeftOut { name, why }| format!("  remark: the function {name} is no tool: {why}")),
+                .map(|left| format!("  remark: the function {} is no tool: {}", left.shown(), left.why)),
         );
         lines
     }

@@ -176,7 +176,7 @@ fn as_text(found: &Inspected) -> String {
             .collect::<Vec<_>>()
     };
     if !entry.plugin.left_out().is_empty() {
-        let left_out = entry.plugin.left_out().iter().map(|LeftOut { name, why }| format!("{name}: {why}"));
+        let left_out = entry.plugin.left_out().iter().map(|left| format!("{}: {}", left.shown(), left.why));
         lines.extend(section("functions that are no tools", &left_out.collect::<Vec<_>>()));
     }
     lines.extend(section("exports", &entry.surface.exports));

@@ -17,6 +17,10 @@ use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
 
+/// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some hold much of the
+/// host's memory, which is not the guest's and is counted nowhere else.
+const LEFT: usize = 64;
+
 /// What the host keeps for one instance.
 pub(crate) struct State {
     wasi: WasiCtx,
@@ -25,6 +29,8 @@ pub(crate) struct State {
     pub(crate) calls: Calls,
     /// What serves the calls of clients, once it is made.
     pub(crate) instance: Option<Instance>,
+    /// Calls that it has served or begun to serve.
+    pub(crate) served: u32,
     pub(crate) limiter: Limiter,
     pub(crate) meter: Meter,
     pub(crate) logs: Logs,
@@ -64,6 +70,7 @@ impl State {
             table,
             calls: Calls::default(),
             instance: None,
+            served: 0,
             limiter: Limiter::new(limits),
             http: Http::new(shared, &meter, &denials),
             meter,
@@ -80,12 +87,14 @@ impl State {
     }
 
     /// The call is over and the instance is to serve another. `false`: it may not, since something of the call goes on, or
-    /// since it has taken so much that the next call would lack it.
+    /// since it has taken so much that the next call, or others, would lack it.
     pub(crate) fn rest(&mut self) -> bool {
         self.calls.end();
         self.printed.end_lines();
         self.waiting.end();
-        self.instance.is_some() && self.announces && self.http.is_quiet() && !self.limiter.is_nearly_full()
+        let is_quiet = self.announces && self.http.is_quiet();
+        let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= LEFT;
+        self.instance.is_some() && is_quiet && is_light
     }
 
     /// Begins another call in the same instance. What the guest holds stays as it is, and counts.

@@ -89,7 +89,7 @@ impl Plugin {
             }
         };
         record.ended(outcome.as_ref().map(E::weigh));
-        self.learn(function, outcome.as_ref().err());
+        self.learn(function, outcome.as_ref().err(), &record);
         Called { outcome, record }
     }
 
@@ -155,24 +155,31 @@ impl Plugin {
         waiting: Waiting,
         record: &mut Record,
     ) -> Result<E::Answer, CallFailure> {
-        let meter = store.data().meter.clone();
+        let (meter, served) = (store.data().meter.clone(), store.data().served);
         let run = Run { plugin: self, store, waiting, begun: Instant::now(), record };
         let work = errand.enter(self, run.store);
         let walls = Walls { wall: wall.time, cpu: self.config().limits.cpu(), retirement: &self.retirement };
         let ended = bounded(work, walls, &run.waiting, &meter).await;
+        if run.store.data().served != served {
+            run.record.entered();
+        }
         run.settle(ended, wall.name).and_then(|answer| self.check::<E>(answer))
     }
 
     /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can have
-    /// itself listed whenever it likes.
-    fn learn(&self, function: Function, failure: Option<&CallFailure>) {
+    /// itself listed whenever it likes. Nor does a call that ended before it came to the guest.
+    fn learn(&self, function: Function, failure: Option<&CallFailure>, record: &Record) {
         if function == Function::List {
             return;
         }
         let (plugin, quarantine) = (self.name(), &self.admission.quarantine);
         match failure {
-            None | Some(CallFailure::Guest(_)) => quarantine.worked(Instant::now()),
+            None | Some(CallFailure::Guest(_)) if record.has_entered() => quarantine.worked(Instant::now()),
+            None | Some(CallFailure::Guest(_)) => {}
             Some(failure) if failure.is_forced() => {
+                if !record.has_entered() {
+                    return;
+                }
                 let Some(time) = quarantine.failed(Instant::now()) else { return };
                 self.record_quarantine(time);
                 let seconds = time.as_secs();

@@ -87,7 +87,9 @@ pub(super) async fn instantiate_for(
     store: &mut Store<State>,
     port: &Arc<dyn ClientPort>,
 ) -> wasmtime::Result<Instance> {
-    if let Some(instance) = store.data().instance {
+    let state = store.data_mut();
+    state.served = state.served.saturating_add(1);
+    if let Some(instance) = state.instance {
         return Ok(instance);
     }
     store.data_mut().open_roots(port).await?;

@@ -20,10 +20,10 @@ use super::refusals::Refusals;
 use super::retirement::Retirement;
 use super::signature::{self, Signed};
 use super::surface::Foreign;
-use super::{Artifact, CallFailure, Exports, LeftOut, LoadError, Offer, Plugin, Surface};
+use super::{Artifact, CallFailure, Exports, LoadError, Offer, Plugin, Surface};
 use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
-use crate::observe::{Audit, Escaped};
+use crate::observe::Audit;
 use crate::sandbox::{self, Callers, Compiler, EngineError, Permits, Store};
 
 /// Lines of the log about functions that one plugin leaves out.
@@ -215,7 +215,7 @@ fn functions(
         (true, []) => Err(other()),
         (true, left_out) => {
             let told: Vec<String> =
-                left_out.iter().map(|LeftOut { name, why }| format!("{name} ({why})")).collect();
+                left_out.iter().map(|left| format!("{} ({})", left.shown(), left.why)).collect();
             Err(LoadError::NoTools(listed(&told)))
         }
     }
@@ -224,8 +224,8 @@ fn functions(
 /// Functions that are left out, one line each, as far as anyone would read them.
 fn tell_left_out(plugin: &Plugin) {
     let (plugin, left_out) = (plugin.name(), plugin.left_out());
-    for LeftOut { name, why } in left_out.iter().take(LINES) {
-        tracing::warn!(target: "plugin", plugin, "the function {} is no tool: {why}", Escaped(name));
+    for left in left_out.iter().take(LINES) {
+        tracing::warn!(target: "plugin", plugin, "the function {} is no tool: {}", left.shown(), left.why);
     }
     if let Some(more) = left_out.len().checked_sub(LINES).filter(|more| *more > 0) {
         tracing::warn!(target: "plugin", plugin, "{more} more functions are no tools; `plugport inspect` lists them");

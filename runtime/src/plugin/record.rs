@@ -38,6 +38,8 @@ pub struct Record {
     end: End,
     /// Its instance served a call before.
     is_reused: bool,
+    /// It came to the guest.
+    has_entered: bool,
     /// It began, and is counted as a call that runs.
     is_counted: bool,
     /// It did not begin: where it is counted.
@@ -126,6 +128,7 @@ impl Record {
             outcome: Outcome::Cancelled,
             end: End::Cancelled,
             is_reused: false,
+            has_entered: false,
             is_counted: false,
             refused: None,
         }
@@ -150,6 +153,16 @@ impl Record {
     /// An instance that served a call before serves it.
     pub(super) fn reused(&mut self) {
         self.is_reused = true;
+    }
+
+    /// It has come to the guest.
+    pub(super) fn entered(&mut self) {
+        self.has_entered = true;
+    }
+
+    /// Whether the guest had to do with how it ended.
+    pub(super) fn has_entered(&self) -> bool {
+        self.has_entered
     }
 
     /// It is refused and does not begin.

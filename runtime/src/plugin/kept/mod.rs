@@ -179,7 +179,7 @@ impl Turn<'_> {
     pub(super) fn hand_back(self, mut store: Store<State>) {
         let Kept { keeper, owner, most, calls } = self.kept;
         let state = store.data_mut();
-        if !state.rest() || u64::from(state.calls.count()) >= *calls {
+        if !state.rest() || u64::from(state.served) >= *calls {
             return;
         }
         let bytes = state.limiter.memory();

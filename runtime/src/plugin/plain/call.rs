@@ -9,12 +9,16 @@ use wasmtime::component::Val;
 use super::super::errand::{Ended, Errand, Function as Kind, Job, Weight, instantiate_for};
 use super::super::exports::required;
 use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, tools};
+use super::cost::{SMALL, is_large};
 use super::read::Reader;
 use super::shape::Shape;
 use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
-use crate::config::{Limits, kib};
+use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
+
+/// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
+const CONVERSION: usize = 100;
 
 /// What a tool says that has no result: an empty answer leaves a model in doubt.
 const DONE: &str = "done";
@@ -43,20 +47,25 @@ impl Errand for CallFunction<'_> {
             return Ok(Err(GuestError::NotFound(self.name.to_owned())));
         };
         let limits = &plugin.config().limits;
+        let meter = store.data().meter.clone();
+        meter.charge(self.args.len().saturating_mul(CONVERSION)).await?;
         // Before there is an instance: what does not fit costs none.
-        let arguments = match function.read(self.args, limits) {
+        let arguments = match function.read(self.args, limits.transfer_mib).await {
             Ok(arguments) => arguments,
             Err(misfit) => return Ok(Err(GuestError::InvalidParams(misfit))),
         };
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let entered = instance.get_func(&mut *store, function.index);
         let entered = entered.ok_or_else(|| wasmtime::format_err!("the component has no such function"))?;
-        let mut results = match function.answer {
+        let mut results = match *function.answer {
             Answer::Nothing => Vec::new(),
             _ => vec![Val::Bool(false)],
         };
+        store.set_hostcall_fuel(mib(limits.transfer_mib) / function.dear);
         entered.call_async(&mut *store, &arguments, &mut results).await?;
-        Ok(Ok(function.answer.tell(results.first(), kib(limits.result_kib))?))
+        let result = function.write(results, kib(limits.result_kib)).await?;
+        meter.charge(Self::weigh(&result).bytes.saturating_mul(CONVERSION)).await?;
+        Ok(Ok(result))
     }
 
     fn weigh(result: &ToolResult) -> Weight {
@@ -65,10 +74,33 @@ impl Errand for CallFunction<'_> {
 }
 
 impl Function {
-    fn read(&self, args: &str, limits: &Limits) -> Result<Vec<Val>, String> {
-        let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
-        let mut reader = Reader::new(limits.transfer_mib);
-        reader.arguments(&self.parameters, &value).map_err(|misfit| misfit.to_string())
+    async fn read(&self, args: &str, most_mib: u64) -> Result<Vec<Val>, String> {
+        if args.len() <= SMALL {
+            return read(&self.parameters, args, most_mib);
+        }
+        let (parameters, args) = (Arc::clone(&self.parameters), args.to_owned());
+        apart(move || read(&parameters, &args, most_mib)).await
+    }
+
+    async fn write(&self, results: Vec<Val>, most: usize) -> Result<ToolResult, Unwritten> {
+        if !results.first().is_some_and(is_large) {
+            return self.answer.tell(results.first(), most);
+        }
+        let answer = Arc::clone(&self.answer);
+        apart(move || answer.tell(results.first(), most)).await
+    }
+}
+
+fn read(parameters: &[(String, Shape)], args: &str, most_mib: u64) -> Result<Vec<Val>, String> {
+    let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
+    Reader::new(most_mib).arguments(parameters, &value).map_err(|misfit| misfit.to_string())
+}
+
+/// Does what takes long where it holds up nobody.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(panicked) => std::panic::resume_unwind(Box::new(panicked)),
     }
 }
 

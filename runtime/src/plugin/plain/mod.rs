@@ -6,6 +6,7 @@
 //! out and told of, since the others may be what someone relies on.
 
 mod call;
+mod cost;
 mod docs;
 mod names;
 mod read;
@@ -16,11 +17,14 @@ mod shape;
 mod tests;
 mod write;
 
+use std::sync::Arc;
+
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::Tool;
 use crate::config::Limits;
+use crate::observe::{Escaped, brief};
 pub(super) use call::CallFunction;
 pub(super) use docs::Docs;
 use docs::Words;
@@ -31,6 +35,9 @@ pub(super) use write::Unwritten;
 
 /// Interfaces that hosts call for purposes of their own.
 const STANDARD: &str = "wasi:";
+
+/// Longest name of a stranger's that is shown, bytes.
+const NAME: usize = 64;
 
 /// The functions of a component as tools.
 pub(super) struct Plain {
@@ -50,8 +57,10 @@ pub struct LeftOut {
 /// A function and what it is as a tool.
 struct Function {
     index: ComponentExportIndex,
-    parameters: Vec<(String, Shape)>,
-    answer: Answer,
+    parameters: Arc<[(String, Shape)]>,
+    answer: Arc<Answer>,
+    /// How many times as much its values take as the engine counts.
+    dear: usize,
     tool: Tool,
 }
 
@@ -82,14 +91,15 @@ impl Plain {
         let (mut functions, mut left_out) = (Vec::new(), Vec::new());
         for (found, name) in exported.iter().zip(names) {
             room.begin();
-            let made = found.unfold(&mut room).and_then(|(parameters, answer)| {
-                let tool = found.tool(name, (&parameters, &answer), &mut schemas, (&words, limits));
-                room.keep(&tool)?;
-                Ok(Function { index: found.index, parameters, answer, tool })
-            });
-            match made {
-                Ok(function) => functions.push(function),
+            // What is left out takes nothing from the others.
+            let mut tried = schemas.clone();
+            match found.make(name, &mut room, &mut tried, (&words, limits)) {
+                Ok(function) => {
+                    functions.push(function);
+                    schemas = tried;
+                }
                 Err(why) => {
+                    room.forget();
                     left_out.push(LeftOut { name: found.place().in_words(), why: why.to_string() });
                 }
             }
@@ -121,9 +131,32 @@ impl Plain {
     }
 }
 
+impl LeftOut {
+    /// Its name for people, as far as anyone would read it.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        brief(NAME, format_args!("{}", Escaped(&self.name)))
+    }
+}
+
 impl Exported {
     fn place(&self) -> Place<'_> {
         Place { interface: self.interface.as_deref(), function: &self.function }
+    }
+
+    fn make(
+        &self,
+        name: String,
+        room: &mut Room,
+        schemas: &mut Schemas,
+        said: (&Words, &Limits),
+    ) -> Result<Function, Unfit> {
+        let (parameters, answer) = self.unfold(room)?;
+        let tool = self.tool(name, (&parameters, &answer), schemas, said);
+        room.keep(&tool)?;
+        let dear = answer.dear();
+        let (parameters, answer) = (parameters.into(), Arc::new(answer));
+        Ok(Function { index: self.index, parameters, answer, dear, tool })
     }
 
     fn unfold(&self, room: &mut Room) -> Result<(Vec<(String, Shape)>, Answer), Unfit> {
@@ -133,7 +166,7 @@ impl Exported {
         if self.ty.async_() {
             return Err(Unfit::Asynchronous);
         }
-        let parameters = self.ty.params().map(|(name, ty)| Ok((name.to_owned(), Shape::of(&ty, room)?)));
+        let parameters = self.ty.params().map(|(name, ty)| Ok((room.name(name)?, Shape::of(&ty, room)?)));
         let parameters = parameters.collect::<Result<_, Unfit>>()?;
         let result = self.ty.results().next().map(|ty| Shape::of(&ty, room)).transpose()?;
         Ok((parameters, Answer::of(result)))

@@ -17,6 +17,7 @@ pub(super) const NOT_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 pub(super) const RESULT: &str = "result";
 
 /// Writes the schemas of one component.
+#[derive(Clone)]
 pub(super) struct Schemas {
     /// How many patterns the catalog lets it have. Without one, a schema says a little less and the conversion as much.
     patterns: u64,

@@ -5,12 +5,14 @@
 //! writes schemas and converts values then walks something that is known to be small, and knows nothing of engines.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use wasmtime::component::types::{Case, Field};
 use wasmtime::component::{Type, Val};
 
 use super::super::Tool;
 use crate::config::{Limits, kib, mib};
+use crate::json;
 
 /// The types that values have here. Handles and streams are none of them: they mean nothing in JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +40,8 @@ pub(super) enum Shape {
 /// Names in their order, each found at once: how many there are, and how often they are looked for, is up to strangers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named<T> {
-    items: Vec<(String, T)>,
-    places: HashMap<String, usize>,
+    items: Vec<(Arc<str>, T)>,
+    places: HashMap<Arc<str>, usize>,
 }
 
 impl<T> Named<T> {
@@ -48,7 +50,7 @@ impl<T> Named<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.items.iter().map(|(name, item)| (name.as_str(), item))
+        self.items.iter().map(|(name, item)| (&**name, item))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,8 +60,8 @@ impl<T> Named<T> {
 
 impl<T> FromIterator<(String, T)> for Named<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(items: I) -> Self {
-        let items: Vec<_> = items.into_iter().collect();
-        let places = items.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
+        let items: Vec<(Arc<str>, T)> = items.into_iter().map(|(name, item)| (name.into(), item)).collect();
+        let places = items.iter().enumerate().map(|(place, (name, _))| (Arc::clone(name), place)).collect();
         Self { items, places }
     }
 }
@@ -87,7 +89,7 @@ pub(super) enum Unfit {
     #[error("it is asynchronous, and tools are called as ordinary functions")]
     Asynchronous,
     /// Beyond `schema_depth`.
-    #[error("its types are nested deeper than {0} levels (limit `schema_depth`)")]
+    #[error("its types need a JSON Schema nested deeper than {0} levels (limit `schema_depth`)")]
     TooDeep(u64),
     /// Beyond `schema_kib`.
     #[error("its types need a JSON Schema longer than {0} KiB (limit `schema_kib`)")]
@@ -100,24 +102,36 @@ pub(super) enum Unfit {
 /// The least that a type takes in a JSON Schema, bytes.
 const NODE: usize = 16;
 
-/// How much the types of one component may still unfold to, in bytes of JSON Schema. For one function it never counts more
-/// than is written, so that what the catalog would publish is not refused here; all of them together also take what was
-/// written.
+/// What a name takes beside its letters while the plugin is there, bytes: where it stands and where it is looked up.
+const NAME: usize = 128;
+
+/// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema and never more
+/// than are written, so that what the catalog would publish is not refused here. All of them together also take what was
+/// written, and the room that their types have in memory.
 #[derive(Debug)]
 pub(super) struct Room {
     limits: Limits,
     function: usize,
     component: usize,
+    /// What the component had left before the function.
+    before: usize,
 }
 
 impl Room {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), function: 0, component: mib(limits.transfer_mib) }
+        let component = mib(limits.transfer_mib);
+        Self { limits: limits.clone(), function: 0, component, before: component }
     }
 
     /// Makes room for the types of one more function.
     pub(super) fn begin(&mut self) {
         self.function = kib(self.limits.schema_kib).saturating_mul(2);
+        self.before = self.component;
+    }
+
+    /// Gives back what was taken for a function that is not kept.
+    pub(super) fn forget(&mut self) {
+        self.component = self.before;
     }
 
     /// Takes what was written for a function, which is kept as long as the plugin.
@@ -125,6 +139,12 @@ impl Room {
         let output = tool.output_schema.as_ref().map_or(0, String::len);
         if tool.input_schema.len().max(output) > kib(self.limits.schema_kib) {
             return Err(Unfit::TooLong(self.limits.schema_kib));
+        }
+        // A schema is nested deeper than its type, and the catalog counts the schema.
+        if nesting(&tool.input_schema).max(tool.output_schema.as_deref().map_or(0, nesting))
+            > self.limits.schema_depth
+        {
+            return Err(Unfit::TooDeep(self.limits.schema_depth));
         }
         self.take_of_all(tool.input_schema.len() + output)
     }
@@ -145,17 +165,24 @@ impl Room {
         if depth >= self.limits.schema_depth {
             return Err(Unfit::TooDeep(self.limits.schema_depth));
         }
-        self.take(NODE)
+        self.take(NODE)?;
+        self.take_of_all(size_of::<Shape>())
     }
 
-    fn name(&mut self, name: &str) -> Result<String, Unfit> {
+    pub(super) fn name(&mut self, name: &str) -> Result<String, Unfit> {
         self.take(name.len())?;
+        self.take_of_all(NAME)?;
         Ok(name.to_owned())
     }
 
     fn names<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<Named<()>, Unfit> {
         names.map(|name| Ok((self.name(name)?, ()))).collect()
     }
+}
+
+/// How deep a schema is nested. What is too deep to be read is too deep for every limit.
+fn nesting(schema: &str) -> u64 {
+    serde_json::from_str(schema).map_or(u64::MAX, |value| json::depth(&value) as u64)
 }
 
 impl Shape {

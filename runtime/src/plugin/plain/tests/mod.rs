@@ -1,6 +1,7 @@
 //! What holds of every type and every value, tried with many; and what is made of a component.
 
 mod dice;
+mod room;
 
 use serde_json::{Value, json};
 use wasmtime::component::{Component, Val};

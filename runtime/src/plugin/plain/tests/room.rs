@@ -1,0 +1,144 @@
+//! What values and types take, and that one function's are not paid for by another.
+
+use wasmtime::component::{Component, Linker, Val};
+use wasmtime::{Config, Engine, Store};
+
+use super::super::{Docs, Plain};
+use super::plain;
+use crate::config::{Limits, mib};
+
+/// A function that gives a list of as many items as it is told to, of what is in the memory: bytes of `fill`.
+fn lists(types: &str, item: &str, fill: u8) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+             (core module $m
+               (memory (export "memory") 64)
+               (func (export "f") (param i32) (result i32)
+                 (memory.fill (i32.const 16) (i32.const {fill}) (i32.const 2000000))
+                 (i32.store (i32.const 0) (i32.const 16))
+                 (i32.store (i32.const 4) (local.get 0))
+                 (i32.const 0)))
+             (core instance $i (instantiate $m))
+             {types}
+             (export $e "item" (type {item}))
+             (func (export "f") (param "count" u32) (result (list $e))
+               (canon lift (core func $i "f") (memory (core memory $i "memory")))))"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
+/// At least what a value takes, with what it owns.
+fn taken(val: &Val) -> usize {
+    let name = |name: &String| 32 + name.len();
+    size_of::<Val>()
+        + match val {
+            Val::List(vals) => vals.iter().map(taken).sum(),
+            Val::Flags(names) => names.iter().map(|flag| 24 + name(flag)).sum(),
+            Val::Enum(case) => case.len(),
+            Val::Record(fields) => fields.iter().map(|(field, val)| 24 + name(field) + taken(val)).sum(),
+            _ => 0,
+        }
+}
+
+/// What the longest list takes that is not refused, as a call has it lifted.
+fn longest(types: &str, item: &str, fill: u8) -> usize {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let bytes = lists(types, item, fill);
+    let component = Component::new(&engine, &bytes).unwrap();
+    let found = Plain::find(&component, &Docs::of(&bytes), &Limits::default());
+    let function = found.function("f").unwrap();
+    let mut longest = 0;
+    for count in (4..20).map(|power| 1_u32 << power) {
+        let mut store = Store::new(&engine, ());
+        let instance = Linker::new(&engine).instantiate(&mut store, &component).unwrap();
+        let entered = instance.get_func(&mut store, function.index).unwrap();
+        store.set_hostcall_fuel(mib(1) / function.dear);
+        let mut results = [Val::Bool(false)];
+        match entered.call(&mut store, &[Val::U32(count)], &mut results) {
+            Ok(()) => longest = taken(&results[0]),
+            Err(error) => {
+                assert!(format!("{error:?}").contains("fuel allocated for hostcalls"), "{error:?}");
+                return longest;
+            }
+        }
+    }
+    panic!("no list was too long: {longest}");
+}
+
+#[test]
+fn what_the_engine_lifts_takes_no_more_than_it_may() {
+    let names: String = (0..32).map(|at| format!(" \"f{at}\"")).collect();
+    for (types, fill) in [
+        (format!("(type $t (flags{names}))"), 255),
+        (format!("(type $t (enum{names}))"), 0),
+        (r#"(type $t (record (field "a" u8) (field "b" u8)))"#.to_owned(), 0),
+    ] {
+        let longest = longest(&types, "$t", fill);
+        assert!((mib(1) / 8..=mib(1)).contains(&longest), "{longest}: {types}");
+    }
+}
+
+/// A function of one parameter whose type is nested so many times, beside one that is none the worse for it.
+fn nested(levels: usize, wrap: impl Fn(&str) -> String) -> String {
+    let mut body = String::from("(type $t0 u8)\n");
+    for level in 1..=levels {
+        let ty = wrap(&format!("$e{}", level - 1)).replace("$e0", "u8");
+        body += &format!("(type $t{level} {ty}) (export $e{level} \"t{level}\" (type $t{level}))\n");
+    }
+    format!(
+        r#"{body}
+           (func (export "deep") (param "v" $e{levels}) (result u32)
+             (canon lift (core func $i "one") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
+           (func (export "good") (param "v" u32) (result u32) (canon lift (core func $i "one")))"#
+    )
+}
+
+#[test]
+fn types_are_as_deep_as_the_schemas_that_the_catalog_takes() {
+    let record = |inner: &str| format!(r#"(record (field "a" {inner}))"#);
+    let deepest = |levels| plain(&nested(levels, record), &Limits::default());
+    // An object for all, and two levels for each record in its one field; a number's own schema is the last.
+    assert!(deepest(14).left_out().is_empty(), "{:?}", deepest(14).left_out());
+    let most = (1..32).take_while(|levels| deepest(*levels).left_out().is_empty()).last().unwrap();
+    for levels in [most, most + 1, 31] {
+        let found = deepest(levels);
+        let tools = found.tools();
+        let depth = |tool: &crate::plugin::Tool| {
+            crate::json::depth(&serde_json::from_str(&tool.input_schema).unwrap())
+        };
+        assert!(tools.iter().all(|tool| depth(tool) <= 32));
+        assert_eq!(tools.len(), if levels == most { 2 } else { 1 }, "{levels}");
+        let why = found.left_out().first().map(|left| left.why.contains("limit `schema_depth`"));
+        assert_eq!(why, (levels != most).then_some(true));
+    }
+}
+
+#[test]
+fn names_take_room_and_what_is_left_out_takes_none() {
+    let names: String = (0..4_000).map(|at| format!(" \"n{at}\"")).collect();
+    let function = |at: usize, more: &str| {
+        format!(
+            r#"(func (export "f{at}") (param "v" $e) {more} (result u32) (canon lift (core func $i "{}")))"#,
+            if more.is_empty() { "one" } else { "two" }
+        )
+    };
+    let enums = format!("(type $t (enum{names})) (export $e \"names\" (type $t))");
+    let limits = Limits { transfer_mib: 1, schema_kib: 4_096, ..Limits::default() };
+    // One is kept: its names take more than half of the room.
+    let body = format!("{enums}{}{}", function(0, ""), function(1, ""));
+    let found = plain(&body, &limits);
+    assert_eq!((found.tools().len(), found.left_out().len()), (1, 1));
+    assert!(found.left_out()[0].why.contains("limit `transfer_mib`"), "{:?}", found.left_out());
+    // Two of them in one function are too much, however often; the next one does not pay for it.
+    let twice: String = (0..20).map(|at| function(at, r#"(param "w" $e)"#)).collect();
+    let found = plain(&format!("{enums}{twice}{}", function(20, "")), &limits);
+    assert_eq!((found.tools().len(), found.left_out().len()), (1, 20), "{:?}", found.left_out());
+    assert_eq!(found.tools()[0].name, "f20");
+}
+
+#[test]
+fn a_strangers_name_is_shown_as_far_as_anyone_would_read_it() {
+    let long = format!("f{}", "x".repeat(90_000));
+    let left = super::super::LeftOut { name: long, why: String::new() };
+    assert!(left.shown().len() < 70, "{}", left.shown());
+}
