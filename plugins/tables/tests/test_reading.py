@@ -38,7 +38,9 @@ class Csv(unittest.TestCase):
 
     def test_names_are_made_and_kept_apart(self):
         self.assertEqual(read(" a ,,a,a\n1,2,3,4").columns, ["a", "column_2", "a_2", "a_3"])
-        self.assertEqual(named(["a", "a_3", "a", "a", "a", "a_2"]), ["a", "a_3", "a_2", "a_4", "a_5", "a_2_2"])
+        self.assertEqual(
+            named(["a", "a_3", "a", "a", "a", "a_2"]), ["a", "a_3", "a_2", "a_4", "a_5", "a_2_2"]
+        )
 
     def test_many_columns_of_one_name_take_no_longer_than_others(self):
         self.assertEqual(named(["a"] * 100_000)[-1], "a_100000")
