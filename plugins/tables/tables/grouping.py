@@ -40,16 +40,22 @@ def _line(
     key: str,
     rows: list[tuple[int, list[Value]]],
 ) -> dict[str, Cell]:
-    line: dict[str, Cell] = {table.columns[table.index(by)]: key}
+    of = table.columns[table.index(by)]
+    line: dict[str, Cell] = {of: key}
     for function in functions:
         if measured is None:
-            line["count"] = len(rows)
+            line[_apart("count", of)] = len(rows)
         else:
-            name = f"{function}_{table.columns[measured]}"
+            name = _apart(f"{function}_{table.columns[measured]}", of)
             line[name] = _aggregate(
                 table.columns[measured], function, [(n, row[measured]) for n, row in rows]
             )
     return line
+
+
+def _apart(name: str, of: str) -> str:
+    """The name of an aggregate, which must not be that of the column whose values make the groups."""
+    return f"{name}_2" if name == of else name
 
 
 def _aggregate(column: str, function: Function, cells: list[tuple[int, Value]]) -> Cell:

@@ -11,12 +11,17 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import Any
 
 from .table import BadTable, Table, Value, parsed
 
 MOST_CELLS = 500_000
 DELIMITERS = ",;\t|"
+DEEPEST = 50
+EMPTY = "the data is empty; pass CSV with a row of column names, or JSON"
+STEPS = dict(zip(b"[{]}", (1, 1, -1, -1)))
+NO_MARKS = bytes(letter for letter in range(128) if letter not in b'[{]}"')
 
 csv.field_size_limit(1 << 20)
 
@@ -25,7 +30,7 @@ def read(data: str, format: str | None = None, delimiter: str | None = None, raw
     """The table in a text; its format is guessed from how it begins. Raw cells of a CSV stay texts."""
     data = data.removeprefix("\ufeff")
     if not data.strip():
-        raise BadTable("the data is empty; pass CSV with a row of column names, or JSON")
+        raise BadTable(EMPTY)
     if format is None:
         format = "json" if data.lstrip()[0] in "[{" else "csv"
     return read_json(data) if format == "json" else read_csv(data, delimiter, str if raw else parsed)
@@ -45,6 +50,8 @@ def read_csv(data: str, delimiter: str | None, cell: Callable[[str], Value] = pa
         raise BadTable(
             f"the CSV cannot be read at line {reader.line_num}: {error}; check its quotes"
         ) from None
+    if not lines:
+        raise BadTable(EMPTY)
     columns = named(lines[0][1])
     rows = [_row(line, cells, columns, cell) for line, cells in lines[1:]]
     return _bounded(Table(columns, rows))
@@ -60,14 +67,15 @@ def guessed(data: str) -> str:
 
 def named(cells: Iterable[str]) -> list[str]:
     """Names for columns: those without one are called by their place, and no two are the same."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for place, cell in enumerate(cells, 1):
-        name = cell.strip() or f"column_{place}"
-        wanted, number = name, 2
+        name = wanted = cell.strip() or f"column_{place}"
+        number = numbers.get(wanted, 2)
         while name in names:
             name, number = f"{wanted}_{number}", number + 1
-        names.append(name)
-    return names
+        names[name], numbers[wanted] = None, number
+    return list(names)
 
 
 def _row(line: int, cells: list[str], columns: list[str], cell: Callable[[str], Value]) -> list[Value]:
@@ -98,10 +106,10 @@ def read_json(data: str) -> Table:
 
 
 def _loaded(data: str) -> Any:
+    if data.count("[") + data.count("{") > DEEPEST and _depth(data) > DEEPEST:
+        raise BadTable("the JSON is nested too deeply to be a table, or lacks quotes or brackets")
     try:
         return json.loads(data)
-    except RecursionError:
-        raise BadTable("the JSON is nested too deeply to be a table") from None
     except ValueError as error:
         lines = [line for line in data.splitlines() if line.strip()]
         if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines):
@@ -109,10 +117,25 @@ def _loaded(data: str) -> Any:
         raise BadTable(f"the JSON cannot be read: {error}") from None
 
 
+def _depth(data: str) -> int:
+    """How deep brackets stand within each other, outside of quotes.
+
+    In a component `json` ends the instance where the stack ends. Each step here is one of C: a walk in Python, or
+    a piece for each text, would cost a good part of the fuel that reading the table does.
+    """
+    letters = data.encode("ascii", "ignore")
+    if b"\\" in letters:
+        letters = letters.replace(rb"\\", b"").replace(rb'\"', b"")
+    # Texts without brackets in them are two quotes now, and gone. Few are left.
+    marks = letters.translate(None, NO_MARKS).replace(b'""', b"")
+    outside = b"".join(marks.split(b'"')[::2])
+    return max(accumulate(map(STEPS.__getitem__, outside)), default=0)
+
+
 def _line(number: int, line: str) -> Any:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadTable(f"line {number} is not JSON: {error}") from None
 
 

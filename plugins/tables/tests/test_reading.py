@@ -1,6 +1,7 @@
+import json
 import unittest
 
-from tables.reading import MOST_CELLS, read
+from tables.reading import MOST_CELLS, named, read
 from tables.table import BadTable, parsed
 
 
@@ -37,12 +38,18 @@ class Csv(unittest.TestCase):
 
     def test_names_are_made_and_kept_apart(self):
         self.assertEqual(read(" a ,,a,a\n1,2,3,4").columns, ["a", "column_2", "a_2", "a_3"])
+        self.assertEqual(
+            named(["a", "a_3", "a", "a", "a", "a_2"]), ["a", "a_3", "a_2", "a_4", "a_5", "a_2_2"]
+        )
+
+    def test_many_columns_of_one_name_take_no_longer_than_others(self):
+        self.assertEqual(named(["a"] * 100_000)[-1], "a_100000")
 
     def test_open_quotes_are_reported(self):
         self.assertIn("cannot be read at line", refusal('a,b\n"1,2\n3,4\n'))
 
     def test_emptiness_is_reported(self):
-        for data in ("", "  \n", "\ufeff"):
+        for data in ("", "  \n", "\ufeff", '""', '""\n" "\n'):
             self.assertIn("the data is empty", refusal(data))
         self.assertEqual(read("a,b\n").rows, [])
 
@@ -123,7 +130,21 @@ class Json(unittest.TestCase):
         self.assertIn("empty list", refusal("[]"))
         self.assertIn("no table", refusal("3", "json"))
         self.assertIn("cannot be read", refusal("[1,"))
-        self.assertTrue(refusal("[" * 100_000))
+
+    def test_deep_nesting_is_refused_before_it_is_read(self):
+        for data in (
+            "[" * 2000,
+            '{"a": [' * 30 + "]}" * 30,
+            '[{"a": "' + r'\\", "b": ' + "[1, " * 60,
+            '{"a": 1}\n{"a": ' + "[" * 60,
+        ):
+            self.assertIn("nested too deeply", refusal(data))
+
+    def test_brackets_in_texts_and_beside_each_other_are_no_nesting(self):
+        text = '\\"' + "[{" * 100 + "\\"
+        rows = [[text]] * 100
+        self.assertEqual(read(json.dumps([{text: text}] * 100)).rows, rows)
+        self.assertEqual(read('{"a": 1}\n' * 100).rows, [[1]] * 100)
 
 
 if __name__ == "__main__":

@@ -98,6 +98,12 @@ class Group(unittest.TestCase):
         self.assertTrue(outcome.is_error)
         self.assertEqual(outcome.text, "row 2, column `v`: 'x' is no number; `sum` needs one")
 
+    def test_a_group_keeps_its_name_beside_an_aggregate_of_the_same_name(self):
+        counted = testing.invoke(group, data="count,v\nx,1\n", by="count").structured
+        self.assertEqual(counted["groups"], [{"count": "x", "count_2": 1}])
+        found = testing.invoke(group, data="sum_v,v\nx,1\n", by="sum_v", column="v", functions=["sum"])
+        self.assertEqual(found.structured["groups"], [{"sum_v": "x", "sum_v_2": 1}])
+
     def test_a_function_needs_a_column(self):
         outcome = testing.invoke(group, data=PEOPLE, by="city", functions=["sum"])
         self.assertIn("say which one with `column`", outcome.text)

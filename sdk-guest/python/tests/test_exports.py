@@ -1,3 +1,4 @@
+import sys
 import unittest
 from unittest import mock
 
@@ -49,6 +50,12 @@ class Exports(unittest.TestCase):
 
         with self.assertRaisesRegex(TypeError, "the parameter `x` of the tool `untyped` has no type"):
             published(untyped)
+
+
+class Preloaded(unittest.TestCase):
+    def test_encodings_that_components_have(self):
+        for encoding in ("utf_16_le", "utf_16_be", "utf_32_le", "utf_32_be", "iso8859_15"):
+            self.assertIn(f"encodings.{encoding}", sys.modules)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,8 @@ class Prompts(unittest.TestCase):
             testing.get_prompt(review)
         with self.assertRaisesRegex(errors.InvalidParams, "the argument `lines` cannot be used"):
             testing.get_prompt(review, code="x", lines="many")
+        with self.assertRaisesRegex(errors.InvalidParams, "the argument `lines` cannot be used"):
+            testing.get_prompt(review, code="x", lines=" " + "[" * 20_000)
         required = {name: one.required for name, one in review.plugport.signature.parameters.items()}
         self.assertEqual(required, {"code": True, "lines": False, "focus": False})
 
@@ -140,6 +142,14 @@ class Completions(unittest.TestCase):
         found = testing.complete(ids, "")
         self.assertEqual((len(found.values), found.total, found.has_more), (100, 150, True))
         self.assertEqual(ids.plugport.target, "notes://note/{id}{?part}")
+
+    def test_nothing_awaits_them(self):
+        @complete(template=note, argument="id")
+        async def ids(value: str) -> list[int]:
+            return []
+
+        with self.assertRaisesRegex(TypeError, "what completes `id` is `async`; write `def`"):
+            ids.plugport.prepare()
 
 
 class Changes(unittest.TestCase):

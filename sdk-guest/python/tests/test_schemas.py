@@ -4,7 +4,7 @@ import typing
 import unittest
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 from plugport_sdk import Call, Field, Image, Text, ToolResult, tool
 from plugport_sdk.shapes import Shapes
@@ -104,6 +104,19 @@ class Types(unittest.TestCase):
     def test_typed_dicts(self):
         self.assertEqual(schema(Point)["required"], ["x"])
 
+    def test_typed_dicts_whose_annotations_are_texts(self):
+        class Texts(TypedDict):
+            x: "int"
+            y: "NotRequired[int]"
+            z: "Annotated[NotRequired[int], 'Up.']"
+
+        class Partial(TypedDict, total=False):
+            x: "Required[int]"
+            y: "int"
+
+        self.assertEqual(schema(Texts)["required"], ["x"])
+        self.assertEqual(schema(Partial)["required"], ["x"])
+
     def test_constraints_have_the_keywords_of_their_type(self):
         for kind, expected in (
             (Annotated[str, Field(min_length=1, pattern="^a")], {"minLength": 1, "pattern": "^a"}),
@@ -184,11 +197,15 @@ class Functions(unittest.TestCase):
         def silent(x: int):
             pass
 
+        async def waiting(x: int):
+            """Text."""
+
         for function, words in (
             (untyped, "the parameter `x` of the tool `untyped` has no type"),
             (strange, "`complex` has no place in JSON"),
             (many, "must be an ordinary one"),
             (silent, "has no description; write a docstring"),
+            (waiting, "the tool `waiting` is `async`; write `def`"),
         ):
             with self.subTest(function=function.__name__), self.assertRaises(TypeError) as caught:
                 _ = (noted := tool(function).plugport).input_schema, noted.description

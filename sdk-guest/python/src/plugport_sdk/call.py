@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
-from . import values
+from . import values, wire
 from .ask import Elicited, Root, Sampled, form, params
 from .content import Message
 
@@ -81,7 +81,7 @@ class Call:
             text = values.dumps(data)
         except (TypeError, ValueError) as error:
             text = values.dumps(str(error))
-        self._port.log(level, logger, text)
+        self._port.log(level, wire.text_or_none(logger, "`logger`"), text)
 
     def debug(self, message: object, logger: str | None = None) -> None:
         """Logs a line at level debug."""
@@ -105,7 +105,8 @@ class Call:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tells the client how far the tool is. `done` must grow from one report to the next."""
-        self._port.progress(float(done), None if total is None else float(total), message)
+        said = wire.text_or_none(message, "the message of `progress`")
+        self._port.progress(float(done), None if total is None else float(total), said)
 
     def sample(
         self,
@@ -130,6 +131,7 @@ class Call:
         preferences = {"costPriority": cost, "speedPriority": speed, "intelligencePriority": intelligence}
         given = {"systemPrompt": system, "temperature": temperature, "stopSequences": list(stop) or None}
         body = params(messages, max_tokens, given, preferences, hints, extra)
+        key = wire.text_or_none(key, "`key`")
         return Sampled.read(self._port.create_message(key, values.written(body, "the question")))
 
     def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> Elicited[T]:
@@ -156,7 +158,8 @@ class Call:
 
     def roots(self, *, key: str | None = None) -> list[Root]:
         """Asks the client for its user's folders, which are `file://` URIs with or without names."""
-        return self._port.list_roots(key)
+        return self._port.list_roots(wire.text_or_none(key, "`key`"))
 
     def _elicit(self, key: str | None, body: dict[str, Any], read: Any) -> Elicited[Any]:
+        key = wire.text_or_none(key, "`key`")
         return Elicited.read(self._port.elicit(key, values.written(body, "the question")), read)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from .call import Call
+from .signature import refuse_async
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +48,7 @@ class Completer:
 
     def prepare(self) -> None:
         """Looks at the types while there is time."""
+        refuse_async(self.function, f"what completes `{self.argument}`")
         _ = self._extras
 
     def complete(self, call: Call, value: str, known: Mapping[str, str]) -> Completion:

@@ -95,7 +95,7 @@ def explain(error: BaseException) -> str:
     lines: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(lines) < 10:
-        lines.append(_words(cause))
+        lines.append(words(cause))
         cause = cause.__cause__
     return "\ncaused by: ".join(lines)
 
@@ -108,6 +108,14 @@ def handed_on(error: BaseException) -> Error | None:
             return cause
         cause = cause.__cause__
     return None
+
+
+def words(error: BaseException) -> str:
+    """The words of an exception alone, whose own way of saying them may fail too."""
+    try:
+        return _words(error)
+    except Exception:
+        return type(error).__name__
 
 
 def _words(error: BaseException) -> str:

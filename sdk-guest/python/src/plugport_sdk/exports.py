@@ -27,6 +27,7 @@ def exports() -> tuple[type[Any], type[Any], type[Any], type[Any]]:
     prompts = _by_name("prompt", prompting.found)
     resources, completers = list(reading.found), list(completing.found)
     _check(tools, prompts, resources, completers)
+    host.loosen()
     return _tools(tools), _resources(resources), _prompts(prompts), _completions(completers)
 
 
@@ -124,8 +125,12 @@ def _completions(completers: list[completing.Completer]) -> type[Any]:
 
 def _served(handle: Any, serve: Callable[[Call], Any]) -> Any:
     """Serves one request. Whatever is raised becomes an error of the WIT: any other ends the instance."""
-    host.wake()
-    return _guarded(lambda: serve(Call(host.HostPort(handle))))
+
+    def work() -> Any:
+        host.wake()
+        return serve(Call(host.HostPort(handle)))
+
+    return _guarded(work)
 
 
 def _guarded(work: Callable[[], T]) -> T:

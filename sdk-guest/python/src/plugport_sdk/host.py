@@ -12,10 +12,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from . import content as pieces
-from . import errors, values
+from . import errors, values, wire
 from .ask import Root
 from .call import Client, Level
 from .tools import Json
@@ -111,62 +112,98 @@ def _received(value: Any) -> errors.Error:
 
 
 def refusal(error: errors.Error) -> Exception:
-    """The error as what a generated export raises."""
+    """The error as what a generated export raises. It cannot fail, whatever an author made of the error."""
     kind = type(error)
+    # A subclass need not have called `__init__` of this package's class.
+    found = getattr(error, "message", None)
+    message = wire.sound(found if found and isinstance(found, str) else errors.words(error))
     if isinstance(error, errors.RpcError):
-        data = None if error.data is None else values.written(error.data, "the error's data")
-        return component.Err(wit.Error_Rpc(wit.RpcError(error.code, error.message, data)))
+        code, data = wire.code(getattr(error, "code", None)), _error_data(getattr(error, "data", None))
+        return component.Err(wit.Error_Rpc(wit.RpcError(code, message, data)))
     if kind in _BARE:
         return component.Err(getattr(wit, _BARE[kind])())
     name = next((known for one, known in _PLAIN.items() if isinstance(error, one)), "Error_Internal")
-    return component.Err(getattr(wit, name)(error.message or str(error)))
+    return component.Err(getattr(wit, name)(message))
+
+
+def _error_data(data: Any) -> str | None:
+    """An error's data; what cannot be JSON is sent as the reason why not."""
+    try:
+        return None if data is None else values.dumps(data)
+    except Exception as error:
+        return values.dumps(errors.words(error))
 
 
 def tool_result(result: pieces.ToolResult) -> Any:
     """A tool's result for the host."""
     data = result.structured
     if data is not None:
-        data = data.text if isinstance(data, Json) else values.written(data, "structured content")
+        data = wire.sound(data.text) if isinstance(data, Json) else values.written(data, "structured content")
     content = [content_of(one) for one in result.content]
-    return tools.ToolResult(content, data, result.is_error, _extra(result.extra))
+    return tools.ToolResult(content, data, bool(result.is_error), _extra(result.extra))
 
 
 def content_of(piece: pieces.Content) -> Any:
     """A piece of content for the host."""
     if isinstance(piece, pieces.Text):
-        data = wit.ContentData_Text(piece.text)
+        data = wit.ContentData_Text(wire.text(piece.text, "the text of a `Text`"))
     elif isinstance(piece, pieces.Image):
-        data = wit.ContentData_Image(wit.Media(piece.data, piece.mime_type))
+        data = wit.ContentData_Image(_media(piece))
     elif isinstance(piece, pieces.Audio):
-        data = wit.ContentData_Audio(wit.Media(piece.data, piece.mime_type))
+        data = wit.ContentData_Audio(_media(piece))
     elif isinstance(piece, pieces.Embedded):
         data = wit.ContentData_Embedded(contents_of(piece.contents))
-    else:
+    elif isinstance(piece, pieces.Link):
         # What is said of a link is said once, of the link itself.
         return wit.Content(wit.ContentData_Link(descriptor(piece)), None, None)
+    else:
+        kind = type(piece).__name__
+        raise errors.Internal(f"`{kind}` is no content; use Text, Image, Audio, Embedded or Link")
     return wit.Content(data, _annotations(piece), _extra(piece.extra))
+
+
+def _media(piece: pieces.Image | pieces.Audio) -> Any:
+    kind = type(piece).__name__
+    data = wire.octets(piece.data, f"the data of `{kind}`")
+    return wit.Media(data, wire.text(piece.mime_type, f"the `mime_type` of `{kind}`"))
 
 
 def contents_of(contents: pieces.Contents) -> Any:
     """What a resource holds, for the host."""
-    text = isinstance(contents.data, str)
-    data = wit.ResourceData_Text(contents.data) if text else wit.ResourceData_Blob(contents.data)
-    return wit.ResourceContents(contents.uri, contents.mime_type, data, _extra(contents.extra))
+    if isinstance(contents.data, str):
+        data = wit.ResourceData_Text(wire.sound(contents.data))
+    else:
+        data = wit.ResourceData_Blob(wire.octets(contents.data, "the data of `Contents`", "a text or bytes"))
+    uri = wire.text(contents.uri, "the `uri` of `Contents`")
+    kind = wire.text_or_none(contents.mime_type, "the `mime_type` of `Contents`")
+    return wit.ResourceContents(uri, kind, data, _extra(contents.extra))
 
 
 def descriptor(link: pieces.Link) -> Any:
     """A line of the list of resources, for the host."""
-    about = _annotations(link)
     return wit.ResourceDescriptor(
-        link.uri, link.name, link.title, link.description, link.mime_type, about, _extra(link.extra)
+        wire.text(link.uri, "the `uri` of a link"),
+        wire.text(link.name, "the `name` of a link"),
+        wire.text_or_none(link.title, "the `title` of a link"),
+        wire.text_or_none(link.description, "the `description` of a link"),
+        wire.text_or_none(link.mime_type, "the `mime_type` of a link"),
+        _annotations(link),
+        _extra(link.extra),
     )
 
 
 def _annotations(piece: Any) -> Any:
     if not piece.audience and piece.priority is None and piece.last_modified is None:
         return None
-    audience = [wit.Role[role.upper()] for role in piece.audience]
-    return wit.Annotations(audience, piece.priority, piece.last_modified)
+    priority = wire.number_or_none(piece.priority, "`priority`")
+    modified = wire.text_or_none(piece.last_modified, "`last_modified`")
+    return wit.Annotations([_role(role) for role in piece.audience], priority, modified)
+
+
+def _role(role: Any) -> Any:
+    if role not in ("user", "assistant"):
+        raise errors.Internal(f"a role must be `user` or `assistant`, not {role!r}")
+    return wit.Role[role.upper()]
 
 
 def _extra(extra: Mapping[str, Any] | None) -> str | None:
@@ -175,12 +212,13 @@ def _extra(extra: Mapping[str, Any] | None) -> str | None:
 
 def describe_tool(tool: Any) -> Any:
     """A line of the list of tools, for the host."""
-    hints = (tool.read_only, tool.destructive, tool.idempotent, tool.open_world)
+    said = (tool.read_only, tool.destructive, tool.idempotent, tool.open_world)
+    hints = tuple(map(wire.flag_or_none, said))
     about = None if hints == (None,) * 4 else tools.ToolAnnotations(*hints)
     return tools.Tool(
-        tool.name,
-        tool.title,
-        tool.description,
+        wire.text(tool.name, "a tool's `name`"),
+        wire.text_or_none(tool.title, "a tool's `title`"),
+        wire.sound(tool.description),
         tool.input_schema,
         tool.output_schema,
         about,
@@ -190,33 +228,54 @@ def describe_tool(tool: Any) -> Any:
 
 def describe_resource(one: Any) -> Any:
     """A line of the list of resources or of templates, for the host."""
-    text = one.signature.description or None
     kind = wit.ResourceDescriptor if one.template.plain else resources.ResourceTemplate
-    return kind(one.uri, one.name, one.title, text, one.mime_type, None, _extra(one.extra))
+    return kind(
+        wire.sound(one.uri),
+        wire.text(one.name, "a resource's `name`"),
+        wire.text_or_none(one.title, "a resource's `title`"),
+        wire.sound(one.signature.description) or None,
+        wire.text_or_none(one.mime_type, "a resource's `mime_type`"),
+        None,
+        _extra(one.extra),
+    )
 
 
 def describe_prompt(prompt: Any) -> Any:
     """A line of the list of prompts, for the host."""
     arguments = []
     for name, one in prompt.signature.parameters.items():
-        text = one.description or one.shape.schema.get("description")
-        arguments.append(prompts.PromptArgument(name, one.shape.schema.get("title"), text, one.required))
-    text = prompt.signature.description or None
-    return prompts.Prompt(prompt.name, prompt.title, text, arguments, _extra(prompt.extra))
+        title = wire.text_or_none(one.shape.schema.get("title"), f"the `title` of `{name}`")
+        said = one.description or one.shape.schema.get("description")
+        text = wire.text_or_none(said, f"the description of `{name}`")
+        arguments.append(prompts.PromptArgument(name, title, text, one.required))
+    return prompts.Prompt(
+        wire.text(prompt.name, "a prompt's `name`"),
+        wire.text_or_none(prompt.title, "a prompt's `title`"),
+        wire.sound(prompt.signature.description) or None,
+        arguments,
+        _extra(prompt.extra),
+    )
 
 
 def prompt_result(messages: list[pieces.Message]) -> Any:
     """A prompt's messages for the host."""
     lines = [
-        prompts.PromptMessage(wit.Role[one.role.upper()], content_of(pieces.piece(one.content)))
-        for one in messages
+        prompts.PromptMessage(_role(one.role), content_of(pieces.piece(one.content))) for one in messages
     ]
     return prompts.PromptResult(None, lines, None)
 
 
 def completion(found: Any) -> Any:
     """Suggestions for the host."""
-    return completions.Completion(list(found.values), found.total, found.has_more)
+    suggested = [wire.text(one, "a suggestion") for one in found.values]
+    total = wire.count_or_none(found.total, "the `total` of a `Completion`")
+    return completions.Completion(suggested, total, bool(found.has_more))
+
+
+def loosen() -> None:
+    """Lets anything be printed, while the component is built: stdout would refuse what has no UTF-8."""
+    if inside():
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def wake() -> None:
@@ -226,6 +285,7 @@ def wake() -> None:
 
 
 def settle() -> None:
-    """Hands over what was printed, since the instance ends with the call."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    """Hands over what was printed, since the instance ends with the call. The plugin may have closed it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()

@@ -24,11 +24,16 @@ _ENCODINGS = (
     "ascii",
     "cp1252",
     "idna",
+    "iso8859_15",
     "latin_1",
     "punycode",
     "unicode_escape",
     "utf_16",
+    "utf_16_be",
+    "utf_16_le",
     "utf_32",
+    "utf_32_be",
+    "utf_32_le",
     "utf_8_sig",
 )
 

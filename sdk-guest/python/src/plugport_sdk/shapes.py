@@ -222,7 +222,15 @@ def _dataclass_members(kind: Any) -> Members:
 
 def _typed_dict_members(kind: Any) -> Members:
     hints = typing.get_type_hints(kind, include_extras=True)
-    return [Member(name, hint, name in kind.__required_keys__) for name, hint in hints.items()]
+    return [Member(name, hint, _required(kind, name, hint)) for name, hint in hints.items()]
+
+
+def _required(kind: Any, name: str, hint: Any) -> bool:
+    while typing.get_origin(hint) is Annotated:
+        hint = typing.get_args(hint)[0]
+    # Where annotations are texts, Python itself did not see these two.
+    origin = typing.get_origin(hint)
+    return origin is Required or (origin is not NotRequired and name in kind.__required_keys__)
 
 
 def _object_schema(kind: Any, members: list[tuple[Member, Shape]], giving: bool) -> Schema:

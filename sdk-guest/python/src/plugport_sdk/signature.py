@@ -43,6 +43,7 @@ class Signature:
     @classmethod
     def of(cls, function: Any, role: str) -> Signature:
         """Reads a function; `role` says what it is in messages."""
+        refuse_async(function, role)
         description, described = docs.read(function)
         hints = typing.get_type_hints(function, include_extras=True)
         shapes, parameters, call = Shapes(), {}, None
@@ -112,6 +113,9 @@ def from_text(shape: Shape, text: str, path: str) -> Any:
     try:
         return shape.read(text, path)
     except Mismatch as mismatch:
+        # Of no use here, and a nesting that is deep enough would exhaust the stack.
+        if text.lstrip().startswith(("[", "{")):
+            raise mismatch from None
         try:
             value = json.loads(text)
         except ValueError:
@@ -119,6 +123,12 @@ def from_text(shape: Shape, text: str, path: str) -> Any:
         if not isinstance(value, (int, float, bool)):
             raise mismatch from None
         return shape.read(value, path)
+
+
+def refuse_async(function: Any, role: str) -> None:
+    """Nothing in a component would await it."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{role} is `async`; write `def`: what asks the client waits by itself")
 
 
 def _check(found: inspect.Parameter, hints: dict[str, Any], role: str) -> None:

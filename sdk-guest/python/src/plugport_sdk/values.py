@@ -15,13 +15,14 @@ from typing import Any
 
 from .errors import Internal
 from .field import Field
+from .wire import sound
 
 _names: dict[type, list[tuple[str, str]]] = {}
 
 
 def dumps(value: Any) -> str:
     """The value as JSON text."""
-    return _ENCODER.encode(value)
+    return sound(_ENCODER.encode(value))
 
 
 def written(value: Any, what: str) -> str:
