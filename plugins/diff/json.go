@@ -13,6 +13,9 @@ import (
 // mostChanges bounds the list that a model has to read.
 const mostChanges = 1000
 
+// mostPaths bounds what the paths of the changes take together, which below long keys is far more than the values have.
+const mostPaths = 1 << 20
+
 // mostValues bounds both values together, since each of them costs more than its text.
 const mostValues = 20_000
 
@@ -47,7 +50,7 @@ func (r jsonResult) ToolText() string {
 		out.WriteByte('\n')
 	}
 	if r.More {
-		fmt.Fprintf(&out, "and more; only the first %d are listed\n", mostChanges)
+		fmt.Fprintf(&out, "and more; only the first %d are listed\n", len(r.Changes))
 	}
 	return out.String()
 }
@@ -74,7 +77,7 @@ func compareJSON(before, after string) (jsonResult, error) {
 	}
 	it := comparison{forms: map[string]int{}}
 	first, second := it.node(old), it.node(fresh)
-	it.compare("", first, second)
+	it.compare(first, second)
 	it.result.Same = len(it.result.Changes) == 0
 	return it.result, nil
 }
@@ -128,8 +131,11 @@ type node struct {
 	items   []*node
 }
 
+// comparison knows by its path, key for key, where it is. The path of a change is put together only when there is one.
 type comparison struct {
 	forms  map[string]int
+	path   []string
+	spent  int
 	result jsonResult
 }
 
@@ -175,39 +181,46 @@ func (it *comparison) form(text string) int {
 	return known
 }
 
-func (it *comparison) compare(path string, before, after *node) {
+func (it *comparison) compare(before, after *node) {
 	switch {
 	case before.form == after.form, it.result.More:
 	case before.members != nil && after.members != nil:
-		it.objects(path, before.members, after.members)
+		it.objects(before.members, after.members)
 	case before.items != nil && after.items != nil:
-		it.lists(path, before.items, after.items)
+		it.lists(before.items, after.items)
 	default:
-		it.add(change{"replace", path, &after.value, &before.value})
+		it.add("replace", &after.value, &before.value)
 	}
 }
 
-func (it *comparison) objects(path string, before, after map[string]*node) {
+// at does something one step further down.
+func (it *comparison) at(step string, do func()) {
+	it.path = append(it.path, step)
+	do()
+	it.path = it.path[:len(it.path)-1]
+}
+
+func (it *comparison) objects(before, after map[string]*node) {
 	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if it.result.More {
+		member, has := after[key]
+		switch {
+		case it.result.More:
 			return
-		}
-		at := path + "/" + escape(key)
-		if member, has := after[key]; has {
-			it.compare(at, before[key], member)
-		} else {
-			it.add(change{"remove", at, nil, &before[key].value})
+		case !has:
+			it.at(escape(key), func() { it.add("remove", nil, &before[key].value) })
+		case member.form != before[key].form:
+			it.at(escape(key), func() { it.compare(before[key], member) })
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		if _, had := before[key]; !had {
-			it.add(change{"add", path + "/" + escape(key), &after[key].value, nil})
+			it.at(escape(key), func() { it.add("add", &after[key].value, nil) })
 		}
 	}
 }
 
 // lists aligns the items. Each index is that of the list as the changes before have left it, which is how a patch is read.
-func (it *comparison) lists(path string, before, after []*node) {
+func (it *comparison) lists(before, after []*node) {
 	runs, coarse := align(forms(before), forms(after))
 	it.result.Coarse = it.result.Coarse || coarse
 	for _, run := range runs {
@@ -216,26 +229,35 @@ func (it *comparison) lists(path string, before, after []*node) {
 		}
 		both := min(run.aEnd-run.a, run.bEnd-run.b)
 		for i := range both {
-			if it.result.More {
-				return
-			}
-			it.compare(fmt.Sprintf("%s/%d", path, run.b+i), before[run.a+i], after[run.b+i])
+			it.at(strconv.Itoa(run.b+i), func() { it.compare(before[run.a+i], after[run.b+i]) })
 		}
 		for _, item := range before[run.a+both : run.aEnd] {
-			it.add(change{"remove", fmt.Sprintf("%s/%d", path, run.b+both), nil, &item.value})
+			it.at(strconv.Itoa(run.b+both), func() { it.add("remove", nil, &item.value) })
 		}
 		for i := run.b + both; i < run.bEnd; i++ {
-			it.add(change{"add", fmt.Sprintf("%s/%d", path, i), &after[i].value, nil})
+			it.at(strconv.Itoa(i), func() { it.add("add", &after[i].value, nil) })
 		}
 	}
 }
 
-func (it *comparison) add(change change) {
-	if len(it.result.Changes) >= mostChanges {
+// add lists a change of what the path leads to, unless there is no more room. Then nothing that follows is listed either,
+// since a patch is read from its start.
+func (it *comparison) add(op string, value, was *any) {
+	size := 0
+	for _, step := range it.path {
+		size += len("/") + len(step)
+	}
+	if it.result.More || len(it.result.Changes) >= mostChanges || it.spent+size > mostPaths {
 		it.result.More = true
 		return
 	}
-	it.result.Changes = append(it.result.Changes, change)
+	it.spent += size
+	var path strings.Builder
+	path.Grow(size)
+	for _, step := range it.path {
+		path.WriteString("/" + step)
+	}
+	it.result.Changes = append(it.result.Changes, change{op, path.String(), value, was})
 }
 
 func forms(nodes []*node) []int {
@@ -246,9 +268,9 @@ func forms(nodes []*node) []int {
 	return forms
 }
 
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func escape(key string) string { return escapes.Replace(key) }
 
 // normal is one spelling for all that mean the same number: 1, 1.0 and 10e-1. It never calculates with the exponent's size.
 func normal(number string) string {
