@@ -17,7 +17,7 @@ const mostChanges = 1000
 const mostPaths = 1 << 20
 
 // mostValues bounds both values together, since each of them costs more than its text.
-const mostValues = 20_000
+const mostValues = 16_000
 
 type jsonResult struct {
 	Same    bool     `json:"same" desc:"Whether there is no difference."`
@@ -128,7 +128,9 @@ type node struct {
 	form    int
 	value   any
 	members map[string]*node
-	items   []*node
+	// keys are those of the members, sorted.
+	keys  []string
+	items []*node
 }
 
 // comparison knows by its path, key for key, where it is. The path of a change is put together only when there is one.
@@ -145,8 +147,10 @@ func (it *comparison) node(value any) *node {
 	switch value := value.(type) {
 	case map[string]any:
 		made.members = make(map[string]*node, len(value))
+		made.keys = slices.AppendSeq(make([]string, 0, len(value)), maps.Keys(value))
+		slices.Sort(made.keys)
 		form := []byte{'{'}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		for _, key := range made.keys {
 			member := it.node(value[key])
 			made.members[key] = member
 			form = append(strconv.AppendQuote(form, key), ':')
@@ -185,7 +189,7 @@ func (it *comparison) compare(before, after *node) {
 	switch {
 	case before.form == after.form, it.result.More:
 	case before.members != nil && after.members != nil:
-		it.objects(before.members, after.members)
+		it.objects(before, after)
 	case before.items != nil && after.items != nil:
 		it.lists(before.items, after.items)
 	default:
@@ -200,21 +204,22 @@ func (it *comparison) at(step string, do func()) {
 	it.path = it.path[:len(it.path)-1]
 }
 
-func (it *comparison) objects(before, after map[string]*node) {
-	for _, key := range slices.Sorted(maps.Keys(before)) {
-		member, has := after[key]
+func (it *comparison) objects(before, after *node) {
+	for _, key := range before.keys {
+		was := before.members[key]
+		member, has := after.members[key]
 		switch {
 		case it.result.More:
 			return
 		case !has:
-			it.at(escape(key), func() { it.add("remove", nil, &before[key].value) })
-		case member.form != before[key].form:
-			it.at(escape(key), func() { it.compare(before[key], member) })
+			it.at(escape(key), func() { it.add("remove", nil, &was.value) })
+		case member.form != was.form:
+			it.at(escape(key), func() { it.compare(was, member) })
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if _, had := before[key]; !had {
-			it.at(escape(key), func() { it.add("add", &after[key].value, nil) })
+	for _, key := range after.keys {
+		if _, had := before.members[key]; !had {
+			it.at(escape(key), func() { it.add("add", &after.members[key].value, nil) })
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 var (
 	errTooLarge  = errors.New("the texts are too large; give at most 256 KiB and 10,000 lines or words each, or compare them piece by piece")
-	errJSONLarge = errors.New("the values are too large; give at most 256 KiB of JSON each and 20,000 values together, or compare them piece by piece")
+	errJSONLarge = errors.New("the values are too large; give at most 256 KiB of JSON each and 16,000 values together, or compare them piece by piece")
 	errJSONDeep  = errors.New("the values are nested too deep; give at most 500 levels, or compare what is inside")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
