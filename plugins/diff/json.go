@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,8 +12,11 @@ import (
 // mostChanges bounds the list that a model has to read.
 const mostChanges = 1000
 
+// mostPaths bounds what the paths of the changes take together, which below long keys is far more than the values have.
+const mostPaths = 1 << 20
+
 // mostValues bounds both values together, since each of them costs more than its text.
-const mostValues = 20_000
+const mostValues = 16_000
 
 type jsonResult struct {
 	Same    bool     `json:"same" desc:"Whether there is no difference."`
@@ -47,20 +49,9 @@ func (r jsonResult) ToolText() string {
 		out.WriteByte('\n')
 	}
 	if r.More {
-		fmt.Fprintf(&out, "and more; only the first %d are listed\n", mostChanges)
+		fmt.Fprintf(&out, "and more; only the first %d are listed\n", len(r.Changes))
 	}
 	return out.String()
-}
-
-// compact is a value as it would be written by hand: without codes for letters that need none.
-func compact(value any) string {
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }
 
 func compareJSON(before, after string) (jsonResult, error) {
@@ -74,49 +65,9 @@ func compareJSON(before, after string) (jsonResult, error) {
 	}
 	it := comparison{forms: map[string]int{}}
 	first, second := it.node(old), it.node(fresh)
-	it.compare("", first, second)
+	it.compare(first, second)
 	it.result.Same = len(it.result.Changes) == 0
 	return it.result, nil
-}
-
-// deepestJSON is how deep values may be nested; a plugin's stack holds a few times as much.
-const deepestJSON = 500
-
-// measure is how many values a JSON text has at most and how deep they are, found without the cost of reading them.
-func measure(text string) (count, deepest int) {
-	depth, quoted := 0, false
-	count = 1
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '"':
-			quoted = !quoted
-		case quoted && text[i] == '\\':
-			i++
-		case quoted:
-		case text[i] == ',':
-			count++
-		case text[i] == '[' || text[i] == '{':
-			count, depth = count+1, depth+1
-			deepest = max(deepest, depth)
-		case text[i] == ']' || text[i] == '}':
-			depth--
-		}
-	}
-	return count, deepest
-}
-
-func parseJSON(name, text string) (any, error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	err := decoder.Decode(&value)
-	if err == nil {
-		if _, err = decoder.Token(); err == io.EOF {
-			return value, nil
-		}
-		err = fmt.Errorf("something follows the value")
-	}
-	return nil, fmt.Errorf("`%s` is not JSON: %w; give one JSON value as a text", name, err)
 }
 
 // node is a value with a number that equal values share, whatever the order of their keys. So any two are compared at once,
@@ -125,11 +76,16 @@ type node struct {
 	form    int
 	value   any
 	members map[string]*node
-	items   []*node
+	// keys are those of the members, sorted.
+	keys  []string
+	items []*node
 }
 
+// comparison knows by its path, key for key, where it is. The path of a change is put together only when there is one.
 type comparison struct {
 	forms  map[string]int
+	path   []string
+	spent  int
 	result jsonResult
 }
 
@@ -139,8 +95,10 @@ func (it *comparison) node(value any) *node {
 	switch value := value.(type) {
 	case map[string]any:
 		made.members = make(map[string]*node, len(value))
+		made.keys = slices.AppendSeq(make([]string, 0, len(value)), maps.Keys(value))
+		slices.Sort(made.keys)
 		form := []byte{'{'}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		for _, key := range made.keys {
 			member := it.node(value[key])
 			made.members[key] = member
 			form = append(strconv.AppendQuote(form, key), ':')
@@ -175,39 +133,47 @@ func (it *comparison) form(text string) int {
 	return known
 }
 
-func (it *comparison) compare(path string, before, after *node) {
+func (it *comparison) compare(before, after *node) {
 	switch {
 	case before.form == after.form, it.result.More:
 	case before.members != nil && after.members != nil:
-		it.objects(path, before.members, after.members)
+		it.objects(before, after)
 	case before.items != nil && after.items != nil:
-		it.lists(path, before.items, after.items)
+		it.lists(before.items, after.items)
 	default:
-		it.add(change{"replace", path, &after.value, &before.value})
+		it.add("replace", &after.value, &before.value)
 	}
 }
 
-func (it *comparison) objects(path string, before, after map[string]*node) {
-	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if it.result.More {
+// at does something one step further down.
+func (it *comparison) at(step string, do func()) {
+	it.path = append(it.path, step)
+	do()
+	it.path = it.path[:len(it.path)-1]
+}
+
+func (it *comparison) objects(before, after *node) {
+	for _, key := range before.keys {
+		was := before.members[key]
+		member, has := after.members[key]
+		switch {
+		case it.result.More:
 			return
-		}
-		at := path + "/" + escape(key)
-		if member, has := after[key]; has {
-			it.compare(at, before[key], member)
-		} else {
-			it.add(change{"remove", at, nil, &before[key].value})
+		case !has:
+			it.at(escape(key), func() { it.add("remove", nil, &was.value) })
+		case member.form != was.form:
+			it.at(escape(key), func() { it.compare(was, member) })
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if _, had := before[key]; !had {
-			it.add(change{"add", path + "/" + escape(key), &after[key].value, nil})
+	for _, key := range after.keys {
+		if _, had := before.members[key]; !had {
+			it.at(escape(key), func() { it.add("add", &after.members[key].value, nil) })
 		}
 	}
 }
 
 // lists aligns the items. Each index is that of the list as the changes before have left it, which is how a patch is read.
-func (it *comparison) lists(path string, before, after []*node) {
+func (it *comparison) lists(before, after []*node) {
 	runs, coarse := align(forms(before), forms(after))
 	it.result.Coarse = it.result.Coarse || coarse
 	for _, run := range runs {
@@ -216,26 +182,35 @@ func (it *comparison) lists(path string, before, after []*node) {
 		}
 		both := min(run.aEnd-run.a, run.bEnd-run.b)
 		for i := range both {
-			if it.result.More {
-				return
-			}
-			it.compare(fmt.Sprintf("%s/%d", path, run.b+i), before[run.a+i], after[run.b+i])
+			it.at(strconv.Itoa(run.b+i), func() { it.compare(before[run.a+i], after[run.b+i]) })
 		}
 		for _, item := range before[run.a+both : run.aEnd] {
-			it.add(change{"remove", fmt.Sprintf("%s/%d", path, run.b+both), nil, &item.value})
+			it.at(strconv.Itoa(run.b+both), func() { it.add("remove", nil, &item.value) })
 		}
 		for i := run.b + both; i < run.bEnd; i++ {
-			it.add(change{"add", fmt.Sprintf("%s/%d", path, i), &after[i].value, nil})
+			it.at(strconv.Itoa(i), func() { it.add("add", &after[i].value, nil) })
 		}
 	}
 }
 
-func (it *comparison) add(change change) {
-	if len(it.result.Changes) >= mostChanges {
+// add lists a change of what the path leads to, unless there is no more room. Then nothing that follows is listed either,
+// since a patch is read from its start.
+func (it *comparison) add(op string, value, was *any) {
+	size := 0
+	for _, step := range it.path {
+		size += len("/") + len(step)
+	}
+	if it.result.More || len(it.result.Changes) >= mostChanges || it.spent+size > mostPaths {
 		it.result.More = true
 		return
 	}
-	it.result.Changes = append(it.result.Changes, change)
+	it.spent += size
+	var path strings.Builder
+	path.Grow(size)
+	for _, step := range it.path {
+		path.WriteString("/" + step)
+	}
+	it.result.Changes = append(it.result.Changes, change{op, path.String(), value, was})
 }
 
 func forms(nodes []*node) []int {
@@ -246,31 +221,6 @@ func forms(nodes []*node) []int {
 	return forms
 }
 
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// normal is one spelling for all that mean the same number: 1, 1.0 and 10e-1. It never calculates with the exponent's size.
-func normal(number string) string {
-	digits, negative := strings.CutPrefix(number, "-")
-	exponent := 0
-	if at := strings.IndexAny(digits, "eE"); at >= 0 {
-		var err error
-		if exponent, err = strconv.Atoi(digits[at+1:]); err != nil || max(exponent, -exponent) > 1<<40 {
-			return number
-		}
-		digits = digits[:at]
-	}
-	whole, fraction, _ := strings.Cut(digits, ".")
-	exponent -= len(fraction)
-	digits = strings.TrimLeft(whole+fraction, "0")
-	short := strings.TrimRight(digits, "0")
-	exponent += len(digits) - len(short)
-	switch {
-	case short == "":
-		return "0"
-	case negative:
-		short = "-" + short
-	}
-	return short + "e" + strconv.Itoa(exponent)
-}
+func escape(key string) string { return escapes.Replace(key) }

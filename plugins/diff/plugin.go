@@ -9,15 +9,16 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go"
 )
 
-// The bounds are what a call can do with the fuel that a plugin has unless its operator says otherwise.
+// The bounds are what a call can do with the fuel and the memory that a plugin has unless its operator says otherwise,
+// whatever the texts are.
 const (
-	mostBytes = 1 << 19
-	mostParts = 40_000
+	mostBytes = 1 << 18
+	mostParts = 10_000
 )
 
 var (
-	errTooLarge  = errors.New("the texts are too large; give at most 512 KiB and 40,000 lines or words each, or compare them piece by piece")
-	errJSONLarge = errors.New("the values are too large; give at most 512 KiB of JSON each and 20,000 values together, or compare them piece by piece")
+	errTooLarge  = errors.New("the texts are too large; give at most 256 KiB and 10,000 lines or words each, or compare them piece by piece")
+	errJSONLarge = errors.New("the values are too large; give at most 256 KiB of JSON each and 16,000 values together, or compare them piece by piece")
 	errJSONDeep  = errors.New("the values are nested too deep; give at most 500 levels, or compare what is inside")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
 )
@@ -25,7 +26,7 @@ var (
 type unifiedArgs struct {
 	Before  string   `json:"before" desc:"The old text."`
 	After   string   `json:"after" desc:"The new text."`
-	Context int      `json:"context,omitempty" desc:"How many unchanged lines to show around each change." min:"0" max:"40000" default:"3"`
+	Context int      `json:"context,omitempty" desc:"How many unchanged lines to show around each change." min:"0" max:"10000" default:"3"`
 	Names   []string `json:"names,omitempty" desc:"What the two texts are called in the header, such as file names." min:"2" max:"2"`
 }
 
@@ -54,9 +55,9 @@ func unifiedTool(_ *plugport.Call, args unifiedArgs) (unifiedResult, error) {
 		}
 		names = [2]string(args.Names)
 	}
-	before, after := lines(args.Before), lines(args.After)
-	if tooLarge(args.Before, before) || tooLarge(args.After, after) {
-		return unifiedResult{}, errTooLarge
+	before, after, err := split(args.Before, args.After, lines)
+	if err != nil {
+		return unifiedResult{}, err
 	}
 	return unified(before, after, max(args.Context, 0), names), nil
 }
@@ -67,9 +68,9 @@ type pairArgs struct {
 }
 
 func wordsTool(_ *plugport.Call, args pairArgs) (wordsResult, error) {
-	before, after := tokens(args.Before), tokens(args.After)
-	if tooLarge(args.Before, before) || tooLarge(args.After, after) {
-		return wordsResult{}, errTooLarge
+	before, after, err := split(args.Before, args.After, tokens)
+	if err != nil {
+		return wordsResult{}, err
 	}
 	return words(before, after), nil
 }
@@ -80,9 +81,12 @@ type jsonArgs struct {
 }
 
 func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
+	if max(len(args.Before), len(args.After)) > mostBytes {
+		return jsonResult{}, errJSONLarge
+	}
 	before, deepBefore := measure(args.Before)
 	after, deepAfter := measure(args.After)
-	if max(len(args.Before), len(args.After)) > mostBytes || before+after > mostValues {
+	if before+after > mostValues {
 		return jsonResult{}, errJSONLarge
 	}
 	if max(deepBefore, deepAfter) > deepestJSON {
@@ -91,8 +95,16 @@ func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
 	return compareJSON(args.Before, args.After)
 }
 
-func tooLarge(text string, parts []string) bool {
-	return len(text) > mostBytes || len(parts) > mostParts
+// split takes both texts apart, unless they are too large for it.
+func split(before, after string, parts func(string) []string) (a, b []string, err error) {
+	if max(len(before), len(after)) > mostBytes {
+		return nil, nil, errTooLarge
+	}
+	a, b = parts(before), parts(after)
+	if max(len(a), len(b)) > mostParts {
+		return nil, nil, errTooLarge
+	}
+	return a, b, nil
 }
 
 func init() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,11 +79,38 @@ func TestMistakesAreExplained(t *testing.T) {
 		{"json", pairArgs{"1", strings.Repeat("[", 501)}, errJSONDeep.Error()},
 		{"unified", pairArgs{strings.Repeat("a", mostBytes+1), ""}, errTooLarge.Error()},
 		{"words", pairArgs{strings.Repeat(".", mostParts+1), ""}, errTooLarge.Error()},
+		{"unified", pairArgs{"", strings.Repeat("\n", mostParts) + "a"}, errTooLarge.Error()},
 		{"unified", unifiedArgs{Names: []string{"a", "b\nc"}}, errNames.Error()},
 	} {
 		outcome := call(t, it.tool, it.args)
 		if same(t, outcome.Text(), it.text); !outcome.IsError() {
 			t.Error("no error")
 		}
+	}
+}
+
+func TestAsMuchAsIsAllowedIsTaken(t *testing.T) {
+	full := strings.Repeat("\n", mostParts)
+	same(t, call(t, "unified", pairArgs{full, full}).Text(), "The texts are the same.")
+	if parts := tokens(strings.Repeat(".", mostBytes)); len(parts) != mostParts+1 {
+		t.Errorf("%d parts", len(parts))
+	}
+}
+
+func TestLongPathsAreBounded(t *testing.T) {
+	nested := func(leaf string) string {
+		key := strings.Repeat("k", 500)
+		var members strings.Builder
+		for i := range 900 {
+			fmt.Fprintf(&members, ",\"%d\":%s", i, leaf)
+		}
+		return strings.Repeat(`{"`+key+`":`, 400) + "{" + members.String()[1:] + "}" + strings.Repeat("}", 400)
+	}
+	result, err := compareJSON(nested("1"), nested("2"))
+	if err != nil || !result.More || len(result.Changes) != 5 {
+		t.Error(len(result.Changes), result.More, err)
+	}
+	if text := result.ToolText(); !strings.HasSuffix(text, "and more; only the first 5 are listed\n") {
+		t.Error(text[max(0, len(text)-100):])
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// lines are the lines of a text with what ends them. Only the last may have no end.
+// lines are the lines of a text with what ends them. Only the last may have no end. What is more than a text may have
+// stays in one piece.
 func lines(text string) []string {
-	all := strings.SplitAfter(text, "\n")
+	all := strings.SplitAfterN(text, "\n", mostParts+1)
 	if all[len(all)-1] == "" {
 		all = all[:len(all)-1]
 	}

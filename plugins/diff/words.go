@@ -47,10 +47,11 @@ func words(before, after []string) wordsResult {
 	return result
 }
 
-// tokens are the words of a text, the spaces between them, and everything else sign by sign.
+// tokens are the words of a text, the spaces between them, and everything else sign by sign. It stops once there are more
+// than a text may have.
 func tokens(text string) []string {
 	var all []string
-	for text != "" {
+	for text != "" && len(all) <= mostParts {
 		first, end := utf8.DecodeRuneInString(text)
 		for kind := class(first); kind != sign && end < len(text); {
 			next, size := utf8.DecodeRuneInString(text[end:])

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	"github.com/plugport/plugport/sdk-guest/go/internal/shape"
 )
 
@@ -63,20 +64,43 @@ func readMember(field shape.Field, value json.RawMessage, given bool, into refle
 	if !given {
 		text, has := field.Default()
 		switch {
-		case has && kindBehind(field.Type) != reflect.String:
-			value = json.RawMessage(text)
 		case has:
-			value = json.RawMessage(strconv.Quote(text))
+			return readDefault(field, text, into)
 		case field.Optional():
 			return nil
-		default:
-			return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
 		}
+		return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
 	}
-	if err := json.Unmarshal(value, into.Addr().Interface()); err != nil {
+	if err := readJSON(value, into.Addr().Interface()); err != nil {
 		return Errorf(InvalidParams, "the argument `%s` cannot be used: %s", field.Name, reason(err))
 	}
 	return nil
+}
+
+// readDefault fails by nobody's fault but the author's, who is told so when the tools are listed.
+func readDefault(field shape.Field, text string, into reflect.Value) error {
+	value, err := schema.Default(field.Type, text)
+	if err == nil {
+		err = readJSON(value, into.Addr().Interface())
+	}
+	if err != nil {
+		return Errorf(Internal, "the default of `%s` cannot be used: %s", field.Name, reason(err))
+	}
+	return nil
+}
+
+// checkDefaults reads the defaults of a tool's arguments once.
+func checkDefaults(t reflect.Type) error {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil
+	}
+	fields, err := shape.Fields(t)
+	for _, field := range fields {
+		if text, has := field.Default(); has && err == nil {
+			err = readDefault(field, text, reflect.New(field.Type).Elem())
+		}
+	}
+	return err
 }
 
 // reason leaves out the words about Go's types: who reads this never saw the code.
@@ -89,7 +113,7 @@ func reason(err error) string {
 	if wrong.Field != "" {
 		place = " in " + wrong.Field
 	}
-	return fmt.Sprintf("%s%s where %s is wanted", wrong.Value, place, wrong.Type)
+	return fmt.Sprintf("%s%s where %s is wanted", wrong.Value, place, wanted(wrong.Type))
 }
 
 func kindBehind(t reflect.Type) reflect.Kind {
@@ -117,19 +141,19 @@ func readTexts(values map[string]string, into any) error {
 			return Errorf(InvalidParams, "the argument `%s` is missing", field.Name)
 		}
 		if err := setText(target.FieldByIndex(field.Index), text); err != nil {
-			return Errorf(InvalidParams, "the argument `%s` cannot be used: %q is no %s", field.Name, text, err)
+			return Errorf(InvalidParams, "the argument `%s` cannot be used: %q where %s is wanted", field.Name, text, err)
 		}
 	}
 	return nil
 }
 
-// setText reads a text into a field. The error is only the name of what the text is not.
+// setText reads a text into a field. The error is only the name of what is wanted.
 func setText(into reflect.Value, text string) error {
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
 		return setText(into.Elem(), text)
 	}
-	unfit := errors.New(into.Type().String())
+	unfit := errors.New(wanted(into.Type()))
 	if own, is := into.Addr().Interface().(encoding.TextUnmarshaler); is {
 		if own.UnmarshalText([]byte(text)) != nil {
 			return unfit
@@ -179,6 +203,10 @@ func textFields(t reflect.Type) ([]shape.Field, error) {
 		own := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 		if kind != reflect.String && (kind < reflect.Bool || kind > reflect.Float64 || kind == reflect.Uintptr) && !own {
 			return nil, fmt.Errorf("the field %q of %s is a %s; use a string, a number, a bool or a type with UnmarshalText", field.Name, t, field.Type)
+		}
+		text, has := field.Default()
+		if has && setText(reflect.New(field.Type).Elem(), text) != nil {
+			return nil, fmt.Errorf("the default of `%s` cannot be used: %q is no %s", field.Name, text, field.Type)
 		}
 	}
 	return fields, err

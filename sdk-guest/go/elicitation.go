@@ -103,8 +103,8 @@ func readForm(answer string, action *Action, value any) error {
 	if given.Action != Accepted || len(given.Content) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(given.Content, value); err != nil {
-		return Errorf(InvalidParams, "the client's answer does not fit the form: %s", err)
+	if err := readJSON(given.Content, value); err != nil {
+		return Errorf(InvalidParams, "the client's answer does not fit the form: %s", reason(err))
 	}
 	return nil
 }

@@ -50,13 +50,16 @@ func Errorf(kind Kind, format string, args ...any) *Error {
 // KindOf tells the kind of an error that is an [Error] or wraps one, and 0 for all others.
 func KindOf(err error) Kind {
 	var own *Error
-	if errors.As(err, &own) {
+	if errors.As(err, &own) && own != nil {
 		return own.Kind
 	}
 	return 0
 }
 
 func (e *Error) Error() string {
+	if e == nil {
+		return "a nil *plugport.Error was returned as an error; return nil itself"
+	}
 	switch e.Kind {
 	case MissingCapability:
 		return "the client lacks the capability `" + e.Message + "`"
@@ -77,7 +80,7 @@ func (e *Error) Error() string {
 // toError is an error where MCP knows only errors: the SDK's own as it is, any other as an internal one.
 func toError(err error) *Error {
 	var own *Error
-	if errors.As(err, &own) {
+	if errors.As(err, &own) && own != nil {
 		return own
 	}
 	return Errorf(Internal, "%s", err)

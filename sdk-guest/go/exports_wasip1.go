@@ -24,7 +24,11 @@ func init() {
 	exported_tools.ListTools = func() wit.Result[[]plugport_plugin_tools.Tool, plugport_plugin_types.Error] {
 		return each(listTools, toolOf)
 	}
-	exported_tools.CallTool = exportCallTool
+	exported_tools.CallTool = func(call handle, name, args string) wit.Result[plugport_plugin_tools.ToolResult, plugport_plugin_types.Error] {
+		return rescued(func() wit.Result[plugport_plugin_tools.ToolResult, plugport_plugin_types.Error] {
+			return exportCallTool(call, name, args)
+		})
+	}
 	exported_resources.ListResources = func() wit.Result[[]plugport_plugin_types.ResourceDescriptor, plugport_plugin_types.Error] {
 		return each(listResources, infoOf)
 	}
@@ -39,21 +43,41 @@ func init() {
 	exported_prompts.ListPrompts = func() wit.Result[[]plugport_plugin_prompts.Prompt, plugport_plugin_types.Error] {
 		return each(listPrompts, promptOf)
 	}
-	exported_prompts.GetPrompt = exportGetPrompt
-	exported_completions.Complete = exportComplete
+	exported_prompts.GetPrompt = func(call handle, name string, args exported_prompts.Pairs) wit.Result[plugport_plugin_prompts.PromptResult, plugport_plugin_types.Error] {
+		return rescued(func() wit.Result[plugport_plugin_prompts.PromptResult, plugport_plugin_types.Error] {
+			return exportGetPrompt(call, name, args)
+		})
+	}
+	exported_completions.Complete = func(call handle, target plugport_plugin_completions.Target, argument, value string, known exported_completions.Pairs) exported_completions.Completed {
+		return rescued(func() exported_completions.Completed { return exportComplete(call, target, argument, value, known) })
+	}
+}
+
+// rescued guards the conversion of what was made too: an author's MarshalJSON runs there, for instance.
+func rescued[W any](make func() wit.Result[W, plugport_plugin_types.Error]) (made wit.Result[W, plugport_plugin_types.Error]) {
+	var err error
+	defer func() {
+		if err != nil {
+			made = wit.Err[W](errorOf(err))
+		}
+	}()
+	defer guard(nil, "writing the answer", &err)
+	return make()
 }
 
 // each calls a function and converts what it returned.
 func each[T, W any](make func() ([]T, error), convert func(T) W) wit.Result[[]W, plugport_plugin_types.Error] {
-	made, err := make()
-	if err != nil {
-		return wit.Err[[]W](errorOf(err))
-	}
-	converted := []W{}
-	for _, one := range made {
-		converted = append(converted, convert(one))
-	}
-	return wit.Ok[[]W, plugport_plugin_types.Error](converted)
+	return rescued(func() wit.Result[[]W, plugport_plugin_types.Error] {
+		made, err := make()
+		if err != nil {
+			return wit.Err[[]W](errorOf(err))
+		}
+		converted := []W{}
+		for _, one := range made {
+			converted = append(converted, convert(one))
+		}
+		return wit.Ok[[]W, plugport_plugin_types.Error](converted)
+	})
 }
 
 func exportCallTool(call handle, name, args string) wit.Result[plugport_plugin_tools.ToolResult, plugport_plugin_types.Error] {

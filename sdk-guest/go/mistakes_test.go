@@ -103,6 +103,10 @@ func TestTemplatesAreReadBackwards(t *testing.T) {
 		{"a://{x}.{y}", "a://1.2.3", "x=1.2,y=3"},
 		{"a://{x}", "a://1/2", "none"},
 		{"a://{x}", "a://%ff", "none"},
+		{"a://{x}4{y}", "a://%44%41", "none"},
+		{"a://{x}{y}", "a://a%C3%A9", "x=a,y=é"},
+		{"a://{x}.txt", "a://a.b.txt", "x=a.b"},
+		{"a://{+x}b{+y}", "a://" + strings.Repeat("a", 20000) + "%", "none"},
 		{"a://{+x}" + strings.Repeat("a{+y}", 6), "a://" + strings.Repeat("a", 3000) + "!b/", "x"},
 	} {
 		pieces, err := parseTemplate(it.template)

@@ -143,7 +143,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 	for text, given := range map[string]map[string]any{
 		"the argument `word` is missing": {},
 		"there is no argument `wort`; this tool takes word, small, count, share, tone, tags, sizes, place": {"word": "a", "wort": 1},
-		"the argument `small` cannot be used: number 300 where int8 is wanted":                             {"word": "a", "small": 300},
+		"the argument `small` cannot be used: number 300 where a whole number from -128 to 127 is wanted":  {"word": "a", "small": 300},
 		"the argument `place` cannot be used: number in city where string is wanted":                       {"word": "a", "place": map[string]any{"city": 1}},
 	} {
 		outcome := plugporttest.New().CallTool("all", given)
@@ -237,7 +237,7 @@ func TestPromptsAreMadeAndCompleted(t *testing.T) {
 	equal(t, text, "Review 10 lines of x")
 	equal(t, err, nil)
 	_, err = client.GetPrompt("review", map[string]string{"code": "x", "lines": "many"})
-	equal(t, err.Error(), "the argument `lines` cannot be used: \"many\" is no int")
+	equal(t, err.Error(), "the argument `lines` cannot be used: \"many\" where a whole number is wanted")
 	completed, _ := client.CompletePrompt("review", "code", "pa", nil)
 	equal(t, strings.Join(completed.Values, ","), "Pa,Paris,Las Palmas,Aspar")
 	none, err := client.CompletePrompt("review", "lines", "", nil)

@@ -83,14 +83,14 @@ func isContent(t reflect.Type) bool {
 // than a text, and so is a missing capability however it is wrapped: the client can mend that by offering more.
 func failed(err error) (ToolResult, error) {
 	if own, is := err.(*Error); is {
-		return ToolResult{}, own
+		return ToolResult{}, toError(own)
 	}
 	var own *Error
-	if errors.As(err, &own) && own.Kind == MissingCapability {
+	if errors.As(err, &own) && own != nil && own.Kind == MissingCapability {
 		return ToolResult{}, own
 	}
 	var shown *ToolError
-	if errors.As(err, &shown) {
+	if errors.As(err, &shown) && shown != nil {
 		return ToolResult{Content: shown.Content, IsError: true}, nil
 	}
 	return ToolResult{Content: []Content{Text(err.Error())}, IsError: true}, nil

@@ -152,17 +152,39 @@ func (s *search) value(piece piece, others []piece, text string) bool {
 	if end := strings.IndexAny(text, "/?#"); end >= 0 && !piece.reserved {
 		longest = end
 	}
-	for end := longest; end > 0; end-- {
-		if end < len(text) && !utf8.RuneStart(text[end]) {
-			continue
-		}
-		value, fits := decode(text[:end])
-		if fits && s.from(others, text[end:]) {
-			s.values[piece.names[0]] = value
+	for _, end := range slices.Backward(ends(text[:longest])) {
+		if s.from(others, text[end:]) {
+			s.values[piece.names[0]], _ = decode(text[:end])
 			return true
 		}
 	}
 	return false
+}
+
+// ends are where a value may end: behind each letter, and never inside of one or of %41. What cannot be decoded is in no
+// value.
+func ends(text string) []int {
+	var ends []int
+	letter := ""
+	for at := 0; at < len(text); {
+		size := 1
+		if text[at] == '%' {
+			size = min(len("%41"), len(text)-at)
+		}
+		decoded, fits := url.PathUnescape(text[at : at+size])
+		if fits != nil {
+			break
+		}
+		at, letter = at+size, letter+decoded
+		if !utf8.FullRuneInString(letter) {
+			continue
+		}
+		if !utf8.ValidString(letter) {
+			break
+		}
+		ends, letter = append(ends, at), ""
+	}
+	return ends
 }
 
 // query ends where the URI or its fragment does, so there is only one way to read it.

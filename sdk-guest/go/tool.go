@@ -72,6 +72,11 @@ func (t *tool) describe() (ToolInfo, error) {
 			return info, err
 		}
 	}
+	if t := t.takes(); t.Kind() == reflect.Struct {
+		if err = checkDefaults(t); err != nil {
+			return info, err
+		}
+	}
 	if info.OutputSchema == "" && !isContent(t.gives()) {
 		info.OutputSchema, err = schema.Output(t.gives())
 	}

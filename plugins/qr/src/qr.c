@@ -54,9 +54,11 @@ static pp_result *encode(const char *text, const pp_args *args)
     bool fits = strlen(text) <= qrcodegen_BUFFER_LEN_MAX * 3;
     if (!fits || !qrcodegen_encodeText(text, scratch, code, corrections[correction].level, qrcodegen_VERSION_MIN,
                                        qrcodegen_VERSION_MAX, qrcodegen_Mask_AUTO, true)) {
-        return pp_error("%zu bytes are too many for a QR code with %s error correction, which holds %u; %s",
+        bool lower = correction > 0 && strlen(text) <= corrections[0].most;
+        return pp_error("%zu bytes are too many for a QR code with %s error correction, which holds %u bytes (more if "
+                        "all are digits); %s",
                         strlen(text), corrections[correction].name, corrections[correction].most,
-                        correction > 0 ? "shorten the text or lower error_correction" : "shorten the text");
+                        lower ? "shorten the text or lower error_correction" : "shorten the text");
     }
     drawing drawing = {code, (int)pp_integer(args, "border"), (int)pp_integer(args, "scale")};
     return draw(&drawing, pp_string(args, "format"));
@@ -83,6 +85,13 @@ static const char *escaped(const char *text)
     return (const char *)out.data;
 }
 
+/* 64 digits are the key itself, which networks otherwise make of the password. */
+static bool is_password(const char *text)
+{
+    size_t size = strlen(text);
+    return (size >= 8 && size <= 63) || (size == 64 && strspn(text, "0123456789abcdefABCDEF") == 64);
+}
+
 static pp_result *encode_wifi(pp_call *call, const pp_args *args)
 {
     (void)call;
@@ -90,9 +99,8 @@ static pp_result *encode_wifi(pp_call *call, const pp_args *args)
     if (!*network || strlen(network) > 32) {
         return pp_error("`network` must have 1 to 32 bytes; this one has %zu", strlen(network));
     }
-    if (password && (strlen(password) < 8 || strlen(password) > 64)) {
-        return pp_error(
-            "`password` must have 8 to 63 characters, or 64 hexadecimal digits; leave it out for an open network");
+    if (password && !is_password(password)) {
+        return pp_error("`password` must have 8 to 63 bytes, or 64 hexadecimal digits; leave it out for an open network");
     }
     const char *secret = password ? pp_format("T:WPA;P:%s;", escaped(password)) : "T:nopass;";
     const char *hidden = pp_bool(args, "hidden") ? "H:true;" : "";

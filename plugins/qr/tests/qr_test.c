@@ -60,8 +60,12 @@ static void uses_the_room_of_the_largest_code(void)
     PP_CHECK(pp_test_call("encode", args).size > 10000);
     snprintf(args, sizeof args, "{\"text\":\"x%02331d\"}", 7);
     PP_CHECK_TEXT(pp_test_call("encode", args).text,
-                  "2332 bytes are too many for a QR code with medium error correction, which holds 2331; "
-                  "shorten the text or lower error_correction");
+                  "2332 bytes are too many for a QR code with medium error correction, which holds 2331 bytes "
+                  "(more if all are digits); shorten the text or lower error_correction");
+    snprintf(args, sizeof args, "{\"text\":\"x%02953d\"}", 7);
+    PP_CHECK_TEXT(pp_test_call("encode", args).text,
+                  "2954 bytes are too many for a QR code with medium error correction, which holds 2331 bytes "
+                  "(more if all are digits); shorten the text");
 }
 
 static void refuses_what_makes_no_code(void)
@@ -73,6 +77,11 @@ static void refuses_what_makes_no_code(void)
                   "the argument `format` must be one of png|svg|text");
     PP_CHECK(pp_test_call("wifi", "{\"network\":\"a\",\"password\":\"short\"}").is_error);
     PP_CHECK(pp_test_call("wifi", "{\"network\":\"\"}").is_error);
+    char args[200];
+    snprintf(args, sizeof args, "{\"network\":\"a\",\"password\":\"x%063d\"}", 1);
+    PP_CHECK(pp_test_call("wifi", args).is_error);
+    snprintf(args, sizeof args, "{\"network\":\"a\",\"password\":\"F%063d\"}", 1);
+    PP_CHECK(!pp_test_call("wifi", args).is_error);
 }
 
 static const char *same(const char *tool, const char *args)

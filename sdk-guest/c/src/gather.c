@@ -8,6 +8,9 @@
 
 static void lend_question(const pp_question *question, plugport_plugin_inputs_question_t *out)
 {
+    if (!question->key) {
+        ppi_stop("each question of pp_gather needs a .key");
+    }
     out->key = ppi_lend(question->key);
     if (question->sampling) {
         out->body.tag = PLUGPORT_PLUGIN_INPUTS_BODY_CREATE_MESSAGE;

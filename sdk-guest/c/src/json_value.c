@@ -101,9 +101,9 @@ bool pp_json_integer(const pp_json *value, int64_t *integer)
         *integer = strtoll(value->text, NULL, 10);
         return errno == 0;
     }
-    /* 1.0 and 1e3 are whole numbers for JSON Schema. */
+    /* 1.0 and 1e3 are whole numbers for JSON Schema. At the bounds themselves a double may stand for a neighbour. */
     double number = pp_json_number(value);
-    if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0)) {
+    if (!(number > -9007199254740992.0 && number < 9007199254740992.0)) {
         return false;
     }
     *integer = (int64_t)number;

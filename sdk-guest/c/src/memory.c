@@ -1,7 +1,7 @@
 /* The memory of a call: blocks that only grow, and are given back together.
  *
- * A call is short and its instance fresh, so nothing is gained by giving back single pieces, and authors cannot forget
- * to.
+ * A call is short and its instance seldom serves another, so nothing is gained by giving back single pieces, and authors
+ * cannot forget to.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -80,6 +80,8 @@ pp_result *pp_failed(const pp_failure *failure)
     pp_result *result = pp_nothing();
     result->failed = true;
     result->failure = *failure;
+    result->failure.message = kept(failure->message);
+    result->failure.data = kept(failure->data);
     return result;
 }
 

@@ -1,5 +1,11 @@
-/* Templates of URIs: `{word}` is a segment, whatever has no `/`, percent-decoded. */
+/* Templates of URIs: `{word}` is a segment or a part of one, whatever has no `/`, percent-decoded.
+ *
+ * Each word is as long as it can be, so that what follows it may stand in it too. Looking for its end goes backwards,
+ * and all words of a URI share a number of attempts.
+ */
 #include "internal.h"
+
+#define ATTEMPTS 1000
 
 bool ppi_is_template(const char *uri)
 {
@@ -48,26 +54,66 @@ static bool take_word(const char *name, size_t length, const char *text, size_t 
     return true;
 }
 
-const pp_json *ppi_match(const char *uri_template, const char *uri)
+/* Where a word lies in the URI. Its name ends with a brace. */
+typedef struct {
+    const char *name, *text;
+    size_t size;
+} word;
+
+/* A word ends where the template can go on, and not inside of %41. */
+static bool may_end(const char *text, size_t size, char after)
 {
-    pp_json *words = ppi_json_new(PP_JSON_OBJECT);
-    while (*uri_template) {
-        if (*uri_template != '{') {
-            if (*uri_template++ != *uri++) {
-                return NULL;
-            }
+    bool inside = text[size - 1] == '%' || (size > 1 && text[size - 2] == '%');
+    return !(inside && text[size]) && (after == '{' || after == text[size]);
+}
+
+static bool match(const char *uri_template, const char *uri, word *words, unsigned *attempts)
+{
+    while (*uri_template && *uri_template != '{') {
+        if (*uri_template++ != *uri++) {
+            return false;
+        }
+    }
+    if (!*uri_template) {
+        return !*uri;
+    }
+    const char *name = uri_template + 1, *after = name + strcspn(name, "}");
+    after += *after == '}';
+    for (size_t size = strcspn(uri, "/"); size > 0 && *attempts > 0; size--) {
+        if (!may_end(uri, size, *after)) {
             continue;
         }
-        size_t name = strcspn(++uri_template, "}");
-        const char *after = uri_template + name + (uri_template[name] == '}');
-        /* A word ends at a slash, or where the template goes on. */
-        const char ends[] = {'/', *after == '{' ? '\0' : *after, '\0'};
-        size_t size = strcspn(uri, ends);
-        if (!take_word(uri_template, name, uri, size, words)) {
+        --*attempts;
+        if (match(after, uri + size, words + 1, attempts)) {
+            *words = (word){name, uri, size};
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t word_count(const char *uri_template)
+{
+    size_t count = 0;
+    for (; *uri_template; uri_template++) {
+        count += *uri_template == '{';
+    }
+    return count;
+}
+
+const pp_json *ppi_match(const char *uri_template, const char *uri)
+{
+    pp_json *values = ppi_json_new(PP_JSON_OBJECT);
+    size_t count = word_count(uri_template);
+    word *words = pp_alloc((count + 1) * sizeof(word));
+    unsigned attempts = ATTEMPTS;
+    if (!match(uri_template, uri, words, &attempts)) {
+        return NULL;
+    }
+    for (size_t at = 0; at < count; at++) {
+        if (!take_word(words[at].name, strcspn(words[at].name, "}"), words[at].text, words[at].size, values)) {
             return NULL;
         }
-        uri += size;
-        uri_template = after;
     }
-    return *uri ? NULL : words;
+    return values;
 }

@@ -143,6 +143,9 @@ static void knows_whole_numbers(void)
     PP_CHECK(!pp_json_integer(parse("9223372036854775808"), &integer));
     PP_CHECK(!pp_json_integer(parse("1.5"), &integer) && !pp_json_integer(parse("1e300"), &integer));
     PP_CHECK(!pp_json_integer(parse("\"1\""), &integer));
+    PP_CHECK(pp_json_integer(parse("9007199254740991.0"), &integer) && integer == 9007199254740991);
+    PP_CHECK(!pp_json_integer(parse("9007199254740993.0"), &integer));
+    PP_CHECK(!pp_json_integer(parse("-9007199254740993.0"), &integer));
 }
 
 static void keeps_zeros_within_text(void)

@@ -43,6 +43,28 @@ static void matches_templates(void)
     PP_CHECK_TEXT(word("a://{x}", "a://%00", "x"), "no match");
     PP_CHECK_TEXT(word("a://{x}", "a://%ff", "x"), "no match");
     PP_CHECK_TEXT(word("a://{x", "a://b", "x"), "b");
+    PP_CHECK_TEXT(word("a://{name}.txt", "a://a.b.txt", "name"), "a.b");
+    PP_CHECK_TEXT(word("a://{name}.txt", "a://.txt.txt", "name"), ".txt");
+    PP_CHECK_TEXT(word("a://{name}.txt", "a://.txt", "name"), "no match");
+    PP_CHECK_TEXT(word("a://{x}-{y}.txt/{z}", "a://1-2-3.txt/4", "x"), "1-2");
+    PP_CHECK_TEXT(word("a://{x}-{y}.txt/{z}", "a://1-2-3.txt/4", "y"), "3");
+    PP_CHECK_TEXT(word("a://{x}4{y}", "a://%44%41", "y"), "no match");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://a%41", "y"), "A");
+    char hostile[3000];
+    memset(hostile, 'a', sizeof hostile);
+    memcpy(hostile, "a://", 4);
+    hostile[sizeof hostile - 1] = '\0';
+    PP_CHECK_TEXT(word("a://{v}a{w}a{x}a{y}a{z}b", hostile, "v"), "no match");
+}
+
+static void failures_are_copied(void)
+{
+    char message[] = "why", data[] = "{}";
+    pp_failure failure = {PP_FAILED_RPC, message, -32000, data};
+    pp_result *result = pp_failed(&failure);
+    message[0] = data[0] = 'x';
+    PP_CHECK_TEXT(ppi_failure_of(result, true)->message, "why");
+    PP_CHECK_TEXT(ppi_failure_of(result, true)->data, "{}");
 }
 
 static void count_choice(void *state, const char *choice, size_t length)
@@ -64,5 +86,6 @@ void test_text(void)
     mends_what_is_not_utf8();
     memory_is_zeroed_aligned_and_of_any_size();
     matches_templates();
+    failures_are_copied();
     splits_choices();
 }

@@ -161,7 +161,7 @@ func integer(kind reflect.Kind) object {
 }
 
 func (m *maker) list(t reflect.Type, tag reflect.StructTag, path string) (object, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+	if isBytes(t) {
 		return object{{"type", "string"}, {"contentEncoding", "base64"}}, nil
 	}
 	items, err := m.of(t.Elem(), itemTag(tag), path+"[]")

@@ -97,6 +97,29 @@ func Literal(text, kind string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
+// Default is the JSON of what stands in for a missing value of a type, in the spelling of Literal. It is cheap enough for
+// a call, as only the type itself is looked at.
+func Default(t reflect.Type, text string) (json.RawMessage, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	kind := ""
+	if own := (&maker{}).own(t); own != nil {
+		kind, _ = own.get("type").(string)
+	} else if t.Kind() == reflect.String || isBytes(t) {
+		kind = "string"
+	}
+	value, err := Literal(text, kind)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
 func isNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil && json.Valid([]byte(text))
