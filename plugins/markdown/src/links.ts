@@ -15,16 +15,15 @@ export function linksOf(tokens: readonly Token[]): Link[] {
   let line = 1; // cells of a table do not know their line, but their row does
   for (const token of tokens) {
     if (token.map) line = token.map[0] + 1;
-    if (token.type === "inline") links.push(...inline(token.children ?? [], line));
+    if (token.type === "inline") for (const one of inline(token.children ?? [], line)) links.push(one);
   }
   return links;
 }
 
 function inline(tokens: readonly Token[], first: number): Link[] {
   const links: Link[] = [];
-  let line = first;
   tokens.forEach((token, at) => {
-    if (token.type === "softbreak" || token.type === "hardbreak") line += 1;
+    const line = first + (token.map?.[0] ?? 0);
     if (token.type === "image") {
       links.push(link("image", token, "src", plain(token.children ?? []), line));
     } else if (token.type === "link_open") {
@@ -36,8 +35,10 @@ function inline(tokens: readonly Token[], first: number): Link[] {
 
 /** Where the link ends that begins here; links cannot stand in links. */
 function closing(tokens: readonly Token[], at: number): number {
-  const end = tokens.findIndex((token, later) => later > at && token.type === "link_close");
-  return end < 0 ? tokens.length : end;
+  for (let end = at + 1; end < tokens.length; end += 1) {
+    if (tokens[end]!.type === "link_close") return end;
+  }
+  return tokens.length;
 }
 
 function link(kind: Link["kind"], token: Token, target: string, text: string, line: number): Link {

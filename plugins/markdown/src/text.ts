@@ -27,7 +27,9 @@ class Text {
   }
 
   #close(type: string) {
-    if (type === "bullet_list_close" || type === "ordered_list_close") {
+    if (type === "list_item_close") {
+      if (this.#mark) this.#block("", "\n"); // nothing stood in it
+    } else if (type === "bullet_list_close" || type === "ordered_list_close") {
       this.#lists.pop();
       if (this.#lists.length === 0) this.#text += "\n";
     } else if (type === "tr_close") {
@@ -54,9 +56,10 @@ class Text {
   #block(words: string, end: string) {
     const indent = "  ".repeat(Math.max(0, this.#lists.length - 1));
     const rest = this.#lists.length > 0 ? `${indent}  ` : "";
-    const lines = words
-      .split("\n")
-      .map((line, at) => (at === 0 && this.#mark ? indent + this.#mark : rest) + line);
+    const lines = words.split("\n").map((line, at) => {
+      const before = at === 0 && this.#mark ? indent + this.#mark : rest;
+      return line === "" ? before.trimEnd() : before + line;
+    });
     this.#text += lines.join("\n") + end;
     this.#mark = "";
   }

@@ -65,6 +65,26 @@ test("links and images are found with their lines", async () => {
   assert.equal(images.structured.links.length, 1);
 });
 
+test("each line counts, whatever it ends in", async () => {
+  const markdown = '`a\nb` [c](d)\n![e\nf](g "h\ni") [j\nk](l) [m]\n<https://n.o>\n\n[m]: p\n';
+  const { structured } = await invoke(links, { markdown });
+  assert.deepEqual(
+    structured.links.map(({ target, line }: { target: string; line: number }) => `${line} ${target}`),
+    ["2 d", "3 g", "5 l", "6 p", "7 https://n.o"],
+  );
+});
+
+test("many links take no longer each", async () => {
+  const { structured } = await invoke(links, { markdown: "[a](b)\n".repeat(70_000) });
+  assert.equal(structured.links.length, 70_000);
+  assert.equal(structured.links.at(-1).line, 70_000);
+});
+
+test("an empty item has its mark", async () => {
+  assert.equal((await invoke(toText, { markdown: "-\n\nHello" })).text, "-\n\nHello");
+  assert.equal((await invoke(toText, { markdown: "1. a\n2.\n3. c" })).text, "1. a\n2.\n3. c");
+});
+
 test("an image within a link is both", async () => {
   const { structured } = await invoke(links, { markdown: "[![alt](a.png)](b)" });
   assert.deepEqual(

@@ -51,9 +51,18 @@ function format(values) {
     if (rest.length === 0) return place;
     const value = rest.shift();
     if (place === "%c") return "";
-    if (place === "%d" || place === "%i") return String(Math.trunc(Number(value)));
-    if (place === "%f") return String(Number(value));
+    if (place === "%d" || place === "%i") return String(Math.trunc(number(value)));
+    if (place === "%f") return String(number(value));
     return inline(value);
   });
   return [filled, ...rest.map(inline)].join(" ");
+}
+
+/** Not every value has a number, and asking for it may throw. */
+function number(value) {
+  try {
+    return Number(value);
+  } catch {
+    return NaN;
+  }
 }

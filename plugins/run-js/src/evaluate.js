@@ -6,7 +6,7 @@
 
 import { makeConsole } from "./console.js";
 import { makeLoop } from "./promises.js";
-import { inline, render, thrown } from "./render.js";
+import { inline, render, text, thrown } from "./render.js";
 import { RUN_ASYNC, Unusable, rewrite } from "./rewrite.js";
 
 /** What the runtime puts beside the language: its bindings to the host. */
@@ -71,7 +71,7 @@ function replaceGlobals(globals) {
 
 /** An exception with the line of the code that it came from. */
 function told(error, code) {
-  const line = error instanceof Unusable ? error.line : lineOf(error);
+  const line = text(() => error instanceof Unusable) ? error.line : lineOf(error);
   const words = thrown(error);
   if (line === undefined) return words;
   const source = code.split("\n")[line - 1]?.trim() ?? "";
@@ -80,8 +80,8 @@ function told(error, code) {
 
 /** The engine calls evaluated code `<input>`; Node.js, where the tests run, `<anonymous>`. */
 function lineOf(error) {
-  const stack = typeof error?.stack === "string" ? error.stack : "";
-  const found = /<(?:input|anonymous)>:(\d+)/.exec(stack);
+  const stack = text(() => error.stack);
+  const found = /<(?:input|anonymous)>:(\d+)/.exec(typeof stack === "string" ? stack : "");
   return found === null ? undefined : Number(found[1]);
 }
 

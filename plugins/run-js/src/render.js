@@ -20,14 +20,14 @@ export function render(value, room = WHOLE) {
 export function inline(value) {
   if (typeof value === "string") return value;
   if (value === undefined) return "undefined";
-  if (value instanceof Error) return thrown(value);
+  if (isError(value)) return thrown(value);
   const shown = render(value).value;
   return typeof shown === "string" ? shown : JSON.stringify(shown);
 }
 
 /** An exception in words. */
 export function thrown(error) {
-  if (!(error instanceof Error)) return `threw ${inline(error)}`;
+  if (!isError(error)) return `threw ${inline(error)}`;
   const said = text(() => String(error.message));
   const name = text(() => String(error.name)) || "Error";
   return said === "" ? name : `${name}: ${said}`;
@@ -156,8 +156,17 @@ function spent(value, characters, rendering) {
   return value;
 }
 
+/** A proxy may throw even here. */
+function isError(value) {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
 /** What a getter of the person's says, unless it throws. */
-function text(read) {
+export function text(read) {
   try {
     return read();
   } catch {

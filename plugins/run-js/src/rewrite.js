@@ -3,12 +3,19 @@
 // Async functions become functions that run a generator, and `await` becomes `yield`, so that the queue of promises.js
 // decides when they go on. Everything is inserted within a line, so that the lines of an error are those of the person.
 // Code with a `return` or an `await` outside of functions becomes the body of a function, whose last expression is
-// returned; any other is evaluated as it is, and the language itself says what its last value is.
+// returned; any other is evaluated as it is, and the language itself says what its last value is. Parameters belong to
+// the generator: there the body sees them as its own, and a default that throws fails the promise.
 
 import { parse } from "acorn";
 
 /** The function of promises.js that runs a generator, under a name that no one else uses. */
 export const RUN_ASYNC = "$plugport_run_async";
+
+/** The arguments of an arrow function, which has none of its own. */
+const ARGUMENTS = "$plugport_arguments";
+
+/** What may stand between two tokens. */
+const GAP = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`;
 
 /** Code that cannot be run, and the line that says why. */
 export class Unusable extends SyntaxError {
@@ -23,9 +30,11 @@ export class Unusable extends SyntaxError {
 export function rewrite(code) {
   const rewriting = new Rewriting(code);
   const tree = rewriting.tree();
+  // It is a comment only where the code begins, and a function may begin before it.
+  if (code.startsWith("#!")) rewriting.open(0, "//", "#!".length);
   rewriting.walk(tree, undefined);
   if (!rewriting.needsFunction) return { code: rewriting.text(), isFunction: false };
-  rewriting.returnLast(tree.body.at(-1));
+  rewriting.returnLast(tree.body.findLast(({ type }) => type !== "EmptyStatement"));
   return { code: `(function*(){${rewriting.text()}\n})`, isFunction: true };
 }
 
@@ -69,13 +78,17 @@ class Rewriting {
 
   visit(node, around) {
     switch (node.type) {
+      case "ExpressionStatement":
+        // What it becomes begins with a parenthesis, which would call what the line before ends with.
+        if (/^(?:async|await)\b/.test(this.code.slice(node.start, node.start + 6))) this.open(node.start, "void 0,");
+        break;
       case "ReturnStatement":
         this.needsFunction ||= around === undefined;
         break;
       case "AwaitExpression":
         this.needsFunction ||= around === undefined;
-        this.replace(node.start, "await".length, "(yield (");
-        this.insert(node.end, "))");
+        this.open(node.start, "(yield (", "await".length);
+        this.close(node.end, "))");
         break;
       case "ForOfStatement":
         if (node.await) this.refuse(node, "`for await` is not supported; await each value inside a plain loop");
@@ -88,7 +101,7 @@ class Rewriting {
         break;
       case "Property":
       case "MethodDefinition":
-        if (node.value?.async && (node.method ?? true)) this.dropAsync(node.start, node.key.start);
+        if (node.value?.async && (node.method ?? true)) this.dropAsync(node);
         break;
     }
     if (isFunction(node) && node.async) this.asyncFunction(node);
@@ -96,52 +109,78 @@ class Rewriting {
 
   asyncFunction(node) {
     if (node.generator) this.refuse(node, "async generators are not supported; collect values in an array");
-    const { body } = node;
+    if (node.type === "ArrowFunctionExpression") return this.asyncArrow(node);
     // A method's keyword stands before its name, and is dropped there.
-    if (this.code.startsWith("async", node.start)) this.replace(node.start, "async".length, "");
-    const arrow = node.type === "ArrowFunctionExpression";
-    const mentions = /\barguments\b/.test(this.code.slice(body.start, body.end));
-    const begin = `${RUN_ASYNC}(this,${arrow && !mentions ? "[]" : "arguments"},function*(){`;
-    if (node.expression) {
-      this.insert(body.start, `${begin}return (`);
-      this.insert(body.end, ")})", true);
-    } else {
-      this.insert(body.start + 1, `return ${begin}`);
-      this.insert(body.end - 1, "})", true);
-    }
+    if (this.code.startsWith("async", node.start)) this.open(node.start, "", "async".length);
+    const head = this.endOf(`(?:async${GAP}function)?${GAP}\\(`, node.id?.end ?? node.start, node) - 1;
+    this.open(head, `(){return ${RUN_ASYNC}(this,arguments,function*`);
+    this.close(node.end, ")}");
   }
 
-  dropAsync(start, end) {
-    const at = this.code.slice(start, end).search(/\basync\b/);
-    if (at >= 0) this.replace(start + at, "async".length, "");
+  asyncArrow(node) {
+    const { params, body, start, end } = node;
+    if (usesArguments(params) || usesArguments(body)) {
+      this.refuse(node, "`arguments` is not supported in an async arrow function; put it into a variable before");
+    }
+    const last = params.at(-1);
+    const head = last?.end ?? this.endOf(`async${GAP}\\(`, start, node);
+    const arrow = this.endOf(`${GAP},?${GAP}\\)?${GAP}=>`, head, node) - 2;
+    this.open(start, `(...${ARGUMENTS})=>${RUN_ASYNC}(this,${ARGUMENTS},function*`, "async".length);
+    if (params.length === 1 && !this.matches(`async${GAP}\\(`, start)) {
+      this.open(last.start, "(");
+      this.close(last.end, ")");
+    }
+    this.open(arrow, body.type === "BlockStatement" ? "" : "{return (", "=>".length);
+    this.close(end, body.type === "BlockStatement" ? ")" : ")})");
+  }
+
+  /** In a class a semicolon takes its place, since what follows could go on with the field before. */
+  dropAsync(node) {
+    const at = this.code.slice(node.start, node.key.start).search(/\basync\b/);
+    const alone = node.type === "MethodDefinition" && !node.static;
+    if (at >= 0) this.open(node.start + at, alone ? ";" : "", "async".length);
   }
 
   /** Makes the last statement, if it is an expression, the result. */
   returnLast(statement) {
     if (statement?.type !== "ExpressionStatement") return;
     const end = this.code[statement.end - 1] === ";" ? statement.end - 1 : statement.end;
-    this.edits.push({ at: statement.start, length: 0, text: "return (", order: -1 });
-    this.edits.push({ at: end, length: 0, text: ")", order: 2 });
+    // It is around everything else that is inserted there.
+    this.edits.unshift(
+      { at: statement.start, length: 0, text: "return (" },
+      { at: end, length: 0, text: ")", closes: true },
+    );
   }
 
   refuse(node, message) {
     throw new Unusable(message, node.loc.start.line);
   }
 
-  replace(at, length, text) {
-    this.edits.push({ at, length, text, order: 0 });
+  matches(pattern, at) {
+    const sticky = new RegExp(pattern, "y");
+    sticky.lastIndex = at;
+    return sticky.exec(this.code);
   }
 
-  /** `late` comes after what else is inserted at this place. */
-  insert(at, text, late = false) {
-    this.edits.push({ at, length: 0, text, order: late ? 1 : 0 });
+  endOf(pattern, at, node) {
+    const found = this.matches(pattern, at) ?? this.refuse(node, "this function cannot be read; write it more simply");
+    return at + found[0].length;
+  }
+
+  /** Inserts what begins something, in place of so many characters. */
+  open(at, text, length = 0) {
+    this.edits.push({ at, length, text, closes: false });
+  }
+
+  close(at, text) {
+    this.edits.push({ at, length: 0, text, closes: true });
   }
 
   text() {
     let [done, text] = [0, ""];
-    // Nodes are met from the outside in; what ends at one place ends from the inside out.
-    const edits = this.edits.map((edit, met) => ({ ...edit, met: edit.order === 1 || closes(edit) ? -met : met }));
-    edits.sort((a, b) => a.at - b.at || a.order - b.order || a.met - b.met);
+    // Nodes are met from the outside in; what ends at one place ends from the inside out, before the next begins.
+    const edits = this.edits.map((edit, met) => ({ ...edit, order: edit.closes ? -1 - met : met }));
+    edits.sort((a, b) => a.at - b.at || a.order - b.order);
     for (const edit of edits) {
       text += this.code.slice(done, edit.at) + edit.text;
       done = Math.max(done, edit.at + edit.length);
@@ -150,7 +189,14 @@ class Rewriting {
   }
 }
 
-const closes = (edit) => edit.text.startsWith(")");
+/** Whether these nodes name the `arguments` of the function around them. */
+function usesArguments(node) {
+  if (Array.isArray(node)) return node.some(usesArguments);
+  if (typeof node?.type !== "string" || /^Function/.test(node.type)) return false;
+  if (node.type === "Identifier") return node.name === "arguments";
+  const named = (key) => (key === "property" || key === "key") && !node.computed;
+  return Object.entries(node).some(([key, value]) => typeof value === "object" && !named(key) && usesArguments(value));
+}
 
 const isFunction = (node) =>
   node.type === "FunctionDeclaration" ||

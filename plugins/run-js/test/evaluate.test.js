@@ -46,6 +46,29 @@ test("what is awaited is there", () => {
   assert.equal(result("await (async () => await (async () => 9)())()"), 9);
 });
 
+test("lines need no semicolons", () => {
+  assert.equal(result("const x = 1\nawait 5\nx"), 1);
+  assert.equal(result("let a = [3]\nawait 5"), 5);
+  assert.equal(result("const f = async () => {\n  let n = 1\n  await 2\n  return n\n}\nawait f()"), 1);
+  assert.equal(result("if (input) await 1\nelse await 2\n;[7][0]", true), 7);
+  assert.equal(result("const x = 1\nasync (y) => y\nx"), 1);
+  assert.equal(result("class A {\n  x = 1\n  async ['m']() { return this.x }\n}\nawait new A().m()"), 1);
+  assert.equal(result("await 1;;"), 1);
+  assert.equal(result("#!/usr/bin/env node\nreturn 2"), 2);
+});
+
+test("parameters are those of the async function", () => {
+  assert.equal(result("async function f(o) { var o = o || {}; return o.a }\nawait f({ a: 1 })"), 1);
+  assert.equal(result("const f = async (o) => { var o = o || 5; return o }\nawait f()"), 5);
+  assert.equal(result("const f = async ({ a } = null) => a\nawait f().catch((e) => e.name)"), "TypeError");
+  assert.equal(result("const f = async function (a, b = async () => a, ...c) { return (await b()) + c.length }\nawait f(1, undefined, 3, 4)"), 3);
+  assert.equal(result("const o = { async m /* ( */ (a = (2), ) { return a } }\nawait o.m()"), 2);
+  assert.equal(result("const f = async (a, b = (x => x), /* => */) => (a, b(a))\nawait f(4)"), 4);
+  assert.equal(result("await async function /* ( */ (x) { return x }(6)"), 6);
+  assert.equal(result("const f = async t => t.arguments\nawait f({ arguments: 8 })"), 8);
+  assert.match(failure("function f() { return async () => arguments }").message, /put it into a variable before/);
+});
+
 test("the order is that of the language", () => {
   const code = `
     console.log(1);
@@ -105,6 +128,9 @@ test("the console is kept in order", () => {
   const { logs } = outcome("console.log('a', 1, { b: [2n] }); console.warn('%s is %d%%', 'x', 5.7, 'y'); console.error(new Error('e'))");
   assert.deepEqual(logs, ['a 1 {"b":["2n"]}', "x is 5% y", "Error: e"]);
   assert.deepEqual(failure("console.log('before'); throw 1").logs, ["before"]);
+  assert.deepEqual(failure("console.log(1); throw { get stack() { throw 2 } }").logs, ["1"]);
+  assert.deepEqual(failure("console.log(1); throw new Proxy({}, { getPrototypeOf() { throw 2 } })").logs, ["1"]);
+  assert.deepEqual(outcome("console.log('%d %f', Symbol(), { valueOf() { throw 1 } })").logs, ["NaN NaN"]);
 });
 
 test("an exception has its name, its message and the line", () => {

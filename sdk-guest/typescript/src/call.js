@@ -103,7 +103,7 @@ export class Call {
 
   /** Several questions in one round trip, each under a name of its own; the answers have the same names. */
   gather(questions) {
-    const all = Object.entries(questions).map(([key, question]) => questionOf(key, question));
+    const all = Object.entries(questions).map(([key, question]) => questionOf(optional(key), question));
     const answers = this.#ask(() => this.#port.gather(all.map(({ key, body }) => ({ key, body }))));
     const kinds = new Map(all.map(({ key, kind }) => [key, kind]));
     return Object.fromEntries(
@@ -116,7 +116,7 @@ export class Call {
 
   /** The same call, whose next question has this name. */
   keyed(key) {
-    return new Call(this.#port, String(key));
+    return new Call(this.#port, optional(key));
   }
 
   #ask(question) {

@@ -5,6 +5,11 @@ import { after } from "./after.js";
 
 const MOST = 100; // as MCP allows
 
+/** What completes this argument or variable, if anything does. */
+export function completerOf({ complete }, argument) {
+  return Object.hasOwn(complete, argument) ? complete[argument] : undefined;
+}
+
 /** What a completer returned, as the interface has it. */
 export function complete(completer, value, known, call) {
   if (!completer) return lower([]);
@@ -17,10 +22,12 @@ function lower(given) {
   const all = [...(values ?? [])].map((value) => String(value).toWellFormed());
   return {
     values: all.slice(0, MOST),
-    total: total ?? (values && all.length <= MOST ? all.length : null),
-    hasMore: hasMore ?? all.length > MOST,
+    total: isCount(total) ? total : values && all.length <= MOST ? all.length : null,
+    hasMore: Boolean(hasMore ?? all.length > MOST),
   };
 }
+
+const isCount = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32;
 
 /**
  * The candidates that fit, the best ones first, without regard to upper and lower case: what equals `value`, then what

@@ -111,7 +111,8 @@ function lowerData(type, rest) {
   }
   if (type === "image" || type === "audio") {
     const { data, mimeType, ...more } = rest;
-    return { data: { tag: type, val: { data: bytes(data), mimeType: String(mimeType) } }, more };
+    const val = { data: bytes(data), mimeType: String(mimeType).toWellFormed() };
+    return { data: { tag: type, val }, more };
   }
   if (type === "resource_link") return { data: { tag: "link", val: lowerResource(rest) }, more: {} };
   if (type === "resource") {

@@ -30,16 +30,16 @@ export class HostError extends Error {
   /** As the interface has it. */
   lower() {
     if (this.kind === "rpc") return { tag: "rpc", val: this.#rpc() };
-    if (this.kind in wordless) return { tag: this.kind };
-    return { tag: kinds.has(this.kind) ? this.kind : "internal", val: this.message.toWellFormed() };
+    if (Object.hasOwn(wordless, this.kind)) return { tag: this.kind };
+    return { tag: kinds.has(this.kind) ? this.kind : "internal", val: said(this.message).toWellFormed() };
   }
 
   #rpc() {
     const { code = -32603, message = this.message, data } = this.rpc ?? {};
     return {
-      code: code | 0,
-      message: String(message).toWellFormed(),
-      data: data == null ? null : String(data),
+      code: Number.isInteger(code) && code === (code | 0) ? code : -32603,
+      message: said(message).toWellFormed(),
+      data: data == null ? null : said(data).toWellFormed(),
     };
   }
 }
@@ -66,10 +66,23 @@ export class ToolError extends Error {
 /** The message of whatever was thrown, with its causes in a line each. */
 export function explain(thrown) {
   const lines = [];
-  for (let error = thrown; error != null && lines.length < 10; error = error.cause) {
-    lines.push(error instanceof Error ? error.message || error.name : String(error));
+  try {
+    for (let error = thrown; error != null && lines.length < 10; error = error.cause) {
+      lines.push(error instanceof Error ? String(error.message || error.name) : String(error));
+    }
+  } catch {
+    // what cannot be read says nothing
   }
   return lines.join("\n") || "it failed without saying why";
+}
+
+/** The text of a value, also of one that has none. */
+function said(value) {
+  try {
+    return String(value);
+  } catch {
+    return "";
+  }
 }
 
 /** What the interface gets for an error that is no answer of a tool. */

@@ -5,7 +5,8 @@ export function json(value) {
   const text = JSON.stringify(value);
   if (text === undefined) return "null";
   if (!/\\ud[89a-f]/i.test(text)) return text;
-  return JSON.stringify(value, (_, item) => (typeof item === "string" ? item.toWellFormed() : item));
+  // Only halves without the other are escaped; a backslash of the text itself is doubled.
+  return text.replace(/\\(?:(ud[89a-f]..)|.)/gi, (all, half) => (half ? "\ufffd" : all));
 }
 
 /** The JSON of an object of further MCP fields, or nothing when there are none. */

@@ -2,7 +2,7 @@
 // since the engine ends the component for a value of another type.
 
 import { during, settle } from "#host";
-import { complete } from "./completions.js";
+import { complete, completerOf } from "./completions.js";
 import { HostError, lowered } from "./errors.js";
 import { Prompt } from "./prompts.js";
 import { Resource } from "./resources.js";
@@ -70,7 +70,7 @@ function completionsOf(resources, prompts) {
           ? find(prompts, target.val, "prompt")
           : resources.find(({ uri, template }) => target.val === (template?.text ?? uri));
         if (!one) throw HostError.notFound(`there is no resource ${target.val}`);
-        return complete(one.complete[argument], value, known, call);
+        return complete(completerOf(one, argument), value, known, call);
       }),
   };
 }

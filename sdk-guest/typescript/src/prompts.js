@@ -11,7 +11,8 @@ export class Prompt {
     if (typeof name !== "string") throw new TypeError("a prompt needs a `name`");
     if (typeof handler !== "function") throw new TypeError(`the prompt \`${name}\` needs a \`handler\``);
     for (const argument of Object.keys(complete)) {
-      if (!(argument in args)) throw new TypeError(`the prompt \`${name}\` has no argument \`${argument}\``);
+      if (!Object.hasOwn(args, argument))
+        throw new TypeError(`the prompt \`${name}\` has no argument \`${argument}\``);
     }
     Object.assign(this, { name, args, handler, complete, when, description: optional(options.description) });
     this.described = {
@@ -34,8 +35,9 @@ export class Prompt {
   #given(pairs) {
     const given = Object.fromEntries(pairs);
     for (const [name, argument] of Object.entries(this.args)) {
-      if (given[name] === undefined && argument?.default !== undefined) given[name] = argument.default;
-      if (given[name] === undefined && isRequired(argument)) {
+      if (Object.hasOwn(given, name) && given[name] !== undefined) continue;
+      if (argument?.default !== undefined) given[name] = argument.default;
+      else if (isRequired(argument)) {
         throw HostError.invalid(`the prompt \`${this.name}\` needs the argument \`${name}\``);
       }
     }
@@ -64,7 +66,12 @@ export const assistant = (content) => ({ role: "assistant", content });
 
 function describe([name, given]) {
   const { title, description } = typeof given === "string" ? { description: given } : (given ?? {});
-  return { name, title: optional(title), description: optional(description), required: isRequired(given) };
+  return {
+    name: optional(name),
+    title: optional(title),
+    description: optional(description),
+    required: isRequired(given),
+  };
 }
 
 function isRequired(given) {

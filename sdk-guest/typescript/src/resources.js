@@ -35,8 +35,8 @@ export class Resource {
   describedTemplate() {
     const { name, title, description, mimeType, annotations, extra: fields } = this.options;
     return {
-      uriTemplate: this.template.text,
-      name: String(name),
+      uriTemplate: optional(this.template.text),
+      name: optional(name),
       title: optional(title),
       description: optional(description),
       mimeType: optional(mimeType),

@@ -3,17 +3,17 @@
 
 /** A value's JSON Schema. Each method returns a new one. */
 export class Schema {
-  constructor(json, { required = true, fallback, fields, items } = {}) {
+  constructor(json, { required = true, fallback, fields, items, values } = {}) {
     this.json = json;
     this.required = required;
     this.fallback = fallback;
     this.fields = fields;
     this.items = items;
+    this.values = values;
   }
 
   #with(json, options) {
-    const { required, fallback, fields, items } = this;
-    return new Schema({ ...this.json, ...json }, { required, fallback, fields, items, ...options });
+    return new Schema({ ...this.json, ...json }, { ...this, ...options });
   }
 
   describe(description) {
@@ -62,15 +62,20 @@ export class Schema {
   parse(value) {
     if (value === undefined) return structuredClone(this.fallback);
     if (this.items && Array.isArray(value)) return value.map((item) => this.items.parse(item));
-    if (!this.fields || value === null || typeof value !== "object") return value;
+    if (value === null || typeof value !== "object") return value;
+    if (this.values) return mapped(value, (item) => this.values.parse(item));
+    if (!this.fields) return value;
     const filled = { ...value };
     for (const [name, field] of Object.entries(this.fields)) {
-      const given = field.parse(value[name]);
+      const given = field.parse(Object.hasOwn(value, name) ? value[name] : undefined);
       if (given !== undefined) filled[name] = given;
     }
     return filled;
   }
 }
+
+const mapped = (object, change) =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
 
 function bounds(type) {
   if (type === "string") return ["minLength", "maxLength"];
@@ -91,7 +96,7 @@ export const s = {
   object: (fields, description) => new Schema(described(objectOf(fields), description), { fields }),
   /** An object with any keys and values of one kind. */
   record: (values, description) =>
-    new Schema(described({ type: "object", additionalProperties: values.json }, description)),
+    new Schema(described({ type: "object", additionalProperties: values.json }, description), { values }),
   /** A JSON Schema of your own. */
   json: (schema, description) => new Schema(described({ ...schema }, description)),
 };

@@ -7,7 +7,7 @@ import { s, Schema } from "./schema.js";
 
 /** `json` is the JSON Schema as text, `parse` makes the value that a handler gets; it may return a promise. */
 export function shapeOf(given = {}, what = "schema") {
-  if (typeof given === "string") return { json: given, parse: asItIs };
+  if (typeof given === "string") return { json: given.toWellFormed(), parse: asItIs };
   if (given instanceof Schema) return { json: json(given.json), parse: (value) => given.parse(value) };
   if (given?.["~standard"]) return standard(given, what);
   if (given === null || typeof given !== "object") {

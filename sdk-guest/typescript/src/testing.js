@@ -2,7 +2,7 @@
 // it keeps what a handler says, and answers what it asks.
 
 import { Call } from "./call.js";
-import { complete } from "./completions.js";
+import { complete, completerOf } from "./completions.js";
 import { HostError } from "./errors.js";
 import { takeChanges } from "./host/native.js";
 
@@ -135,7 +135,8 @@ export class Recorder {
 
   /** The values that a prompt or a template suggests. */
   async complete(one, argument, value, known = {}) {
-    return (await complete(one.complete[argument], value, Object.entries(known), this.call())).values;
+    const completer = completerOf(one, argument);
+    return (await complete(completer, value, Object.entries(known), this.call())).values;
   }
 }
 
@@ -184,9 +185,9 @@ function raised({ data: { tag, val } }) {
 
 /** The server checks arguments in full; here it is only told what is missing or unknown. */
 function refusal({ properties = {}, required = [], additionalProperties }, args) {
-  const missing = required.find((name) => args[name] === undefined);
+  const missing = required.find((name) => !Object.hasOwn(args, name) || args[name] === undefined);
   if (missing !== undefined) return `the argument \`${missing}\` is missing`;
-  const unknown = Object.keys(args).find((name) => !(name in properties));
+  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
   if (unknown === undefined || additionalProperties !== false) return undefined;
   return `there is no argument \`${unknown}\`; this tool takes ${Object.keys(properties).join(", ") || "none"}`;
 }

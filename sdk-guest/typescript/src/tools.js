@@ -46,13 +46,14 @@ function describe(options, { input, output }) {
   const { readOnly, destructive, idempotent, openWorld } = options;
   const flags = { readOnly, destructive, idempotent, openWorld };
   const known = Object.values(flags).some((flag) => flag !== undefined);
+  const said = ([name, flag]) => [name, flag == null ? null : Boolean(flag)];
   return {
     name: options.name.toWellFormed(),
     title: optional(options.title),
     description: optional(options.description),
     inputSchema: input.json,
     outputSchema: output?.json ?? null,
-    annotations: known ? Object.fromEntries(Object.entries(flags).map(([k, v]) => [k, v ?? null])) : null,
+    annotations: known ? Object.fromEntries(Object.entries(flags).map(said)) : null,
     extra: extra(options.extra),
   };
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { structuredClone as clone } from "../src/engine/clone.js";
+import { shown } from "../src/engine/shown.js";
 import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text.js";
 
 const texts = ["", "abc", "äöü €", "😀 \u0000", "\ud800x", "\ufeffbom"];
@@ -47,4 +48,17 @@ test("data is cloned, whatever refers to whatever", () => {
   assert.deepEqual(clone(value), structuredClone(value));
   assert.notEqual(clone(value).list, value.list);
   assert.throws(() => clone(() => {}), TypeError);
+});
+
+test("what holds itself is printed once", () => {
+  const map = new Map([["a", 1]]);
+  map.set("self", map);
+  assert.equal(shown(map), '[["a",1],["self","[circular]"]]');
+  const set = new Set();
+  set.add([set]).add({ n: 1n });
+  assert.equal(
+    shown({ set, again: set }),
+    '{"set":[["[circular]"],{"n":"1n"}],"again":[["[circular]"],{"n":"1n"}]}',
+  );
+  assert.equal(shown("text") + shown(undefined) + shown(Symbol("s")), "textundefinedSymbol(s)");
 });

@@ -16,6 +16,9 @@ import {
 } from "plugport-sdk";
 import { call, changes, describe, invoke, Recorder } from "plugport-sdk/testing";
 
+import { complete } from "../src/completions.js";
+import { lowered } from "../src/errors.js";
+
 const hello = tool({
   name: "hello",
   description: "Greet.",
@@ -85,6 +88,39 @@ test("whatever a tool returns becomes a result", async () => {
   });
   const own = await invoke(returning(result({ content: ["no"], isError: true })));
   assert.deepEqual([own.text, own.isError], ["no", true]);
+});
+
+test("whatever is given becomes what the interface takes", async () => {
+  const odd = await invoke(
+    returning(result({ content: [image("", "a/\ud800")], structured: { "\udc00": "\\ud800" } })),
+  );
+  assert.deepEqual([odd.content[0].mimeType, odd.structured], ["a/\ufffd", { "\ufffd": "\\ud800" }]);
+  assert.deepEqual(
+    complete(() => ({ values: [1, 2], total: -3.5, hasMore: "yes" }), "", [], call()),
+    {
+      values: ["1", "2"],
+      total: 2,
+      hasMore: true,
+    },
+  );
+  assert.equal(complete(() => ({ values: [], total: 7 }), "", [], call()).total, 7);
+  assert.deepEqual(new HostError("toString", "a\ud800").lower(), { tag: "internal", val: "a\ufffd" });
+  assert.deepEqual(new HostError("rpc", "m", { code: 1e12, message: Symbol("s"), data: "\ud800" }).lower(), {
+    tag: "rpc",
+    val: { code: -32603, message: "Symbol(s)", data: "\ufffd" },
+  });
+  assert.deepEqual(lowered(Object.create(null)), { tag: "internal", val: "it failed without saying why" });
+  assert.equal(describe(returning(1, { readOnly: "yes" })).annotations.readOnly, true);
+});
+
+test("what every object has is no argument and no completer", async () => {
+  const input = { toString: s.string().optional(), of: s.record(s.object({ a: s.string().default("x") })) };
+  const named = tool({ name: "t", description: "d", input, handler: (args) => args });
+  assert.deepEqual((await invoke(named, { of: { k: {} } })).structured, { of: { k: { a: "x" } } });
+  assert.equal((await invoke(named, { of: {}, valueOf: 1 })).isError, true);
+  const asks = prompt({ name: "p", args: { constructor: "c" }, handler: () => "" });
+  await assert.rejects(new Recorder().get(asks), { kind: "invalid-params" });
+  assert.deepEqual(await new Recorder().complete(asks, "constructor", ""), []);
 });
 
 test("what nobody catches is a tool error, and its stack is in the log", async () => {

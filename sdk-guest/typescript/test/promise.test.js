@@ -85,6 +85,7 @@ test("timers come in their order, repeat, and end with the call", () => {
   const id = addTimer(() => ticks.push("tick"), 10, [], true);
   drain(sleep(35).then(() => clearTimer(id)));
   assert.deepEqual(ticks, ["tick", "tick", "tick"]);
+  assert.equal(drain(Later.race([sleep(Infinity), sleep(1e15), sleep(2 ** 31 - 2, "first")])), "first");
   addTimer(() => ticks.push("late"), 1, [], false);
   forget();
   assert.throws(() => drain(new Later(() => {})), /never happens/);

@@ -2,6 +2,7 @@
 // to the server's, and nothing while the plugin is built. Printing never fails.
 
 import stderr from "wasi:cli/stderr@0.2.12";
+import { shown } from "./shown.js";
 import { encode } from "./text.js";
 
 const calls = [];
@@ -30,22 +31,6 @@ function write(text) {
   const bytes = encode(text);
   for (let at = 0; at < bytes.length; at += 4096) stream.blockingWriteAndFlush(bytes.subarray(at, at + 4096));
   stream[Symbol.dispose]();
-}
-
-function shown(value) {
-  if (typeof value === "string") return value;
-  if (value instanceof Error) return `${value.name}: ${value.message}\n${value.stack ?? ""}`.trimEnd();
-  if (typeof value !== "object" || value === null) return String(value);
-  const seen = [];
-  const text = JSON.stringify(value, function (_, item) {
-    if (typeof item === "bigint") return `${item}n`;
-    if (typeof item !== "object" || item === null) return item;
-    while (seen.length > 0 && seen.at(-1) !== this) seen.pop();
-    if (seen.includes(item)) return "[circular]";
-    seen.push(item);
-    return item instanceof Map || item instanceof Set ? [...item] : item;
-  });
-  return text ?? String(value);
 }
 
 const at =

@@ -10,6 +10,8 @@ let scheduled = false;
 const nativeQueue = globalThis.queueMicrotask;
 const rejections = new Set();
 
+const LONGEST = 2 ** 31 - 1; // milliseconds, as in browsers; the host's clock knows no Infinity
+
 /** The promises that the engine has by itself. Nobody can wait for them. */
 export const NativePromise = globalThis.Promise;
 
@@ -30,7 +32,7 @@ export const unhandled = {
 };
 
 export function addTimer(callback, ms, args, every) {
-  const delay = Math.max(0, Number(ms) || 0);
+  const delay = Math.min(Math.max(0, Number(ms) || 0), LONGEST);
   lastTimer += 1;
   timers.push({ id: lastTimer, at: clock.now() + delay * 1e6, delay, run: () => callback(...args), every });
   return lastTimer;
