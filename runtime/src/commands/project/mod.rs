@@ -29,7 +29,8 @@ pub(super) enum ProjectError {
     Toml(PathBuf, #[source] Box<toml::de::Error>),
     #[error(
         "{} has none of Cargo.toml, package.json, pyproject.toml, go.mod, plugin.toml and C files, so it is no plugin project; \
-         name another folder, or begin one: plugport new NAME --lang LANGUAGE",
+         name another folder, give `plugport dev` the command that builds it with --build, or begin one: plugport new NAME \
+         --lang LANGUAGE",
         .0.display()
     )]
     Unknown(PathBuf),
