@@ -73,3 +73,15 @@ fn the_limits_page_has_every_limit_with_its_default_and_maximum() {
         assert!(page.contains(&row), "docs/limits.md lacks the row\n{row} {} |", spec.why);
     }
 }
+
+/// What each language costs is measured by a command, whose table must have been filled.
+#[test]
+fn the_languages_page_has_every_number() {
+    let page = std::fs::read_to_string(root().join("docs/languages.md")).unwrap();
+    for language in ["rust", "typescript", "javascript", "python", "go", "c"] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {language} | ")));
+        let row = row.unwrap_or_else(|| panic!("`cargo measure languages` has measured no {language}"));
+        let numbers = row.split('|').skip(2).map(str::trim).filter(|cell| cell.parse::<f64>().is_ok());
+        assert_eq!(numbers.count(), 7, "{row}");
+    }
+}

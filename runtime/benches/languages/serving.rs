@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use plugport::catalog::Entry;
 use plugport::config::{Config, PluginConfig, Server};
-use plugport::host::NoClient;
+use plugport::host::{Answers, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question};
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, Loader, Plugin};
 use plugport::sandbox::{Compiler, Store};
@@ -65,8 +66,9 @@ pub fn call_us(component: &Path, instances: Instances) -> Result<f64, String> {
     let settings = instances.settings()?;
     let name = format!("{instances:?}");
     let row = measure_in_process(&name, TIME, async || {
-        let plugin = load(&loader(), component, settings).await.unwrap_or_else(|why| panic!("{why}"));
-        Hello(plugin)
+        let loader = loader();
+        let plugin = load(&loader, component, settings).await.unwrap_or_else(|why| panic!("{why}"));
+        Hello { plugin, _loader: loader }
     });
     Ok(row.p50_us)
 }
@@ -77,10 +79,43 @@ async fn load(loader: &Loader, component: &Path, settings: PluginConfig) -> Resu
     Ok(Entry::vet(loaded.map_err(|error| error.to_string())?).plugin)
 }
 
-struct Hello(Arc<Plugin>);
+struct Hello {
+    plugin: Arc<Plugin>,
+    /// Instances are kept as long as it is there.
+    _loader: Loader,
+}
 
 impl Subject for Hello {
     async fn once(&mut self) {
-        self.0.call_tool("hello", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
+        self.plugin.call_tool("hello", ARGS, Arc::new(OnThePipe)).await.outcome.unwrap();
+    }
+}
+
+/// A client that hears nothing, but is known to be the same in each call: for nobody else an instance is kept.
+struct OnThePipe;
+
+impl ClientPort for OnThePipe {
+    fn caller(&self) -> Caller {
+        Caller::Stdio
+    }
+
+    fn client(&self) -> ClientInfo {
+        NoClient.client()
+    }
+
+    fn meta(&self) -> Option<String> {
+        None
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn log(&self, _: LogLevel, _: Option<&str>, _: &serde_json::value::RawValue) {}
+
+    fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
+
+    fn ask(&self, _: Vec<Question>) -> BoxFuture<'_, Answers> {
+        unreachable!("the tool has its argument")
     }
 }
