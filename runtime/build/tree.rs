@@ -19,7 +19,7 @@ const MADE: [&str; 5] = ["target", "node_modules", "__pycache__", "dist", "build
 const TESTS: [&str; 2] = ["test", "tests"];
 
 /// What files that are built end in.
-const MADE_ENDS: [&str; 4] = [".wasm", ".pyc", ".egg-info", ".tgz"];
+const MADE_ENDS: [&str; 6] = [".wasm", ".pyc", ".egg-info", ".tgz", ".test", ".out"];
 
 /// Files by the names that they have in the table.
 #[derive(Default)]

@@ -95,7 +95,10 @@ fn run(commands: &str, folder: &Path, path: &OsString) {
     shell.env("CARGO_TARGET_DIR", root().join("target/newcomers")).env_remove("RUSTFLAGS");
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "these commands failed:\n{commands}\n{said}");
+    // The end says why, and comes first: logs are cut.
+    let lines: Vec<&str> = said.lines().collect();
+    let end = lines[lines.len().saturating_sub(8)..].join("\n");
+    assert!(output.status.success(), "{end}\nis how these commands ended:\n{commands}\nin full:\n{said}");
     if commands.contains("plugport call") {
         assert!(String::from_utf8_lossy(&output.stdout).contains("Hello, Ada!"), "{said}");
     }

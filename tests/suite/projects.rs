@@ -182,7 +182,7 @@ fn what_no_server_could_load_is_a_failed_build_that_stays_for_a_look() {
     assert!(out.contains("out/made.wasm") && !out.contains("tools"), "{out}");
     let (code, _, err) = run(here.path(), &["build", "--output", "out"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("out is a folder; name a file with --output"), "{err}");
+    assert!(err.contains("out is no file; name a file with --output"), "{err}");
 }
 
 #[test]

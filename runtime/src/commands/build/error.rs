@@ -27,8 +27,8 @@ pub(super) enum BuildError {
     Sources(String),
     #[error("there is no SDK in {}; name its folder as `sdk` in plugin.toml", .0.display())]
     NoSdk(PathBuf),
-    #[error("{} is a folder; name a file with --output", .0.display())]
-    OutputIsFolder(PathBuf),
+    #[error("{} is no file; name a file with --output", .0.display())]
+    OutputIsNoFile(PathBuf),
     #[error("{} is a workspace and no package; name the folder of one plugin", .0.display())]
     NoPackage(PathBuf),
     #[error("cannot start `{0}`; check that it may be run")]
@@ -70,7 +70,7 @@ impl BuildError {
                 | Self::NoSources(_)
                 | Self::Sources(_)
                 | Self::NoSdk(_)
-                | Self::OutputIsFolder(_)
+                | Self::OutputIsNoFile(_)
                 | Self::NoPackage(_)
         )
     }

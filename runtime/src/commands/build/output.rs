@@ -1,12 +1,10 @@
 //! The file that a build is for. It is written beside and renamed, so that a server that follows the folder never reads half
 //! of it, and left alone when it would be the same.
 
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
+use crate::commands::replace::replace;
 
 /// What was written.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,10 +14,10 @@ pub(super) struct Output {
     pub(super) changed: bool,
 }
 
-/// Sees that a component could be there, before anything is built for it.
+/// Sees that a component could be there, before anything is built for it. A device would be replaced, and a pipe waited for.
 pub(super) fn check(file: &Path) -> Result<(), BuildError> {
-    if file.is_dir() || file.file_name().is_none() {
-        return Err(BuildError::OutputIsFolder(file.to_owned()));
+    if file.metadata().is_ok_and(|about| !about.is_file()) || file.file_name().is_none() {
+        return Err(BuildError::OutputIsNoFile(file.to_owned()));
     }
     Ok(())
 }
@@ -35,23 +33,10 @@ pub(super) fn write(file: PathBuf, bytes: &[u8]) -> Result<Output, BuildError> {
     }
 }
 
-/// Two builds may be for one file, so each writes one of its own beside it, with the rights that the umask gives.
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder =
-        file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut beside = tempfile::Builder::new()
-        .prefix(".plugport-")
-        .suffix(".part")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    beside.write_all(bytes)?;
-    beside.persist(file)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -63,7 +48,8 @@ mod tests {
         assert!(write(file.clone(), b"2").unwrap().changed);
         assert_eq!(std::fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
         let folder = write(dir.path().join("out"), b"1").unwrap_err();
-        assert!(folder.is_usage() && folder.to_string().contains("is a folder"), "{folder}");
+        assert!(folder.is_usage() && folder.to_string().contains("is no file"), "{folder}");
+        assert!(check(Path::new("/dev/null")).is_err_and(|device| device.is_usage()));
         let below = write(file.join("y.wasm"), b"1").unwrap_err();
         assert!(below.to_string().contains("cannot write"), "{below}");
     }

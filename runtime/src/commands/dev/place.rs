@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::output::{OutputError, is_core};
+use crate::commands::replace::replace;
 
 /// Its name.
 pub(in crate::commands) const NAME: &str = ".plugport-dev";
@@ -62,9 +63,7 @@ impl Place {
         let new = !std::fs::read(&target).is_ok_and(|served| served == bytes);
         let put = || -> io::Result<()> {
             if new {
-                let beside = self.plugins.join(format!(".{name}.wasm.part"));
-                std::fs::write(&beside, bytes)?;
-                std::fs::rename(&beside, &target)?;
+                replace(&target, &bytes)?;
             }
             // What the plugin was called before would be served beside it.
             self.served().filter(|served| *served != target).try_for_each(std::fs::remove_file)

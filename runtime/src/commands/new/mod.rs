@@ -13,7 +13,7 @@ use super::project::language::Language;
 use super::{Failure, console};
 use crate::catalog::plugin_name;
 use crate::cli;
-use crate::observe::quoted;
+use crate::observe::{Escaped, quoted};
 use template::TemplateError;
 
 /// The packages of the SDKs, and what npm calls its folder; `-` stands for `_`, too.
@@ -76,7 +76,7 @@ fn next(path: &Path, name: &str, language: Language) -> String {
     let steps: Vec<String> = steps.map(|step| format!("  {step}")).collect();
     format!(
         "{} is a plugin in {language}; its README.md says how to test, build and publish it. Next:\n{}",
-        path.display(),
+        Escaped(&path.display().to_string()),
         steps.join("\n")
     )
 }
@@ -92,6 +92,7 @@ mod tests {
         let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
         assert_eq!(steps, ["cd a/my-tool", "npm install", "plugport build", call, "plugport dev"]);
         assert!(!next(Path::new("x"), "x", Language::Go).contains("npm"));
+        assert!(!next(Path::new("a\u{1b}[2J"), "x", Language::Go).contains('\u{1b}'));
         assert!(next(Path::new("my tools/x"), "x", Language::C).contains("\n  cd 'my tools/x'\n"));
     }
 
