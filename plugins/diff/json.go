@@ -13,7 +13,7 @@ import (
 const mostChanges = 1000
 
 // mostPaths bounds what the paths of the changes take together, which below long keys is far more than the values have.
-const mostPaths = 1 << 20
+const mostPaths = 1 << 18
 
 // mostValues bounds both values together, since each of them costs more than its text.
 const mostValues = 16_000

@@ -10,14 +10,14 @@ import (
 )
 
 // The bounds are what a call can do with the fuel and the memory that a plugin has unless its operator says otherwise,
-// whatever the texts are.
+// whatever the texts are. What they say is written twice as JSON, so texts count as long as they are there.
 const (
 	mostBytes = 1 << 18
 	mostParts = 10_000
 )
 
 var (
-	errTooLarge  = errors.New("the texts are too large; give at most 256 KiB and 10,000 lines or words each, or compare them piece by piece")
+	errTooLarge  = errors.New("the texts are too large; give at most 256 KiB, in which control characters count as 6 bytes, and 10,000 lines or words each, or compare them piece by piece")
 	errJSONLarge = errors.New("the values are too large; give at most 256 KiB of JSON each and 16,000 values together, or compare them piece by piece")
 	errJSONDeep  = errors.New("the values are nested too deep; give at most 500 levels, or compare what is inside")
 	errNames     = errors.New("the names must be two, without line breaks; leave them out to have `before` and `after`")
@@ -97,7 +97,7 @@ func jsonTool(_ *plugport.Call, args jsonArgs) (jsonResult, error) {
 
 // split takes both texts apart, unless they are too large for it.
 func split(before, after string, parts func(string) []string) (a, b []string, err error) {
-	if max(len(before), len(after)) > mostBytes {
+	if max(weight(before), weight(after)) > mostBytes {
 		return nil, nil, errTooLarge
 	}
 	a, b = parts(before), parts(after)
@@ -105,6 +105,17 @@ func split(before, after string, parts func(string) []string) (a, b []string, er
 		return nil, nil, errTooLarge
 	}
 	return a, b, nil
+}
+
+// weight is how many bytes a text has, with control characters as JSON writes them.
+func weight(text string) int {
+	weight := len(text)
+	for i := range len(text) {
+		if text[i] < ' ' && !strings.ContainsRune("\t\n\r", rune(text[i])) {
+			weight += len("\\u0001") - 1
+		}
+	}
+	return weight
 }
 
 func init() {

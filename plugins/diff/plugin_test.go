@@ -78,6 +78,8 @@ func TestMistakesAreExplained(t *testing.T) {
 		{"json", pairArgs{"[" + strings.Repeat("0,", mostValues) + "0]", "0"}, errJSONLarge.Error()},
 		{"json", pairArgs{"1", strings.Repeat("[", 501)}, errJSONDeep.Error()},
 		{"unified", pairArgs{strings.Repeat("a", mostBytes+1), ""}, errTooLarge.Error()},
+		{"unified", pairArgs{strings.Repeat("\x01", mostBytes/6+1), ""}, errTooLarge.Error()},
+		{"words", pairArgs{"", strings.Repeat("\x1f", mostBytes/6+1)}, errTooLarge.Error()},
 		{"words", pairArgs{strings.Repeat(".", mostParts+1), ""}, errTooLarge.Error()},
 		{"unified", pairArgs{"", strings.Repeat("\n", mostParts) + "a"}, errTooLarge.Error()},
 		{"unified", unifiedArgs{Names: []string{"a", "b\nc"}}, errNames.Error()},
@@ -92,6 +94,9 @@ func TestMistakesAreExplained(t *testing.T) {
 func TestAsMuchAsIsAllowedIsTaken(t *testing.T) {
 	full := strings.Repeat("\n", mostParts)
 	same(t, call(t, "unified", pairArgs{full, full}).Text(), "The texts are the same.")
+	line := strings.Repeat("\x01", 4) + "\t\n"
+	control := strings.Repeat(line, mostParts)
+	same(t, call(t, "unified", pairArgs{control, strings.Repeat("\n", mostParts-1) + "\r"}).Text()[:34], "--- before\n+++ after\n@@ -1,10000 +")
 	if parts := tokens(strings.Repeat(".", mostBytes)); len(parts) != mostParts+1 {
 		t.Errorf("%d parts", len(parts))
 	}
@@ -99,7 +104,7 @@ func TestAsMuchAsIsAllowedIsTaken(t *testing.T) {
 
 func TestLongPathsAreBounded(t *testing.T) {
 	nested := func(leaf string) string {
-		key := strings.Repeat("k", 500)
+		key := strings.Repeat("k", 125)
 		var members strings.Builder
 		for i := range 900 {
 			fmt.Fprintf(&members, ",\"%d\":%s", i, leaf)

@@ -44,6 +44,11 @@ func TestDefaultsThatCannotBeUsedAreToldWhenListed(t *testing.T) {
 	}])
 	_, err := listTools()
 	mentions(t, err, "the default of `at` cannot be used", "the default of `n` cannot be used: number 300 where a whole number from -128 to 127 is wanted")
+	Tool("any", "Any.", nothing[struct {
+		Color any `json:"color" default:"red"`
+	}])
+	_, err = listTools()
+	mentions(t, err, `the tag says "red", which is not JSON; write a text as "\"red\""`)
 	Prompt("some", "Some.", func(*Call, struct {
 		N int `json:"n" default:"many"`
 	}) (string, error) {
@@ -77,9 +82,12 @@ func TestWholeNumbersMayBeWrittenInAnyWay(t *testing.T) {
 		}
 	}
 	var whole struct {
-		N uint `json:"n"`
+		N uint  `json:"n"`
+		M int64 `json:"m,omitempty"`
 	}
-	mentions(t, readArguments(`{"n":1.5}`, &whole), "the argument `n` cannot be used: number 1.5 where a whole number from 0 on is wanted")
+	mentions(t, readArguments(`{"n":1.5}`, &whole), "the argument `n` cannot be used: number 1.5 where a whole number from 0 to 18446744073709551615 is wanted")
+	mentions(t, readArguments(`{"n":1,"m":9223372036854775808}`, &whole),
+		"number 9223372036854775808 where a whole number from -9223372036854775808 to 9223372036854775807 is wanted")
 }
 
 func TestANilErrorOfTheSDKIsNoPanic(t *testing.T) {
@@ -90,5 +98,11 @@ func TestANilErrorOfTheSDKIsNoPanic(t *testing.T) {
 	mentions(t, err, "a nil *plugport.Error was returned as an error; return nil itself")
 	if KindOf(err) != Internal || KindOf(none) != 0 || toError(none).Kind != Internal {
 		t.Error(KindOf(err))
+	}
+	var nothing *ToolError
+	result, err := failed(nothing)
+	if text, _ := result.Content[0].AsText(); !result.IsError || err != nil ||
+		text != "a nil *plugport.ToolError was returned as an error; return nil itself" {
+		t.Error(text, err)
 	}
 }

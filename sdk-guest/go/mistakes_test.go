@@ -108,6 +108,8 @@ func TestTemplatesAreReadBackwards(t *testing.T) {
 		{"a://{x}.txt", "a://a.b.txt", "x=a.b"},
 		{"a://{+x}b{+y}", "a://" + strings.Repeat("a", 20000) + "%", "none"},
 		{"a://{+x}" + strings.Repeat("a{+y}", 6), "a://" + strings.Repeat("a", 3000) + "!b/", "x"},
+		{"img://{w}x{h}/{n}", "img://640x480/a%20b", "h=480,n=a b,w=640"},
+		{"img://{w}x{h}/{n}", "img://" + strings.Repeat("x", 1400) + "%ff/a", "none"},
 	} {
 		pieces, err := parseTemplate(it.template)
 		if err != nil {
@@ -115,13 +117,30 @@ func TestTemplatesAreReadBackwards(t *testing.T) {
 		}
 		values, fits := matchTemplate(pieces, it.uri)
 		var found []string
-		for _, name := range []string{"p", "q", "x", "y"} {
+		for _, name := range []string{"h", "n", "p", "q", "w", "x", "y"} {
 			if value, has := values[name]; has {
 				found = append(found, name+"="+value)
 			}
 		}
 		if text := strings.Join(found, ","); it.values != "x" && fits && text != it.values || !fits && it.values != "none" {
 			t.Errorf("%s of %s: %s", it.uri, it.template, text)
+		}
+	}
+}
+
+func TestAURIMadeToCostMuchIsGivenUp(t *testing.T) {
+	for template, uri := range map[string]string{
+		"img://{w}x{h}/{n}":         "img://" + strings.Repeat("x", 1400) + "%ff/a",
+		"a://{x}{y}{z}/b":           "a://" + strings.Repeat("x", 2000),
+		"a://{+x}{?p}{+y}{?q}{#z}b": "a://" + strings.Repeat("?p=", 600) + "&",
+	} {
+		pieces, err := parseTemplate(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &search{dead: map[[2]int]bool{}, values: map[string]string{}}
+		if s.from(pieces, uri) || s.tries > mostTries+len(pieces)*len(uri) {
+			t.Errorf("%s: %d tries", template, s.tries)
 		}
 	}
 }

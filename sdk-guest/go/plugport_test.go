@@ -237,7 +237,7 @@ func TestPromptsAreMadeAndCompleted(t *testing.T) {
 	equal(t, text, "Review 10 lines of x")
 	equal(t, err, nil)
 	_, err = client.GetPrompt("review", map[string]string{"code": "x", "lines": "many"})
-	equal(t, err.Error(), "the argument `lines` cannot be used: \"many\" where a whole number is wanted")
+	equal(t, err.Error(), "the argument `lines` cannot be used: \"many\" where a whole number from -9223372036854775808 to 9223372036854775807 is wanted")
 	completed, _ := client.CompletePrompt("review", "code", "pa", nil)
 	equal(t, strings.Join(completed.Values, ","), "Pa,Paris,Las Palmas,Aspar")
 	none, err := client.CompletePrompt("review", "lines", "", nil)

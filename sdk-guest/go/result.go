@@ -25,6 +25,9 @@ type ToolError struct {
 }
 
 func (e *ToolError) Error() string {
+	if e == nil {
+		return "a nil *plugport.ToolError was returned as an error; return nil itself"
+	}
 	for _, content := range e.Content {
 		if text, is := content.AsText(); is {
 			return text

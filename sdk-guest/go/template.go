@@ -104,21 +104,28 @@ func checkTemplate(template string, t reflect.Type) error {
 	return nil
 }
 
-// search lays the pieces along a URI from left to right, each as long as it can be. What led nowhere is remembered, so that
-// no URI, however made, costs more than its length squared.
+// mostTries is how many beginnings of what is left of a URI are looked at. No sensible URI needs a tenth of it, and one that
+// was made to cost much costs a small part of a call.
+const mostTries = 10_000
+
+// search lays the pieces along a URI from left to right, each as long as it can be. What led nowhere is remembered.
 type search struct {
 	dead   map[[2]int]bool
 	values map[string]string
+	tries  int
 }
 
 func matchTemplate(pieces []piece, uri string) (map[string]string, bool) {
-	s := &search{map[[2]int]bool{}, map[string]string{}}
+	s := &search{dead: map[[2]int]bool{}, values: map[string]string{}}
 	return s.values, s.from(pieces, uri)
 }
 
 func (s *search) from(pieces []piece, rest string) bool {
 	if len(pieces) == 0 {
 		return rest == ""
+	}
+	if s.tries++; s.tries > mostTries {
+		return false
 	}
 	place := [2]int{len(pieces), len(rest)}
 	if s.dead[place] {

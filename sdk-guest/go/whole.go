@@ -86,14 +86,10 @@ func whole(number string) string {
 func wanted(t reflect.Type) string {
 	kind := t.Kind()
 	switch {
-	case kind == reflect.Int64 || kind == reflect.Int:
-		return "a whole number"
-	case kind == reflect.Uint64 || kind == reflect.Uint:
-		return "a whole number from 0 on"
-	case kind >= reflect.Int8 && kind <= reflect.Int32:
+	case kind >= reflect.Int && kind <= reflect.Int64:
 		return fmt.Sprintf("a whole number from %d to %d", int64(-1)<<(t.Bits()-1), int64(1)<<(t.Bits()-1)-1)
-	case kind >= reflect.Uint8 && kind <= reflect.Uint32:
-		return fmt.Sprintf("a whole number from 0 to %d", int64(1)<<t.Bits()-1)
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<t.Bits()-1)
 	case kind == reflect.Float32 || kind == reflect.Float64:
 		return "a number"
 	}

@@ -45,6 +45,12 @@ static pp_result *draw(const drawing *drawing, const char *format)
     return pp_add_image(result, png.data, png.size, "image/png");
 }
 
+static bool makes_code(const char *text, enum qrcodegen_Ecc level, uint8_t *scratch, uint8_t *code)
+{
+    return qrcodegen_encodeText(text, scratch, code, level, qrcodegen_VERSION_MIN, qrcodegen_VERSION_MAX,
+                                qrcodegen_Mask_AUTO, true);
+}
+
 /* Draws `text` as the other arguments say. */
 static pp_result *encode(const char *text, const pp_args *args)
 {
@@ -52,9 +58,9 @@ static pp_result *encode(const char *text, const pp_args *args)
     size_t correction = correction_of(args);
     /* The library measures texts in ints, and none of this length fits. */
     bool fits = strlen(text) <= qrcodegen_BUFFER_LEN_MAX * 3;
-    if (!fits || !qrcodegen_encodeText(text, scratch, code, corrections[correction].level, qrcodegen_VERSION_MIN,
-                                       qrcodegen_VERSION_MAX, qrcodegen_Mask_AUTO, true)) {
-        bool lower = correction > 0 && strlen(text) <= corrections[0].most;
+    if (!fits || !makes_code(text, corrections[correction].level, scratch, code)) {
+        /* How much fits depends on what it is, which the library knows. */
+        bool lower = correction > 0 && fits && makes_code(text, corrections[0].level, scratch, code);
         return pp_error("%zu bytes are too many for a QR code with %s error correction, which holds %u bytes (more if "
                         "all are digits); %s",
                         strlen(text), corrections[correction].name, corrections[correction].most,

@@ -53,7 +53,7 @@ static void draws_an_svg(void)
 
 static void uses_the_room_of_the_largest_code(void)
 {
-    char args[4000];
+    char args[8000];
     snprintf(args, sizeof args, "{\"text\":\"%02331d\",\"scale\":1,\"error_correction\":\"low\"}", 7);
     PP_CHECK(!pp_test_call("encode", args).is_error);
     snprintf(args, sizeof args, "{\"text\":\"x%02330d\",\"scale\":32}", 7);
@@ -66,6 +66,14 @@ static void uses_the_room_of_the_largest_code(void)
     PP_CHECK_TEXT(pp_test_call("encode", args).text,
                   "2954 bytes are too many for a QR code with medium error correction, which holds 2331 bytes "
                   "(more if all are digits); shorten the text");
+    snprintf(args, sizeof args, "{\"text\":\"%04000d\",\"error_correction\":\"high\"}", 7);
+    PP_CHECK_TEXT(pp_test_call("encode", args).text,
+                  "4000 bytes are too many for a QR code with high error correction, which holds 1273 bytes "
+                  "(more if all are digits); shorten the text or lower error_correction");
+    snprintf(args, sizeof args, "{\"text\":\"%04000d\",\"error_correction\":\"low\"}", 7);
+    PP_CHECK(!pp_test_call("encode", args).is_error);
+    snprintf(args, sizeof args, "{\"text\":\"%07090d\",\"error_correction\":\"high\"}", 7);
+    PP_CHECK(strstr(pp_test_call("encode", args).text, "; shorten the text or") == NULL);
 }
 
 static void refuses_what_makes_no_code(void)

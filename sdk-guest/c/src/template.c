@@ -60,11 +60,13 @@ typedef struct {
     size_t size;
 } word;
 
-/* A word ends where the template can go on, and not inside of %41. */
+/* A word ends where the template can go on, and not inside of %41 or of a letter. */
 static bool may_end(const char *text, size_t size, char after)
 {
-    bool inside = text[size - 1] == '%' || (size > 1 && text[size - 2] == '%');
-    return !(inside && text[size]) && (after == '{' || after == text[size]);
+    const char *next = text + size;
+    bool inside = next[-1] == '%' || (size > 1 && next[-2] == '%');
+    bool within = (*next & 0xC0) == 0x80 || (*next == '%' && next[1] && strchr("89abAB", next[1]));
+    return !within && !(inside && *next) && (after == '{' || after == *next);
 }
 
 static bool match(const char *uri_template, const char *uri, word *words, unsigned *attempts)
@@ -92,11 +94,13 @@ static bool match(const char *uri_template, const char *uri, word *words, unsign
     return false;
 }
 
+/* As many as match() fills; a brace in a name begins none. */
 static size_t word_count(const char *uri_template)
 {
     size_t count = 0;
-    for (; *uri_template; uri_template++) {
-        count += *uri_template == '{';
+    while ((uri_template = strchr(uri_template, '{'))) {
+        count++;
+        uri_template += strcspn(uri_template, "}");
     }
     return count;
 }

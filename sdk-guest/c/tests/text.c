@@ -50,6 +50,14 @@ static void matches_templates(void)
     PP_CHECK_TEXT(word("a://{x}-{y}.txt/{z}", "a://1-2-3.txt/4", "y"), "3");
     PP_CHECK_TEXT(word("a://{x}4{y}", "a://%44%41", "y"), "no match");
     PP_CHECK_TEXT(word("a://{x}{y}", "a://a%41", "y"), "A");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://a%C3%A9", "x"), "a");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://a%c3%a9", "y"), "\xC3\xA9");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://a\xC3\xA9", "y"), "\xC3\xA9");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://\xF0\x9F\x98\x80z", "x"), "\xF0\x9F\x98\x80");
+    PP_CHECK_TEXT(word("a://{x}\xC3\xA9{y}", "a://1\xC3\xA9\xC3\xA9", "y"), "\xC3\xA9");
+    PP_CHECK_TEXT(word("a://{x}{y}", "a://%A9%A9", "x"), "no match");
+    PP_CHECK_TEXT(word("a://{a{b}", "a://c", "a{b"), "c");
+    PP_CHECK_TEXT(word("a://{a{b}/{c", "a://d/e", "c"), "e");
     char hostile[3000];
     memset(hostile, 'a', sizeof hostile);
     memcpy(hostile, "a://", 4);

@@ -113,6 +113,21 @@ class LazyRpc(errors.RpcError):
         pass
 
 
+class Broken(errors.NotFound):
+    @property
+    def message(self):
+        raise ValueError("no message")
+
+    @message.setter
+    def message(self, _):
+        pass
+
+
+class Doubtful(errors.NotFound):
+    def __bool__(self):
+        raise ValueError("neither")
+
+
 class Wordless(Exception):
     def __str__(self):
         raise ValueError("no words")
@@ -133,6 +148,8 @@ class Refusals(unittest.TestCase):
             (errors.NotFound(HALF), ("Error_NotFound", "\ufffd")),
             (errors.NotFound(5), ("Error_NotFound", "5")),
             (Lazy(), ("Error_NotFound", "Lazy")),
+            (Broken("a"), ("Error_Internal", "Broken")),
+            (Doubtful("a"), ("Error_NotFound", "a")),
             (Wordless(), ("Error_Internal", "Wordless")),
             (ValueError(HALF), ("Error_Internal", "\ufffd")),
             (errors.TimedOut(), ("Error_TimedOut",)),

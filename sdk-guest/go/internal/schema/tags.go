@@ -91,7 +91,10 @@ func Literal(text, kind string) (any, error) {
 	case "boolean":
 		fits = text == "true" || text == "false"
 	}
-	if !fits {
+	switch {
+	case !fits && kind == "":
+		return nil, fmt.Errorf("the tag says %q, which is not JSON; write a text as %q", text, strconv.Quote(text))
+	case !fits:
 		return nil, fmt.Errorf("the tag says %q, which is not a value of the type %s", text, kind)
 	}
 	return json.RawMessage(text), nil

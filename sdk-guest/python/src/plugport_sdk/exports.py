@@ -137,7 +137,8 @@ def _guarded(work: Callable[[], T]) -> T:
     try:
         return work()
     except BaseException as error:  # Whatever is not caught ends the instance without a word.
-        own = handed_on(error) or Internal(explain(error))
-        raise host.refusal(own) from None
+        own = handed_on(error)
+        # An author's error need not count as true.
+        raise host.refusal(Internal(explain(error)) if own is None else own) from None
     finally:
         host.settle()

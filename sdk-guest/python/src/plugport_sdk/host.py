@@ -113,6 +113,13 @@ def _received(value: Any) -> errors.Error:
 
 def refusal(error: errors.Error) -> Exception:
     """The error as what a generated export raises. It cannot fail, whatever an author made of the error."""
+    try:
+        return _refusal(error)
+    except Exception:
+        return component.Err(wit.Error_Internal(type(error).__name__))
+
+
+def _refusal(error: errors.Error) -> Exception:
     kind = type(error)
     # A subclass need not have called `__init__` of this package's class.
     found = getattr(error, "message", None)
