@@ -81,6 +81,7 @@ test("gaps of any length are read at once", () => {
   const [spaces, comments] = [" ".repeat(20_000), "/* a */ // b => (\n".repeat(2000)];
   assert.equal(result(`const f = async${spaces}(a${comments})${spaces}=> a\nawait f(1)`), 1);
   assert.equal(result(`const f = async${spaces}function${comments}(a) { return a }\nawait f(2)`), 2);
+  assert.equal(result(`const f = async${" /* a */".repeat(400)} x => x\nawait f(3)`), 3);
 });
 
 test("parameters are those of the async function", () => {
