@@ -15,15 +15,19 @@ class Text {
   #text = "";
 
   take(token: Token, before: Token | undefined) {
-    if (token.type === "bullet_list_open") this.#lists.push({ next: undefined });
-    else if (token.type === "ordered_list_open")
-      this.#lists.push({ next: Number(token.attrGet("start") ?? 1) });
+    if (token.type === "bullet_list_open") this.#open(undefined);
+    else if (token.type === "ordered_list_open") this.#open(Number(token.attrGet("start") ?? 1));
     else if (token.type === "list_item_open") this.#mark = this.#nextMark();
     else if (token.type === "tr_open") this.#row = [];
     else if (token.type === "inline") this.#words(plain(token.children ?? []), before?.hidden ?? false);
     else if (token.type === "fence" || token.type === "code_block")
       this.#block(token.content.trimEnd(), "\n\n");
     else this.#close(token.type);
+  }
+
+  #open(next: number | undefined) {
+    if (this.#mark) this.#block("", "\n"); // the item around it begins with this list
+    this.#lists.push({ next });
   }
 
   #close(type: string) {

@@ -85,6 +85,12 @@ test("an empty item has its mark", async () => {
   assert.equal((await invoke(toText, { markdown: "1. a\n2.\n3. c" })).text, "1. a\n2.\n3. c");
 });
 
+test("an item that begins with a list has its mark", async () => {
+  assert.equal((await invoke(toText, { markdown: "1. - a\n   -\n2. b" })).text, "1.\n  - a\n  -\n2. b");
+  assert.equal((await invoke(toText, { markdown: "- a\n-\n  - b" })).text, "- a\n-\n  - b");
+  assert.equal((await invoke(toText, { markdown: "- - - a" })).text, "-\n  -\n    - a");
+});
+
 test("an image within a link is both", async () => {
   const { structured } = await invoke(links, { markdown: "[![alt](a.png)](b)" });
   assert.deepEqual(

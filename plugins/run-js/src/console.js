@@ -31,12 +31,14 @@ export function makeConsole() {
   const console = {
     assert: (holds, ...values) => void (holds || write("Assertion failed:", ...values)),
     count,
+    countReset: (label = "default") => void counts.delete(label),
+    dir: (value) => write(value), // not how to show it
     group,
+    groupCollapsed: group,
     groupEnd: () => void (depth = Math.max(0, depth - 1)),
-    time() {},
-    timeEnd() {},
   };
-  for (const name of ["debug", "dir", "error", "info", "log", "table", "trace", "warn"]) console[name] = write;
+  for (const name of ["debug", "dirxml", "error", "info", "log", "table", "trace", "warn"]) console[name] = write;
+  for (const name of ["clear", "time", "timeEnd", "timeLog", "timeStamp"]) console[name] = () => {};
   /** Every line, and that some are missing. */
   const written = () => (dropped > 0 ? [...lines, `… ${dropped} more lines were left out`] : lines);
   return { console, write, written };

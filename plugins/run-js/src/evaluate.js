@@ -5,12 +5,19 @@
 // after it, since the plugin still has to say what came out.
 
 import { makeConsole } from "./console.js";
+import { told } from "./failure.js";
 import { makeLoop } from "./promises.js";
 import { inline, render, text, thrown } from "./render.js";
-import { RUN_ASYNC, Unusable, rewrite } from "./rewrite.js";
+import { RUN_ASYNC, rewrite } from "./rewrite.js";
 
 /** What the runtime puts beside the language: its bindings to the host. */
 const HIDDEN = ["wit", "__cqjs"];
+
+/** What the engine itself cannot run within a call. A `return` outside of functions it refuses by itself. */
+const REWRITTEN = /\b(?:async|await|import|export)\b|^#!/;
+
+/** As they were before any code could change them. */
+const { defineProperty, deleteProperty, set } = Reflect;
 
 /** Indirect, so that the code sees the globals and none of these names. */
 const run = globalThis.eval;
@@ -32,6 +39,7 @@ export function evaluate(code, input) {
   try {
     const value = loop.finish(start(code, loop));
     for (const reason of loop.lost()) write(`a promise failed and nobody looked at it: ${thrown(reason)}`);
+    if (loop.left() > 0) write(`${loop.left()} timers were left when the result was there; await what they do`);
     const logs = written();
     if (value === undefined) return { logs, cut: false };
     const { value: result, cut } = render(value);
@@ -43,10 +51,23 @@ export function evaluate(code, input) {
   }
 }
 
+/** To read code costs many times as much as to run it, so it is only read when something may have to be rewritten. */
 function start(code, loop) {
+  if (REWRITTEN.test(code)) return startRewritten(code, loop);
+  try {
+    return run(code);
+  } catch (error) {
+    if (!text(() => error instanceof SyntaxError)) throw error;
+    return startRewritten(code, loop, () => {
+      throw error; // it can be read, so the code ran and threw this
+    });
+  }
+}
+
+/** `otherwise` is for code that need not be rewritten after all. */
+function startRewritten(code, loop, otherwise = run) {
   const rewritten = rewrite(code);
-  const value = run(rewritten.code);
-  return rewritten.isFunction ? loop.runAsync(undefined, [], value) : value;
+  return rewritten.isFunction ? loop.runAsync(undefined, [], run(rewritten.code)) : otherwise(rewritten.code);
 }
 
 /** Sets what the code sees; the function that is returned undoes it. */
@@ -55,40 +76,28 @@ function replaceGlobals(globals) {
     name,
     Object.getOwnPropertyDescriptor(globalThis, name),
   ]);
-  const random = Math.random;
+  const [random, born] = [Math.random, Date.prototype.constructor];
   for (const name of HIDDEN) delete globalThis[name];
   for (const [name, value] of Object.entries(globals)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
   }
+  const { prototype } = Date;
+  prototype.constructor = Date;
+  // What the code has frozen stays as it is.
   return () => {
-    Math.random = random;
+    set(Math, "random", random);
+    set(prototype, "constructor", born);
     for (const [name, descriptor] of before) {
-      if (descriptor === undefined) delete globalThis[name];
-      else Object.defineProperty(globalThis, name, descriptor);
+      if (descriptor === undefined) deleteProperty(globalThis, name);
+      else defineProperty(globalThis, name, descriptor);
     }
   };
-}
-
-/** An exception with the line of the code that it came from. */
-function told(error, code) {
-  const line = text(() => error instanceof Unusable) ? error.line : lineOf(error);
-  const words = thrown(error);
-  if (line === undefined) return words;
-  const source = code.split("\n")[line - 1]?.trim() ?? "";
-  return `${words}\n  at line ${line}: ${source.length > 200 ? `${source.slice(0, 200)}…` : source}`;
-}
-
-/** The engine calls evaluated code `<input>`; Node.js, where the tests run, `<anonymous>`. */
-function lineOf(error) {
-  const stack = text(() => error.stack);
-  const found = /<(?:input|anonymous)>:(\d+)/.exec(typeof stack === "string" ? stack : "");
-  return found === null ? undefined : Number(found[1]);
 }
 
 /** A result in words, for those who read no structure. */
 export function inWords({ result, logs, cut }) {
   const lines = logs.length > 0 ? [...logs, ""] : [];
-  lines.push(result === undefined ? "(no result)" : inline(result));
+  lines.push(result === undefined ? "(no result; end with an expression or `return`)" : inline(result));
   if (cut) lines.push("(the result was too large and is not shown whole)");
   return lines.join("\n");
 }

@@ -10,14 +10,17 @@ export const run = tool({
   description: `\
 Run JavaScript and get its result: to calculate, to count, to sort, to parse, to try an algorithm.
 
-The result is the value of the last expression, or of a \`return\`. \`input\` is a variable with the value that was given.
-\`console.log\` is kept and returned. \`await\` and promises work, and timers do not make anyone wait. There are no
-modules, no network, no files and nothing that is kept between calls.`,
+The result is the value of the last expression, or of a \`return\`, which code with \`await\` needs that ends with a loop.
+\`input\` is a variable with the value that was given: data belongs there, since code is costly to read. \`console.log\` is
+kept and returned. \`await\` and promises work, and timers make nobody wait: the clock jumps. There are no modules, no
+network, no files and nothing that is kept between calls. There is no \`Intl\`, \`URL\` or \`Buffer\`: locales, currencies
+and time zones are ignored, the time is UTC and texts sort by code unit. Recursion deeper than some hundred calls ends
+the call; use a loop and a stack of your own.`,
   readOnly: true,
   openWorld: false,
   input: {
     code: s.string("A script, or the body of a function.").max(200_000),
-    input: s.json({}, "Any JSON, which the code sees as `input`.").optional(),
+    input: s.json({}, "Any JSON, which the code sees as `input`; for data rather than `code`.").optional(),
   },
   output: s.object({
     result: s.json({}, "The value; what JSON lacks is shown as text.").optional(),

@@ -1,12 +1,16 @@
 // Promises, microtasks and timers that run to their end within one call.
 //
 // A call of a component is synchronous, and the engine's own queue is never served during it. So evaluated code gets
-// promises of its own kind, whose queue is served here. Nothing happens elsewhere in the sandbox that anyone could wait
-// for, so time is not waited for either: timers run in the order of their times, as soon as nothing else is to do.
+// promises of its own kind, whose queue is served here.
+
+import { makeTimers } from "./timers.js";
 
 const PENDING = 0;
 const FULFILLED = 1;
 const REJECTED = 2;
+
+/** How many timers still run when the result is there: some code sets the next one in each. */
+const AFTERWARDS = 1000;
 
 /** The queues of one evaluation, and the `Promise` whose jobs are in them. */
 export function makeLoop() {
@@ -99,7 +103,10 @@ export function makeLoop() {
       if (typeof after !== "function") return this.then(after, after);
       return this.then(
         (value) => Promise.resolve(after()).then(() => value),
-        (reason) => Promise.resolve(after()).then(() => Promise.reject(reason)),
+        (reason) =>
+          Promise.resolve(after()).then(() => {
+            throw reason;
+          }),
       );
     }
 
@@ -216,7 +223,9 @@ export function makeLoop() {
     const main = Promise.resolve(value);
     main.then(undefined, () => {});
     serve();
-    while (timers.fire(settled(main)[0] === PENDING)) serve();
+    const pending = () => settled(main)[0] === PENDING;
+    let further = AFTERWARDS;
+    while ((pending() || further-- > 0) && timers.fire(pending())) serve();
     const [state, result] = settled(main);
     if (state === REJECTED) throw result;
     if (state === PENDING) throw new Error("the result is a promise that nothing will ever settle");
@@ -227,46 +236,5 @@ export function makeLoop() {
   const lost = () => [...unhandled].map((promise) => settled(promise)[1]);
 
   const queueMicrotask = (job) => void jobs.push(() => job());
-  return { finish, lost, globals: { Promise, queueMicrotask, ...timers.globals }, runAsync };
-}
-
-/** Timers on a clock that jumps. */
-function makeTimers() {
-  const waiting = new Map();
-  let now = 0;
-  let last = 0;
-
-  const start = (repeats) => (job, delay, ...args) => {
-    const wait = Math.max(1, Number(delay) || 0);
-    last += 1;
-    waiting.set(last, { at: now + wait, wait, repeats, job: () => job(...args) });
-    return last;
-  };
-  const stop = (id) => void waiting.delete(id);
-
-  /** Runs the next timer; those that repeat only while somebody waits. Says whether there was one. */
-  function fire(someoneWaits) {
-    let next;
-    for (const [id, timer] of waiting) {
-      if (timer.repeats && !someoneWaits) continue;
-      if (next === undefined || timer.at < next.timer.at) next = { id, timer };
-    }
-    if (next === undefined) return false;
-    const { id, timer } = next;
-    now = timer.at;
-    if (timer.repeats) timer.at += timer.wait;
-    else waiting.delete(id);
-    timer.job();
-    return true;
-  }
-
-  const globals = {
-    setTimeout: start(false),
-    setInterval: start(true),
-    setImmediate: (job, ...args) => start(false)(job, 0, ...args),
-    clearTimeout: stop,
-    clearInterval: stop,
-    clearImmediate: stop,
-  };
-  return { fire, globals };
+  return { finish, lost, left: timers.left, globals: { Promise, queueMicrotask, ...timers.globals }, runAsync };
 }

@@ -3,9 +3,10 @@
 // What JSON has goes out as it is. What it lacks becomes the text that a console would show, rather than the `null` or
 // nothing that `JSON.stringify` makes of it. All of it is bounded: a value that is too large is cut, and says so.
 
-/** Characters of a whole value, and of one text in it. */
+/** Characters of a whole value, and of one text in it; what stands around the fields of an object counts too. */
 const WHOLE = 60_000;
 const TEXT = 20_000;
+const AROUND = 12;
 
 /** How deep a value is shown. */
 const DEPTH = 20;
@@ -36,7 +37,7 @@ export function thrown(error) {
 function any(value, rendering, depth) {
   switch (typeof value) {
     case "string":
-      return cutText(value, rendering);
+      return cutText(value, rendering, depth === 0 ? WHOLE : TEXT);
     case "boolean":
       return spent(value, 5, rendering);
     case "number":
@@ -60,6 +61,7 @@ function object(value, rendering, depth) {
     rendering.cut = true;
     return spent("[too deep]", 12, rendering);
   }
+  rendering.left -= AROUND;
   rendering.open.add(value);
   try {
     return known(value, rendering, depth + 1);
@@ -71,6 +73,7 @@ function object(value, rendering, depth) {
 }
 
 function known(value, rendering, depth) {
+  if (Array.isArray(value)) return list(value, rendering, depth); // first, since there are most of them
   if (value instanceof Date) {
     return cutText(Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString(), rendering);
   }
@@ -80,7 +83,7 @@ function known(value, rendering, depth) {
     return any(value.valueOf(), rendering, depth);
   }
   if (value instanceof Map) return map(value, rendering, depth);
-  if (value instanceof Set || Array.isArray(value)) return list(value, rendering, depth);
+  if (value instanceof Set) return list(value, rendering, depth);
   if (value instanceof ArrayBuffer) return list(new Uint8Array(value), rendering, depth);
   if (ArrayBuffer.isView(value)) {
     return list(value instanceof DataView ? new Uint8Array(value.buffer) : value, rendering, depth);
@@ -143,8 +146,8 @@ function functionName(value) {
   return `[${kind} ${text(() => String(value.name)) || "without a name"}]`;
 }
 
-function cutText(whole, rendering) {
-  const room = Math.max(0, Math.min(TEXT, rendering.left));
+function cutText(whole, rendering, most = TEXT) {
+  const room = Math.max(0, Math.min(most, rendering.left));
   rendering.left -= whole.length + 2;
   if (whole.length <= room) return whole;
   rendering.cut = true;

@@ -15,7 +15,7 @@ export const RUN_ASYNC = "$plugport_run_async";
 const ARGUMENTS = "$plugport_arguments";
 
 /** What may stand between two tokens. */
-const GAP = String.raw`(?:\s|//.*|/\*[^]*?\*/)*`;
+const GAP = String.raw`(?:\s|//.*$|/\*(?:[^*]|\*(?!/))*\*/)*`;
 
 /** Code that cannot be run, and the line that says why. */
 export class Unusable extends SyntaxError {
@@ -34,7 +34,7 @@ export function rewrite(code) {
   if (code.startsWith("#!")) rewriting.open(0, "//", "#!".length);
   rewriting.walk(tree, undefined);
   if (!rewriting.needsFunction) return { code: rewriting.text(), isFunction: false };
-  rewriting.returnLast(tree.body.findLast(({ type }) => type !== "EmptyStatement"));
+  rewriting.returnLast(lastOf(tree.body));
   return { code: `(function*(){${rewriting.text()}\n})`, isFunction: true };
 }
 
@@ -52,7 +52,6 @@ class Rewriting {
         allowAwaitOutsideFunction: true,
         allowHashBang: true,
         allowReturnOutsideFunction: true,
-        locations: true,
       });
     } catch (error) {
       const message = error.message.replace(/ \(\d+:\d+\)$/, "");
@@ -66,10 +65,12 @@ class Rewriting {
 
   /** `around` is the function that a node is in; nothing outside of all. */
   walk(node, around) {
-    const inner = isFunction(node) ? node : around;
+    // An arrow function has the `super` of what is around it.
+    const inner = isFunction(node) && !(around?.async && node.type === "ArrowFunctionExpression") ? node : around;
     this.visit(node, around);
-    for (const [key, value] of Object.entries(node)) {
-      if (key === "loc") continue;
+    for (const key in node) {
+      const value = node[key];
+      if (typeof value !== "object" || value === null) continue;
       for (const child of Array.isArray(value) ? value : [value]) {
         if (typeof child?.type === "string") this.walk(child, inner);
       }
@@ -113,7 +114,8 @@ class Rewriting {
     // A method's keyword stands before its name, and is dropped there.
     if (this.code.startsWith("async", node.start)) this.open(node.start, "", "async".length);
     const head = this.endOf(`(?:async${GAP}function)?${GAP}\\(`, node.id?.end ?? node.start, node) - 1;
-    this.open(head, `(){return ${RUN_ASYNC}(this,arguments,function*`);
+    const strict = node.body.body.some(({ directive }) => directive === "use strict") ? "'use strict';" : "";
+    this.open(head, `(){${strict}return ${RUN_ASYNC}(this,arguments,function*`);
     this.close(node.end, ")}");
   }
 
@@ -125,13 +127,13 @@ class Rewriting {
     const last = params.at(-1);
     const head = last?.end ?? this.endOf(`async${GAP}\\(`, start, node);
     const arrow = this.endOf(`${GAP},?${GAP}\\)?${GAP}=>`, head, node) - 2;
-    this.open(start, `(...${ARGUMENTS})=>${RUN_ASYNC}(this,${ARGUMENTS},function*`, "async".length);
+    this.open(start, `(...${ARGUMENTS})=>{return ${RUN_ASYNC}(this,${ARGUMENTS},function*`, "async".length);
     if (params.length === 1 && !this.matches(`async${GAP}\\(`, start)) {
       this.open(last.start, "(");
       this.close(last.end, ")");
     }
     this.open(arrow, body.type === "BlockStatement" ? "" : "{return (", "=>".length);
-    this.close(end, body.type === "BlockStatement" ? ")" : ")})");
+    this.close(end, body.type === "BlockStatement" ? ")}" : ")})}");
   }
 
   /** In a class a semicolon takes its place, since what follows could go on with the field before. */
@@ -141,9 +143,23 @@ class Rewriting {
     if (at >= 0) this.open(node.start + at, alone ? ";" : "", "async".length);
   }
 
-  /** Makes the last statement, if it is an expression, the result. */
+  /** Makes the last statement the result, where it is an expression or ends with one. */
   returnLast(statement) {
-    if (statement?.type !== "ExpressionStatement") return;
+    switch (statement?.type) {
+      case "BlockStatement":
+        return this.returnLast(lastOf(statement.body));
+      case "IfStatement":
+        this.returnLast(statement.consequent);
+        return this.returnLast(statement.alternate);
+      case "TryStatement":
+        this.returnLast(statement.block);
+        return this.returnLast(statement.handler?.body);
+      case "ExpressionStatement":
+        return this.returnExpression(statement);
+    }
+  }
+
+  returnExpression(statement) {
     const end = this.code[statement.end - 1] === ";" ? statement.end - 1 : statement.end;
     // It is around everything else that is inserted there.
     this.edits.unshift(
@@ -153,11 +169,11 @@ class Rewriting {
   }
 
   refuse(node, message) {
-    throw new Unusable(message, node.loc.start.line);
+    throw new Unusable(message, this.code.slice(0, node.start).split("\n").length);
   }
 
   matches(pattern, at) {
-    const sticky = new RegExp(pattern, "y");
+    const sticky = new RegExp(pattern, "my");
     sticky.lastIndex = at;
     return sticky.exec(this.code);
   }
@@ -188,6 +204,8 @@ class Rewriting {
     return text + this.code.slice(done);
   }
 }
+
+const lastOf = (statements) => statements.findLast(({ type }) => type !== "EmptyStatement");
 
 /** Whether these nodes name the `arguments` of the function around them. */
 function usesArguments(node) {

@@ -29,6 +29,7 @@ test("a return ends the script", () => {
   assert.equal(result("function f() { return 1 }\nf() + 1"), 2);
   assert.equal(result("if (false) return 1;\n(2 + 3);"), 5);
   assert.equal(result("// nothing but\nreturn 7 // seven"), 7);
+  assert.equal(result("const o = { return: 1 };\nreturn o.return"), 1);
 });
 
 test("what is awaited is there", () => {
@@ -57,6 +58,32 @@ test("lines need no semicolons", () => {
   assert.equal(result("#!/usr/bin/env node\nreturn 2"), 2);
 });
 
+test("the line after an async arrow function is not part of it", () => {
+  assert.equal(result("const f = async () => { return 1 }\n(async () => 2)()"), 2);
+  assert.deepEqual(result("const f = async () => { return 1 }\n[1, 2].map((x) => x)"), [1, 2]);
+  assert.equal(result("const f = async () => { return 1 }\n`text`"), "text");
+  assert.equal(result("const f = async () => { return 1 }\n-1"), -1);
+  assert.equal(result("const f = async () => { return 1 }\n/x/.test('x')"), true);
+  assert.equal(result("const f = async () => (x) => {}\n(1)"), 1);
+  assert.equal(result("const f = async () => (x) => {}\ntypeof await f()"), "function");
+});
+
+test("the last statement may hold the last expression", () => {
+  assert.equal(result("const f = async () => 3;\ntry { const r = await f(); r } catch (e) {}"), 3);
+  assert.equal(result("try { await Promise.reject(new Error('no')) } catch (e) { e.message; }"), "no");
+  assert.equal(result("if (await input) 'yes'; else if (1) { 'no' }", 1), "yes");
+  assert.equal(result("if (await input) 'yes'; else if (1) { 'no' }", 0), "no");
+  assert.equal(result("{ await 1; { async () => 1; 2 } }"), 2);
+  assert.match(inWords(outcome("for (const x of [1]) await x")), /end with an expression or `return`/);
+});
+
+test("gaps of any length are read at once", () => {
+  const [spaces, comments] = [" ".repeat(20_000), "/* a */ // b => (\n".repeat(2000)];
+  assert.equal(result(`const f = async${spaces}(a${comments})${spaces}=> a\nawait f(1)`), 1);
+  assert.equal(result(`const f = async${spaces}function${comments}(a) { return a }\nawait f(2)`), 2);
+  assert.equal(result(`const f = async${" /* a */".repeat(400)} x => x\nawait f(3)`), 3);
+});
+
 test("parameters are those of the async function", () => {
   assert.equal(result("async function f(o) { var o = o || {}; return o.a }\nawait f({ a: 1 })"), 1);
   assert.equal(result("const f = async (o) => { var o = o || 5; return o }\nawait f()"), 5);
@@ -67,6 +94,7 @@ test("parameters are those of the async function", () => {
   assert.equal(result("await async function /* ( */ (x) { return x }(6)"), 6);
   assert.equal(result("const f = async t => t.arguments\nawait f({ arguments: 8 })"), 8);
   assert.match(failure("function f() { return async () => arguments }").message, /put it into a variable before/);
+  assert.equal(result("async function f() { 'use strict'; return this === undefined }\nawait f()"), true);
 });
 
 test("the order is that of the language", () => {
@@ -81,6 +109,17 @@ test("the order is that of the language", () => {
   assert.equal(result("await new Promise((r) => setTimeout(r, 3_600_000, 'late'))"), "late");
   assert.equal(result("let n = 0; const t = setInterval(() => { if (++n === 3) clearInterval(t) }, 5); await new Promise(r => setTimeout(r, 50)); n"), 3);
   assert.deepEqual(outcome("setInterval(() => console.log('x'), 1); 1").logs, []);
+});
+
+test("a `finally` takes as many steps as in the language", () => {
+  const code = `
+    const order = [];
+    Promise.reject(1).finally(() => {}).catch(() => order.push("failed"));
+    let steps = Promise.resolve();
+    for (let n = 1; n <= 8; n++) steps = steps.then(() => order.push(n));
+    steps.then(() => console.log(order));`;
+  const { logs } = outcome(code);
+  assert.deepEqual(JSON.parse(logs[0]), [1, 2, 3, "failed", 4, 5, 6, 7, 8]);
 });
 
 test("a promise that nothing settles is not waited for", () => {
@@ -113,7 +152,14 @@ test("what JSON lacks is shown as text", () => {
 
 test("what is too large is cut and says so", () => {
   const text = outcome("'x'.repeat(1e6)");
-  assert.ok(text.cut && text.result.length < 21_000 && text.result.endsWith("more characters)"));
+  assert.ok(text.cut && text.result.endsWith("x… (940000 more characters)"));
+  const within = outcome("['x'.repeat(1e6)]");
+  assert.ok(within.cut && within.result[0].endsWith("x… (980000 more characters)"));
+  assert.equal(outcome("'x'.repeat(60_000)").cut, false);
+  for (const code of ["Array.from({ length: 1e5 }, () => [])", "let a = []; for (let i = 0; i < 16; i++) a = [a, a]; a"]) {
+    const empty = outcome(code);
+    assert.ok(empty.cut && JSON.stringify(empty.result).length < 60_000, code);
+  }
   const list = outcome("Array.from({ length: 1e6 }, (_, i) => i)");
   assert.ok(list.cut && list.result.length < 20_000 && /^… and \d+ more$/.test(list.result.at(-1)));
   const deep = outcome("let a = {}; for (let i = 0; i < 1e4; i++) a = { a }; a");
@@ -131,6 +177,10 @@ test("the console is kept in order", () => {
   assert.deepEqual(failure("console.log(1); throw { get stack() { throw 2 } }").logs, ["1"]);
   assert.deepEqual(failure("console.log(1); throw new Proxy({}, { getPrototypeOf() { throw 2 } })").logs, ["1"]);
   assert.deepEqual(outcome("console.log('%d %f', Symbol(), { valueOf() { throw 1 } })").logs, ["NaN NaN"]);
+  const others = "console.groupCollapsed('a'); console.count(); console.countReset(); console.count(); console.groupEnd();";
+  assert.deepEqual(outcome(others).logs, ["a", "  default: 1", "  default: 1"]);
+  assert.deepEqual(outcome("console.dir({ a: 1 }, { depth: null }); console.dirxml(2)").logs, ['{"a":1}', "2"]);
+  assert.deepEqual(outcome("console.clear(); console.time('t'); console.timeLog('t'); console.timeStamp()").logs, []);
 });
 
 test("an exception has its name, its message and the line", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Recorder } from "plugport-sdk/testing";
+import { Recorder, describe } from "plugport-sdk/testing";
 
 import { run } from "../src/plugin.js";
 
@@ -15,11 +15,17 @@ test("a result has its structure and its words", async () => {
 
 test("what has no result says so", async () => {
   const outcome = await invoke({ code: "let a = 1" });
-  assert.deepEqual([outcome.structured, outcome.text], [{}, "(no result)"]);
+  assert.deepEqual([outcome.structured, outcome.text], [{}, "(no result; end with an expression or `return`)"]);
 });
 
 test("a failure is a tool error with what was written before", async () => {
   const outcome = await invoke({ code: "console.log('here');\nfoo()" });
   assert.equal(outcome.isError, true);
   assert.equal(outcome.text, "ReferenceError: foo is not defined\n  at line 2: foo()\n\nIt had written:\nhere");
+});
+
+test("the tool says what the code lacks", () => {
+  const { description, inputSchema } = describe(run);
+  for (const word of ["Intl", "UTC", "code unit", "Recursion", "clock"]) assert.match(description, new RegExp(word));
+  assert.match(inputSchema.properties.input.description, /for data/);
 });

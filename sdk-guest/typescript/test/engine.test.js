@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { structuredClone as clone } from "../src/engine/clone.js";
+import { begin, performance as measured } from "../src/engine/performance.js";
 import { shown } from "../src/engine/shown.js";
 import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text.js";
 
@@ -61,4 +62,17 @@ test("what holds itself is printed once", () => {
     '{"set":[["[circular]"],{"n":"1n"}],"again":[["[circular]"],{"n":"1n"}]}',
   );
   assert.equal(shown("text") + shown(undefined) + shown(Symbol("s")), "textundefinedSymbol(s)");
+});
+
+test("time begins with the first request", () => {
+  assert.equal(measured.timeOrigin, performance.timeOrigin);
+  begin();
+  const { timeOrigin } = measured;
+  const first = measured.now();
+  assert.ok(first >= 0 && first < 1000, String(first));
+  assert.ok(Math.abs(Date.now() - first - timeOrigin) < 100);
+  begin();
+  const { now } = measured;
+  assert.ok(now() >= first);
+  assert.equal(measured.timeOrigin, timeOrigin);
 });

@@ -80,6 +80,20 @@ test("a promise is settled once, and long chains do not nest", () => {
   assert.equal(drain(chain), 5000);
 });
 
+test("many timers come in the order of their times, without those that were cleared", () => {
+  const ticks = [];
+  for (let at = 0; at < 3000; at += 1) {
+    const id = addTimer(() => ticks.push(at % 97), (at % 97) * 10, [], false);
+    if (at % 3 === 0) clearTimer(id);
+  }
+  drain(sleep(5000));
+  assert.equal(ticks.length, 2000);
+  assert.deepEqual(
+    ticks,
+    ticks.toSorted((one, other) => one - other),
+  );
+});
+
 test("timers come in their order, repeat, and end with the call", () => {
   const ticks = [];
   const id = addTimer(() => ticks.push("tick"), 10, [], true);

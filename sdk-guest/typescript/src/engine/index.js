@@ -3,6 +3,7 @@
 import { structuredClone } from "./clone.js";
 import { console, goLive } from "./console.js";
 import { addTimer, clearTimer, queueJob } from "./jobs.js";
+import { begin, performance } from "./performance.js";
 import { Promise } from "./promise.js";
 import { crypto, mathRandom, reseed } from "./random.js";
 import { TextDecoder, TextEncoder } from "./text.js";
@@ -13,6 +14,7 @@ export function install() {
   for (const [name, value] of Object.entries(missing))
     if (!(name in globalThis)) define(globalThis, name, value);
   define(globalThis, "Promise", Promise);
+  define(globalThis, "performance", performance);
   define(globalThis, "queueMicrotask", queueJob);
   define(globalThis, "setTimeout", (callback, ms, ...args) => addTimer(callback, ms, args, false));
   define(globalThis, "setInterval", (callback, ms, ...args) => addTimer(callback, ms, args, true));
@@ -25,6 +27,7 @@ export function install() {
 /** Begins a request. */
 export function start() {
   goLive();
+  begin();
   reseed();
 }
 

@@ -4,7 +4,8 @@
 import clock from "wasi:clocks/monotonic-clock@0.2.12";
 
 const jobs = [];
-let timers = [];
+const waiting = new Map();
+const timers = []; // those of `waiting` and some that were cleared, by their times
 let lastTimer = 0;
 let scheduled = false;
 const nativeQueue = globalThis.queueMicrotask;
@@ -34,12 +35,25 @@ export const unhandled = {
 export function addTimer(callback, ms, args, every) {
   const delay = Math.min(Math.max(0, Number(ms) || 0), LONGEST);
   lastTimer += 1;
-  timers.push({ id: lastTimer, at: clock.now() + delay * 1e6, delay, run: () => callback(...args), every });
+  const timer = { id: lastTimer, at: clock.now() + delay * 1e6, delay, run: () => callback(...args), every };
+  waiting.set(lastTimer, timer);
+  enqueue(timer);
   return lastTimer;
 }
 
+/** Behind those of the same time; no other is moved but those that are later. */
+function enqueue(timer) {
+  let [low, high] = [0, timers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (timers[middle].at <= timer.at) low = middle + 1;
+    else high = middle;
+  }
+  timers.splice(low, 0, timer);
+}
+
 export function clearTimer(id) {
-  timers = timers.filter((timer) => timer.id !== id);
+  waiting.delete(id);
 }
 
 function runJobs() {
@@ -75,12 +89,13 @@ export function drain(value) {
 }
 
 function runTimer() {
-  if (timers.length === 0) return false;
-  const next = timers.reduce((one, other) => (other.at < one.at ? other : one));
+  let next = timers.shift();
+  while (next && !waiting.has(next.id)) next = timers.shift();
+  if (!next) return false;
   const left = next.at - clock.now();
   if (left > 0) sleep(left);
-  if (next.every) next.at = clock.now() + Math.max(next.delay, 1) * 1e6;
-  else clearTimer(next.id);
+  if (next.every) enqueue(Object.assign(next, { at: clock.now() + Math.max(next.delay, 1) * 1e6 }));
+  else waiting.delete(next.id);
   next.run();
   return true;
 }
@@ -96,5 +111,6 @@ export function forget() {
   for (const promise of rejections) console.error("nobody handled this failure:", promise.failure());
   rejections.clear();
   jobs.length = 0;
-  timers = [];
+  timers.length = 0;
+  waiting.clear();
 }
