@@ -61,7 +61,12 @@ impl Pipe {
     }
 
     pub async fn initialize(&mut self, revision: &str) -> Value {
-        let params = json!({ "protocolVersion": revision, "capabilities": {},
+        self.initialize_with(revision, json!({})).await
+    }
+
+    /// As a client that can do this.
+    pub async fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
+        let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
                              "clientInfo": { "name": "suite", "version": "1" } });
         self.request(json!("init"), "initialize", params).await;
         let answer = self.next().await;
