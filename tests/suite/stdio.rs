@@ -108,6 +108,20 @@ async fn a_question_whose_answer_is_too_long_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_client_that_closes_the_log_is_served() {
+    let folder = folder(&["hostile_log_flood"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.close_log();
+    for id in [1, 2] {
+        let forge = json!({ "name": "hostile_log_flood-forge", "arguments": {} });
+        pipe.request(json!(id), "tools/call", forge).await;
+        assert_eq!(pipe.next().await["result"]["content"][0]["text"], "printed");
+    }
+    assert_eq!(pipe.end().await.2, Some(0));
+}
+
+#[tokio::test]
 async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
     let folder = folder(&["polite"]);
     let mut pipe = Pipe::start(folder.path());
