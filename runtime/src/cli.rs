@@ -86,6 +86,9 @@ pub struct Serve {
     /// Serve one client on stdin and stdout instead of HTTP
     #[arg(long)]
     pub stdio: bool,
+    /// Stop when stdin ends, as it does with whoever started this, however that ends
+    #[arg(long, hide = true, conflicts_with = "stdio")]
+    pub until_eof: bool,
 }
 
 /// `plugport call`

@@ -25,6 +25,7 @@ mod corpus;
 mod corpus_files;
 mod denied;
 mod dev;
+mod dev_killed;
 mod errors;
 mod fairness;
 mod faults;

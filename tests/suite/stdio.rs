@@ -1,9 +1,14 @@
 //! stdio: one message per line, stdout for MCP and nothing else.
 
-use plugport_tests::guests::folder;
+use plugport_tests::guests::{PATIENT, folder};
 use plugport_tests::http::stateless_meta;
 use plugport_tests::stdio::Pipe;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::asking::{GRANTED, able, model_says, prompt};
+
+/// As long as a line may be, bytes.
+const LONGEST: usize = 4 << 20;
 
 #[tokio::test]
 async fn both_eras_share_one_pipe() {
@@ -51,6 +56,69 @@ async fn bad_lines_are_answered_and_good_ones_still_work() {
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(1), "ping", json!({})).await;
     assert_eq!(pipe.next().await["result"], json!({}));
+}
+
+/// A call of so many bytes, as clients write it that put the id last.
+fn call_of(bytes: usize, id: i64, meta: &Value) -> String {
+    let line = |message: &str| {
+        let arguments = json!({ "message": message });
+        let params = json!({ "name": "polite-echo", "arguments": arguments, "_meta": meta });
+        json!({ "method": "tools/call", "params": params, "jsonrpc": "2.0", "id": id }).to_string()
+    };
+    line(&"x".repeat(bytes - line("").len()))
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
+    let folder = folder(&["polite"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    for meta in [json!({}), stateless_meta()] {
+        // Nothing is read until both are written.
+        for (id, bytes) in [(1, 6 << 20), (2, LONGEST + 1)] {
+            pipe.send(&call_of(bytes, id, &meta)).await;
+        }
+        for id in [1, 2] {
+            let answer = pipe.next().await;
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32600)));
+            assert!(answer["error"]["message"].as_str().unwrap().contains("4096 KiB (limit `body_kib`)"));
+        }
+        pipe.send(&call_of(LONGEST, 3, &meta)).await;
+        let answer = pipe.next().await;
+        let echoed = answer["result"]["content"][0]["text"].as_str().map(str::len);
+        assert!(answer["id"] == 3 && echoed.is_some_and(|bytes| bytes > LONGEST - 1_000), "{echoed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_whose_answer_is_too_long_is_given_up() {
+    let folder = folder(&["asker"]);
+    std::fs::write(folder.path().join("plugport.toml"), format!("{PATIENT}{GRANTED}")).unwrap();
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize_with("2025-11-25", able()).await;
+    let ask = json!({ "method": "sampling/createMessage", "params": prompt() });
+    pipe.request(json!(1), "tools/call", json!({ "name": "ask", "arguments": ask })).await;
+    let question = pipe.next().await;
+    let result = model_says(&"x".repeat(LONGEST));
+    pipe.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }).to_string()).await;
+    assert_eq!(pipe.next().await.get("id"), None, "it was no request");
+    let answer = pipe.next().await;
+    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(answer["id"] == 1 && told.contains("it is longer than 4096 KiB (limit `body_kib`)"), "{told}");
+}
+
+#[tokio::test]
+async fn a_client_that_closes_the_log_is_served() {
+    let folder = folder(&["hostile_log_flood"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.close_log();
+    for id in [1, 2] {
+        let forge = json!({ "name": "hostile_log_flood-forge", "arguments": {} });
+        pipe.request(json!(id), "tools/call", forge).await;
+        assert_eq!(pipe.next().await["result"]["content"][0]["text"], "printed");
+    }
+    assert_eq!(pipe.end().await.2, Some(0));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ pub struct Pipe {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Lines<BufReader<ChildStdout>>,
-    stderr: ChildStderr,
+    stderr: Option<ChildStderr>,
     conversation: Conversation,
 }
 
@@ -31,8 +31,8 @@ impl Pipe {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();
-        let stderr = child.stderr.take().unwrap();
-        Self { stdin: child.stdin.take(), stdout, stderr, child, conversation: Conversation::default() }
+        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+        Self { stdin, stdout, stderr, child, conversation: Conversation::default() }
     }
 
     pub async fn send(&mut self, line: &str) {
@@ -61,12 +61,22 @@ impl Pipe {
     }
 
     pub async fn initialize(&mut self, revision: &str) -> Value {
-        let params = json!({ "protocolVersion": revision, "capabilities": {},
+        self.initialize_with(revision, json!({})).await
+    }
+
+    /// As a client that can do this.
+    pub async fn initialize_with(&mut self, revision: &str, capabilities: Value) -> Value {
+        let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
                              "clientInfo": { "name": "suite", "version": "1" } });
         self.request(json!("init"), "initialize", params).await;
         let answer = self.next().await;
         self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         answer
+    }
+
+    /// Hears no more of the server's log.
+    pub fn close_log(&mut self) {
+        self.stderr = None;
     }
 
     /// Sends the server a signal, by the name that `kill` has for it.
@@ -91,7 +101,9 @@ impl Pipe {
             lines.push(line);
         }
         let mut said = String::new();
-        self.stderr.read_to_string(&mut said).await.unwrap();
+        if let Some(mut stderr) = self.stderr.take() {
+            stderr.read_to_string(&mut said).await.unwrap();
+        }
         let status = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
         (lines, said, status.expect("the server ends with its input").unwrap().code())
     }

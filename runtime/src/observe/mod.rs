@@ -23,7 +23,10 @@ pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync
     // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(ansi).with_env_filter(filter).try_init()
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(ansi).with_env_filter(filter);
+    // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever has
+    // closed stderr does not want the log, and does want to be served.
+    log.log_internal_errors(false).try_init()
 }
 
 /// Text of a guest, with every character escaped that could forge a line, move a cursor or hide words: control

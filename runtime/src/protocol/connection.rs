@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::asked::ClientError;
 use super::batch;
 use super::context::Via;
 use super::dispatch;
@@ -23,6 +24,7 @@ use super::server::Server;
 use super::sessions::in_flight::InFlight;
 use super::sessions::presence::Presence;
 use super::sessions::session::Session;
+use super::skim::Skimmed;
 use crate::host::Caller;
 
 /// What to do about one message.
@@ -102,10 +104,16 @@ impl Connection {
         }
     }
 
-    /// The answer to a message that is longer than one may be.
-    #[must_use]
-    pub fn too_long(&self, most: usize) -> Bytes {
-        error_response(None, &RpcError::invalid_request(&format!("the message is longer than {most} bytes")))
+    /// The answer to a message that is longer than one may be. A question of ours that it would have answered is given
+    /// up: the client believes that it has.
+    pub(crate) fn too_long(&self, skimmed: &Skimmed, most: usize) -> Bytes {
+        let why = format!("longer than {} KiB (limit `body_kib`)", most >> 10);
+        if let (Skimmed::Response(id), Some(session)) = (skimmed, &self.session) {
+            let message = format!("the client's answer cannot be used: it is {why}");
+            session.asked.settle(id, Err(ClientError { code: -32603, message }));
+        }
+        let id = if let Skimmed::Request(id) = skimmed { Some(id) } else { None };
+        error_response(id, &RpcError::invalid_request(&format!("the message is {why}")))
     }
 
     /// Cancelled when the server is to end.

@@ -147,7 +147,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
     Malformed { id: None, error }
 }
 
-fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
+pub(super) fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
     match raw.get().as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw.get()).map(Id::Text),
         _ => serde_json::from_str(raw.get()).map(Id::Number),

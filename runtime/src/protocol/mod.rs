@@ -30,6 +30,7 @@ mod reply;
 mod revision;
 mod server;
 mod sessions;
+mod skim;
 mod wire;
 
 pub use crate::host::Caller;
@@ -41,4 +42,5 @@ pub use random::token;
 pub use revision::Revision;
 pub use server::Server;
 pub use sessions::{Event, Events, Next, RETRY};
+pub(crate) use skim::{Skim, Skimmed};
 pub use wire::{tool_error_json, tool_result_json};

@@ -15,7 +15,7 @@ pub async fn lines(input: &[u8], buffer: usize, most: usize) -> std::io::Result<
     while let Some(line) = lines::next(&mut input, most).await? {
         found.push(match line {
             Line::Whole(line) => Some(line),
-            Line::TooLong => None,
+            Line::TooLong(_) => None,
         });
     }
     Ok(found)

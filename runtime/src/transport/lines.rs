@@ -1,9 +1,12 @@
 //! Newline-delimited frames of bounded length.
 //!
-//! A line that is too long is read to its end and reported, not buffered: what follows it is still good.
+//! A line that is too long is read to its end and reported, not buffered: what follows it is still good, and whoever
+//! waits for its answer can be told.
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+use crate::protocol::{Skim, Skimmed};
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +14,7 @@ pub(super) enum Line {
     /// Without its line break.
     Whole(Vec<u8>),
     /// Longer than allowed; its bytes are gone.
-    TooLong,
+    TooLong(Skimmed),
 }
 
 /// Reads the next line of at most `most` bytes. `None` at the end of the input.
@@ -23,25 +26,26 @@ pub(super) async fn next(
     most: usize,
 ) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
-    let mut too_long = false;
+    let mut skim: Option<Skim> = None;
     loop {
         let buffer = input.fill_buf().await?;
         if buffer.is_empty() {
-            let nothing = line.is_empty() && !too_long;
-            return Ok(if nothing { None } else { Some(finish(line, too_long)) });
+            let nothing = line.is_empty() && skim.is_none();
+            return Ok(if nothing { None } else { Some(finish(line, skim)) });
         }
         let end = buffer.iter().position(|byte| *byte == b'\n');
         let piece = end.map_or(buffer, |end| buffer.get(..end).unwrap_or_default());
-        too_long |= line.len() + piece.len() > most;
-        if too_long {
-            line.clear();
+        if skim.is_some() || line.len() + piece.len() > most {
+            let skim = skim.get_or_insert_default();
+            skim.pass(&std::mem::take(&mut line));
+            skim.pass(piece);
         } else {
             line.extend_from_slice(piece);
         }
         let used = end.map_or(buffer.len(), |end| end + 1);
         input.consume(used);
         if end.is_some() {
-            return Ok(Some(finish(line, too_long)));
+            return Ok(Some(finish(line, skim)));
         }
     }
 }
@@ -56,9 +60,9 @@ pub(super) fn unbroken(message: Bytes) -> Bytes {
     message.iter().map(|byte| if breaks(byte) { b' ' } else { *byte }).collect()
 }
 
-fn finish(mut line: Vec<u8>, too_long: bool) -> Line {
-    if too_long {
-        return Line::TooLong;
+fn finish(mut line: Vec<u8>, skim: Option<Skim>) -> Line {
+    if let Some(skim) = skim {
+        return Line::TooLong(skim.end());
     }
     if line.last() == Some(&b'\r') {
         line.pop();
@@ -84,6 +88,9 @@ mod tests {
             seen.push(line);
         }
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
-        assert_eq!(seen, [whole("one"), Line::TooLong, whole("two"), whole(""), whole("last")]);
+        assert_eq!(
+            seen,
+            [whole("one"), Line::TooLong(Skimmed::Other), whole("two"), whole(""), whole("last")]
+        );
     }
 }

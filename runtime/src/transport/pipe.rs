@@ -75,7 +75,7 @@ impl Pipe {
         let received = match line {
             Line::Whole(line) if line.is_empty() => return None,
             Line::Whole(line) => self.connection.receive(line),
-            Line::TooLong => Received::Reply(self.connection.too_long(self.most)),
+            Line::TooLong(skimmed) => Received::Reply(self.connection.too_long(skimmed, self.most)),
         };
         match received {
             Received::Nothing => None,

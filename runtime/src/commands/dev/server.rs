@@ -1,5 +1,8 @@
 //! The server of a project: this very program as a child, told where to look. What is served while a plugin is written
 //! is so what will be served later, and a reload here is a reload there.
+//!
+//! It ends with this process, also with one that is killed and can ask nobody any more: the system closes a pipe then,
+//! and the server stops when its stdin ends.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -26,6 +29,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The server. Killed when dropped.
 pub(super) struct Server {
     child: Child,
+    /// The other end of its stdin. Not left with the child, whose stdin is closed when its end is waited for.
+    _held: ChildStdin,
     hearing: JoinHandle<()>,
 }
 
@@ -40,7 +45,7 @@ impl Server {
         let mut command = Command::new(program);
         // Whoever writes a plugin wants to see what it logs.
         let log = format!("plugin=debug,{log}");
-        command.args(["--log", &log, "serve", "--plugins"]).arg(&place.plugins);
+        command.args(["--log", &log, "serve", "--until-eof", "--plugins"]).arg(&place.plugins);
         if let Some(file) = config {
             command.arg("--config").arg(file);
         }
@@ -51,8 +56,9 @@ impl Server {
         command.current_dir(&place.folder);
         // An interrupt from the terminal is for this process, which passes it on when everything else has ended.
         command.process_group(0).kill_on_drop(true);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start the server")?;
+        let held = child.stdin.take().ok_or_else(|| anyhow!("the server cannot be held"))?;
         let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server cannot be heard"))?;
         let pass_on = |line: &str| {
             // It would send the author to a folder that is not theirs; what a build comes to is said here.
@@ -60,7 +66,7 @@ impl Server {
                 show(line);
             }
         };
-        Ok(Self { child, hearing: tokio::spawn(hear(stderr, pass_on)) })
+        Ok(Self { child, _held: held, hearing: tokio::spawn(hear(stderr, pass_on)) })
     }
 
     /// Waits until it ends by itself. Can be dropped.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncReadExt as _, Stdin};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +35,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     allow_open_files();
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(args.until_eof)?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
     // Whoever connects from now on waits in the socket.
@@ -140,22 +141,34 @@ async fn serve_http(
     }
 }
 
-/// Ctrl-C and termination. Made before anything is served, so that none is missed.
+/// Ctrl-C, termination, and the end of whoever holds stdin, if that counts. Made before anything is served, so that none
+/// is missed.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    held: Option<Stdin>,
 }
 
 impl Signals {
-    fn listen() -> anyhow::Result<Self> {
+    fn listen(until_eof: bool) -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        Ok(Self { interrupt, terminate, held: until_eof.then(tokio::io::stdin) })
     }
 
     async fn stopped(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = let_go(&mut self.held) => {}
         }
     }
+}
+
+/// Waits for the end of stdin. It comes once: who has gone does not ask twice.
+async fn let_go(held: &mut Option<Stdin>) {
+    let Some(stdin) = held else { return std::future::pending().await };
+    // Nothing is expected there but the end.
+    while matches!(stdin.read(&mut [0; 64]).await, Ok(1..)) {}
+    *held = None;
 }

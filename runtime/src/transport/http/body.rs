@@ -19,7 +19,8 @@ pub(super) async fn read(body: Body, most: usize) -> Result<Bytes, (StatusCode, 
     match tokio::time::timeout(TIME, collecting).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err((StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {most} bytes\n")))
+            let why = format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10);
+            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
         }
         Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body could not be read\n".to_owned())),
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n".to_owned())),
