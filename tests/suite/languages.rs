@@ -41,6 +41,11 @@ async fn every_feature_works_in_rust() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_feature_works_in_typescript() {
+    drive(Lang::TypeScript).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_feature_works_in_javascript() {
     drive(Lang::JavaScript).await;
 }
@@ -229,7 +234,7 @@ impl Driven<'_> {
         let listed = self.caller.request("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap();
         let throws = tools.iter().any(|tool| tool["name"] == "features-throw");
-        let can = matches!(self.lang, Lang::JavaScript | Lang::Python | Lang::Go);
+        let can = !matches!(self.lang, Lang::Rust | Lang::C);
         assert_eq!(throws, can, "{}", self.here());
         if throws {
             let talk = self.call("throw", json!({}), &[]).await;

@@ -35,7 +35,7 @@ async fn a_tool_in_rust_is_published() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_typescript_is_published() {
-    publish("typescript", Lang::JavaScript).await;
+    publish("typescript", Lang::TypeScript).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
