@@ -62,3 +62,9 @@ test("what holds itself is printed once", () => {
   );
   assert.equal(shown("text") + shown(undefined) + shown(Symbol("s")), "textundefinedSymbol(s)");
 });
+
+test("what is nested too deeply is printed as far as it goes", () => {
+  let deep = 1;
+  for (let at = 0; at < 20_000; at += 1) deep = [deep];
+  assert.equal(shown(deep), `${"[".repeat(64)}"[too deep]"${"]".repeat(64)}`);
+});
