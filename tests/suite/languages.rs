@@ -32,8 +32,8 @@ roots = true
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Each guest may have more.
-const TOOLS: [&str; 9] =
-    ["elicit", "fail", "log", "print", "progress", "refuse", "roots", "sample", "structured"];
+const TOOLS: [&str; 10] =
+    ["elicit", "fail", "log", "nest", "print", "progress", "refuse", "roots", "sample", "structured"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_feature_works_in_rust() {
@@ -80,6 +80,7 @@ async fn drive(lang: Lang) {
         driven.asks_the_person().await;
         driven.asks_for_folders().await;
         driven.answers_with_structure().await;
+        driven.refuses_what_is_nested_too_deeply().await;
         driven.fails_in_words().await;
         driven.survives_what_nobody_catches().await;
         driven.has_resources().await;
@@ -221,6 +222,15 @@ impl Driven<'_> {
         assert!(jsonschema::is_valid(schema, found), "{}: {found} against {schema}", self.here());
         let said: Value = serde_json::from_str(talk.text()).unwrap();
         assert_eq!(&said, found, "the same in text, in {}", self.here());
+    }
+
+    /// What no client could read is refused by the SDK, before the guest's stack is exhausted by writing it.
+    async fn refuses_what_is_nested_too_deeply(&self) {
+        let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
+        assert_ne!(fine.answer["isError"], true, "{}: {fine:?}", self.here());
+        let deep = self.call("nest", json!({ "depth": 2_000 }), &[]).await;
+        assert_eq!(deep.answer["isError"], true, "{}: {deep:?}", self.here());
+        assert!(deep.text().contains("nested more than 64 deep"), "{}: {deep:?}", self.here());
     }
 
     async fn fails_in_words(&self) {

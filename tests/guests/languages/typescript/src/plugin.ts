@@ -67,6 +67,17 @@ const structured = tool({
   handler: calculate,
 });
 
+const nest = tool({
+  name: "nest",
+  description: "Answer with lists in lists.",
+  input: { depth: s.integer("How deep.") },
+  handler({ depth }) {
+    let inner: unknown = "here";
+    for (let at = 0; at < depth; at += 1) inner = [inner];
+    return { inner };
+  },
+});
+
 const fail = tool({
   name: "fail",
   description: "Fail.",
@@ -130,7 +141,7 @@ const greet = prompt({
 });
 
 export const { tools, resources, prompts, completions } = plugin({
-  tools: [log, progress, sample, elicit, roots, structured, fail, refuse, print, throws],
+  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, throws],
   resources: [greeting, echo],
   prompts: [greet],
 });
