@@ -26,8 +26,8 @@ impl Bounded {
     fn enter(&mut self) -> io::Result<()> {
         self.open += 1;
         if self.open > DEEPEST {
-            let why = format!("it is nested more than {DEEPEST} deep; make it flatter, or parts of it a text");
-            return Err(io::Error::other(why));
+            let depth = format!("it is nested more than {DEEPEST} deep");
+            return Err(io::Error::other(depth + "; make it flatter, or parts of it a text"));
         }
         Ok(())
     }

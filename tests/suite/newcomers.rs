@@ -73,7 +73,10 @@ async fn publish(template: &'static str, lang: Lang) {
         let readme = std::fs::read_to_string(project.join("README.md")).unwrap();
         let commands = commands(&readme);
         assert!(commands.contains("plugport build") && commands.contains("plugport call"), "{readme}");
+        let lock = || std::fs::read_to_string(project.join("Cargo.lock")).ok();
+        let before = lock();
         run(&commands, &project, &path);
+        assert_eq!(lock(), before, "a project of Rust comes with the lock that it needs");
     })
     .await
     .unwrap();
