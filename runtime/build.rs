@@ -42,7 +42,7 @@ fn table(tree: &Tree) -> Result<String> {
 }
 
 fn watch(tree: &Tree, repository: &Path) {
-    let manifests = ["Cargo.toml", "Cargo.lock", "sdk-guest/Cargo.toml", "sdk-guest/macros/Cargo.toml"];
+    let manifests = ["Cargo.toml", "sdk-guest/Cargo.toml", "sdk-guest/macros/Cargo.toml"];
     let manifests = manifests.map(|name| repository.join(name));
     let script = ["build.rs", "build"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
     for path in tree.watched.iter().chain(&manifests).chain(&script) {

@@ -1,6 +1,10 @@
 package plugport
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
+)
 
 // The bridges to the host are functions and not methods of one interface: an interface with all of them would make every
 // plugin import every question, whether it asks or not. What nobody asks the linker drops, and the operator sees what a
@@ -22,7 +26,7 @@ func read(answer string, into any) error {
 
 // params writes a question.
 func params(of any) (string, error) {
-	text, err := json.Marshal(of)
+	text, err := schema.Marshal(of)
 	if err != nil {
 		return "", Errorf(Internal, "the question cannot be written as JSON: %s", err)
 	}

@@ -3,10 +3,10 @@
 package plugport
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_types"
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
 
@@ -102,7 +102,7 @@ func structuredOf(value any) (wit.Option[string], error) {
 	if value == nil {
 		return wit.None[string](), nil
 	}
-	text, err := json.Marshal(value)
+	text, err := schema.Marshal(value)
 	if err != nil {
 		return wit.None[string](), Errorf(Internal, "the tool's result cannot be written as JSON: %s", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
 // Option says more of a tool, a resource, a template or a prompt.
@@ -139,8 +141,8 @@ func (e *entry) problems() []string {
 		}
 	}
 	all := e.about()
-	for _, schema := range [...]string{all.input, all.output} {
-		if schema != "" && !json.Valid([]byte(schema)) {
+	for _, text := range [...]string{all.input, all.output} {
+		if text != "" && !json.Valid([]byte(text)) {
 			complain("has a schema that is not JSON; mend InputSchema or OutputSchema")
 		}
 	}
@@ -154,6 +156,6 @@ func extraText(fields map[string]any) (string, error) {
 	if len(fields) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(fields)
+	text, err := schema.Marshal(fields)
 	return string(text), err
 }

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::ask::Asked;
 use crate::bindings::request;
+use crate::json;
 
 pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
 
@@ -102,7 +103,7 @@ impl Call {
     /// Sends any JSON to the client's log. Data that cannot be JSON, such as a map with numbers for keys, is logged as
     /// the reason why not.
     pub fn log(&self, level: Level, data: impl Serialize) {
-        let data = serde_json::to_string(&data).unwrap_or_else(|error| text(&error));
+        let data = json::written(&data).unwrap_or_else(|error| text(&error));
         self.port.log(level, None, &data);
     }
 

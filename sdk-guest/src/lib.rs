@@ -42,6 +42,7 @@ mod error;
 mod failure;
 pub mod http;
 pub mod inputs;
+mod json;
 pub mod kv;
 mod logging;
 pub mod notify;

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::{Failure, ToolError};
-use crate::{Content, Error, ToolResult, schema};
+use crate::{Content, Error, ToolResult, json, schema};
 
 /// The type that a function returns.
 pub struct Fallibility<R>(PhantomData<R>);
@@ -211,7 +211,7 @@ impl<T: Serialize> Returned for T {}
 
 /// JSON, as structured content for programs and as text for clients that know no structured content.
 fn structured(value: &impl Serialize) -> Result<ToolResult, Error> {
-    let json = serde_json::to_string(value)
+    let json = json::written(value)
         .map_err(|error| Error::Internal(format!("the tool's result cannot be written as JSON: {error}")))?;
     Ok(ToolResult {
         content: vec![Content::text(json.clone())],

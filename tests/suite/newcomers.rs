@@ -35,7 +35,7 @@ async fn a_tool_in_rust_is_published() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_in_typescript_is_published() {
-    publish("typescript", Lang::JavaScript).await;
+    publish("typescript", Lang::TypeScript).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +73,10 @@ async fn publish(template: &'static str, lang: Lang) {
         let readme = std::fs::read_to_string(project.join("README.md")).unwrap();
         let commands = commands(&readme);
         assert!(commands.contains("plugport build") && commands.contains("plugport call"), "{readme}");
+        let lock = || std::fs::read_to_string(project.join("Cargo.lock")).ok();
+        let before = lock();
         run(&commands, &project, &path);
+        assert_eq!(lock(), before, "a project of Rust comes with the lock that it needs");
     })
     .await
     .unwrap();

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::root;
 use plugport_tests::guests::guest;
 use plugport_tests::server::binary;
 use serde_json::{Value, json};
@@ -49,6 +50,27 @@ fn a_new_project_is_whole_and_says_what_to_type_next() {
     std::fs::create_dir(&usual).unwrap();
     let mode = |folder| std::fs::metadata(folder).unwrap().permissions().mode();
     assert_eq!(mode(project), mode(usual), "others may read it, as the umask says");
+}
+
+/// A new project compiles the versions that are tested here, and its first build leaves its lock as it is.
+#[test]
+fn a_new_rust_project_has_the_lock_that_cargo_would_write() {
+    let here = tempfile::tempdir().unwrap();
+    let (code, _, err) = run(here.path(), &["new", "my-tool", "--lang", "rust"]);
+    assert_eq!(code, Some(0), "{err}");
+    let lock = here.path().join("my-tool/Cargo.lock");
+    let written = std::fs::read_to_string(&lock).unwrap();
+    // Of all versions that are tested, cargo keeps those that this project needs.
+    std::fs::copy(root().join("Cargo.lock"), &lock).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["update", "--workspace", "--offline", "--quiet"]).current_dir(lock.parent().unwrap());
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let wanted = std::fs::read_to_string(&lock).unwrap();
+    let due = wanted.replace("name = \"my-tool\"", "name = \"{{name}}\"");
+    std::fs::write(root().join("target/Cargo.lock.in"), due).unwrap();
+    let mend = "cp target/Cargo.lock.in sdk-guest/templates/rust/";
+    assert!(written == wanted, "cargo would change the lock of a new project; type this: {mend}");
 }
 
 #[test]

@@ -62,6 +62,12 @@ fn every_guest_has_a_test() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         assert!(suite.contains(&format!("\"{name}\"")), "no test uses the guest {name}");
     }
+    for entry in std::fs::read_dir(root().join("tests/guests/languages")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let test = format!("fn every_feature_works_in_{name}()");
+        assert!(suite.contains(&test), "no test uses the guest in {name}");
+    }
 }
 
 /// The page that operators read must not drift from the table that is enforced.

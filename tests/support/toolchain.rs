@@ -15,6 +15,7 @@ use crate::build::root;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lang {
     Rust,
+    TypeScript,
     JavaScript,
     Python,
     Go,
@@ -26,6 +27,7 @@ impl Lang {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
+            Self::TypeScript => "typescript",
             Self::JavaScript => "javascript",
             Self::Python => "python",
             Self::Go => "go",

@@ -21,6 +21,12 @@ size_t ppi_character(const unsigned char *text, size_t left);
 /* `text` with U+FFFD for whatever is not UTF-8. */
 const char *ppi_utf8(const char *text, size_t *length);
 
+/* json_write.c */
+/* How deep JSON may be nested, here as at the host: common parsers give up between this and twice as much. */
+#define PPI_MOST_DEPTH 64
+/* Whether anything was left out because it was deeper. */
+bool ppi_doc_is_cut(const pp_doc *doc);
+
 /* json_value.c */
 struct pp_json {
     pp_json_kind kind;

@@ -1,12 +1,10 @@
 /* From JSON text to values.
  *
  * The host sends JSON that it has parsed itself, so nothing lenient is needed: RFC 8259 to the letter, no deeper than
- * MOST_DEPTH, text in UTF-8 without halves of surrogate pairs. Numbers keep how they were written, so none loses
+ * PPI_MOST_DEPTH, text in UTF-8 without halves of surrogate pairs. Numbers keep how they were written, so none loses
  * digits.
  */
 #include "json_reader.h"
-
-#define MOST_DEPTH 64
 
 static pp_json *read_value(ppi_reader *in);
 
@@ -110,7 +108,7 @@ static pp_json *read_list(ppi_reader *in, bool keyed)
     if (take(in, close)) {
         return list;
     }
-    if (++in->depth > MOST_DEPTH) {
+    if (++in->depth > PPI_MOST_DEPTH) {
         return fail(in, "this is nested too deeply");
     }
     do {

@@ -1,7 +1,8 @@
 /* From values to JSON text.
  *
  * A document knows what is open in it, so commas, keys and ends cannot be wrong; a key too many or too few is a mistake
- * in the plugin, and ends the call with a message.
+ * in the plugin, and ends the call with a message. How deep it gets may depend on data: what is nested too deeply is
+ * left out, and the document knows that too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,19 +10,22 @@
 
 #include "internal.h"
 
-#define MOST_OPEN 64
-
 struct pp_doc {
     char *text;
     size_t length, room;
     /* how each open list ends */
-    char ends[MOST_OPEN];
+    char ends[PPI_MOST_DEPTH];
     unsigned open;
-    bool begun;
+    /* lists that are open beyond those, in which nothing is written */
+    size_t beyond;
+    bool begun, cut;
 };
 
 static void put_bytes(pp_doc *doc, const char *bytes, size_t length)
 {
+    if (doc->beyond > 0) {
+        return;
+    }
     if (length > (SIZE_MAX >> 2) - doc->length) {
         ppi_stop("out of memory: a document would be larger than %zu bytes", (size_t)(SIZE_MAX >> 2));
     }
@@ -66,6 +70,9 @@ static void put_quoted(pp_doc *doc, const char *text)
 /* The comma and the key that stand before a value. */
 static void put_lead(pp_doc *doc, const char *key)
 {
+    if (doc->beyond > 0) {
+        return;
+    }
     if (doc->open == 0) {
         ppi_stop("a document that has ended cannot take %s", key ? key : "another value");
     }
@@ -85,8 +92,11 @@ static void put_lead(pp_doc *doc, const char *key)
 
 static void open_list(pp_doc *doc, char begin, char end)
 {
-    if (doc->open == MOST_OPEN) {
-        ppi_stop("a document may be nested %d deep at most", MOST_OPEN);
+    if (doc->open == PPI_MOST_DEPTH) {
+        put_bytes(doc, "null", 4);
+        doc->beyond++;
+        doc->cut = true;
+        return;
     }
     put_bytes(doc, &begin, 1);
     doc->ends[doc->open++] = end;
@@ -124,7 +134,9 @@ void pp_open_array(pp_doc *doc, const char *key)
 
 void pp_close(pp_doc *doc)
 {
-    if (doc->open > 0) {
+    if (doc->beyond > 0) {
+        doc->beyond--;
+    } else if (doc->open > 0) {
         put_bytes(doc, &doc->ends[--doc->open], 1);
         doc->begun = true;
     }
@@ -136,6 +148,11 @@ const char *pp_doc_text(pp_doc *doc)
         pp_close(doc);
     }
     return doc->text;
+}
+
+bool ppi_doc_is_cut(const pp_doc *doc)
+{
+    return doc->cut;
 }
 
 void pp_put_json(pp_doc *doc, const char *key, const char *json)

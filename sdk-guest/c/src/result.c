@@ -56,6 +56,9 @@ pp_result *pp_error(const char *format, ...)
 
 pp_result *pp_structured(pp_doc *doc)
 {
+    if (ppi_doc_is_cut(doc)) {
+        return pp_error("the result is nested more than %d deep; make it flatter, or parts of it a text", PPI_MOST_DEPTH);
+    }
     pp_result *result = pp_nothing();
     result->structured = pp_doc_text(doc);
     add_piece(result, PPI_TEXT, result->structured, strlen(result->structured));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../src/internal.h"
 #include "tests.h"
 
 static const char *const good[] = {
@@ -175,6 +176,39 @@ static void writes_documents(void)
     PP_CHECK(parse(pp_doc_text(doc)) != NULL);
 }
 
+static pp_doc *nested(size_t depth, bool keyed)
+{
+    pp_doc *doc = pp_object();
+    for (size_t at = 1; at < depth; at++) {
+        const char *key = keyed || at == 1 ? "a" : NULL;
+        if (keyed) {
+            pp_open_object(doc, key);
+        } else {
+            pp_open_array(doc, key);
+        }
+    }
+    pp_put_text(doc, keyed || depth == 1 ? "text" : NULL, "deep");
+    for (size_t at = 1; at < depth; at++) {
+        pp_close(doc);
+    }
+    pp_put_integer(doc, "after", 7);
+    return doc;
+}
+
+static void cuts_what_is_nested_too_deeply(void)
+{
+    for (int keyed = 0; keyed < 2; keyed++) {
+        PP_CHECK(!pp_structured(nested(64, keyed))->is_error);
+        PP_CHECK(strstr(pp_doc_text(nested(64, keyed)), "deep") != NULL);
+        for (size_t depth = 65; depth <= 20000; depth *= 17) {
+            const pp_json *value = parse(pp_doc_text(nested(depth, keyed)));
+            PP_CHECK(pp_json_number(pp_json_member(value, "after")) == 7);
+            pp_result *refused = pp_structured(nested(depth, keyed));
+            PP_CHECK(refused->is_error && !refused->structured && strstr(refused->first->data, "64 deep") != NULL);
+        }
+    }
+}
+
 static void writes_numbers_that_read_back(void)
 {
     static const double numbers[] = {0, -0.5, 1.0 / 3, DBL_MAX, DBL_MIN, 5e-324, 1e21, 123456789012345680.0};
@@ -196,5 +230,6 @@ void test_json(void)
     knows_whole_numbers();
     keeps_zeros_within_text();
     writes_documents();
+    cuts_what_is_nested_too_deeply();
     writes_numbers_that_read_back();
 }

@@ -1,7 +1,8 @@
 import json
 import unittest
 from dataclasses import dataclass
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
 from plugport_sdk import (
     Call,
@@ -111,6 +112,18 @@ class Made:
     tree: Tree
 
 
+@dataclass
+class Around:
+    inner: Any
+
+
+def nested(depth, wrap):
+    value = 1
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
 def returning(value, kind=...):
     def give():
         """Give."""
@@ -169,6 +182,38 @@ class Results(unittest.TestCase):
             outcome = returning(value, dict)
             self.assertIsInstance(outcome.error, errors.Internal)
             self.assertIn(words, outcome.text)
+
+    def test_what_is_nested_too_deeply_is_said(self):
+        for wrap in (
+            lambda inner: [inner],
+            lambda inner: (inner,),
+            lambda inner: {"a": inner},
+            lambda inner: MappingProxyType({"a": inner}),
+            lambda inner: Around(inner),
+        ):
+            # The result itself is the first level.
+            self.assertFalse(returning({"v": nested(63, wrap)}, dict).is_error)
+            for depth in (64, 500, 2_000, 20_000):
+                outcome = returning({"v": nested(depth, wrap)}, dict)
+                self.assertIsInstance(outcome.error, errors.Internal)
+                self.assertIn("it is nested more than 64 deep", outcome.text)
+
+    def test_what_holds_itself_is_said(self):
+        ring = Around(None)
+        ring.inner = [ring, {"first": ring, "second": ring}]
+        outcome = returning(ring, dict)
+        self.assertIsInstance(outcome.error, errors.Internal)
+        self.assertIn("or holds itself", outcome.text)
+
+    def test_what_is_only_wide_is_no_matter(self):
+        shared = [[1]] * 1_000
+        rows = {"rows": [{"a": shared, "b": (1, "x")} for _ in range(100)]}
+        self.assertEqual(returning(rows, dict).structured["rows"][99]["b"], [1, "x"])
+
+    def test_a_log_that_is_nested_too_deeply_says_so(self):
+        recorder = testing.Recorder()
+        recorder.call().log("info", nested(2_000, lambda inner: [inner]))
+        self.assertIn("nested more than 64 deep", recorder.logs[0].data)
 
 
 def failing(error, cause=None):

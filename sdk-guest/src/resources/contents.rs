@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::Error;
 use crate::bindings::types::{ResourceContents, ResourceData};
 use crate::returns::Kind;
+use crate::{Error, json};
 
 use super::Read;
 
@@ -173,7 +173,7 @@ impl<T: Serialize> IntoContents for Json<T> {
     const MIME_TYPE: Option<&'static str> = Some(JSON);
 
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<ResourceContents>, Error> {
-        let text = serde_json::to_string(&self.0)
+        let text = json::written(&self.0)
             .map_err(|error| Error::Internal(format!("the resource cannot be written as JSON: {error}")))?;
         text.into_contents(uri, mime_type.or(Some(JSON)))
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Error, Role, Tool};
+use crate::{Error, Role, Tool, json};
 
 use super::block::{Block, Message};
 
@@ -241,7 +241,7 @@ impl Sample {
 
     /// The parameters of `sampling/createMessage`.
     pub(crate) fn params(&self) -> Result<String, Error> {
-        serde_json::to_string(self)
+        json::written(self)
             .map_err(|error| Error::Internal(format!("the question cannot be written as JSON: {error}")))
     }
 

@@ -76,3 +76,9 @@ test("time begins with the first request", () => {
   assert.ok(now() >= first);
   assert.equal(measured.timeOrigin, timeOrigin);
 });
+
+test("what is nested too deeply is printed as far as it goes", () => {
+  let deep = 1;
+  for (let at = 0; at < 20_000; at += 1) deep = [deep];
+  assert.equal(shown(deep), `${"[".repeat(64)}"[too deep]"${"]".repeat(64)}`);
+});

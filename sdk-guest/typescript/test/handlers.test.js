@@ -90,6 +90,29 @@ test("whatever a tool returns becomes a result", async () => {
   assert.deepEqual([own.text, own.isError], ["no", true]);
 });
 
+test("what is nested too deeply is a tool error", async () => {
+  const nested = (depth, wrap) => {
+    let value = 1;
+    for (let at = 0; at < depth; at += 1) value = wrap(value);
+    return { value };
+  };
+  const wraps = [(value) => [value], (a) => ({ a }), (value) => ({ toJSON: () => ({ value }) })];
+  for (const wrap of wraps) {
+    // The result itself is the first level.
+    assert.equal((await invoke(returning(nested(63, wrap)))).isError, false);
+    for (const depth of [64, 500, 2_000, 20_000]) {
+      const outcome = await invoke(returning(nested(depth, wrap)));
+      assert.equal(outcome.isError, true);
+      assert.match(outcome.text, /nested more than 64 deep/);
+    }
+    const extra = { _meta: nested(2_000, wrap) };
+    assert.match((await invoke(returning(result({ extra })))).text, /nested more than 64 deep/);
+  }
+  const shared = [[1]];
+  const wide = { rows: Array.from({ length: 100 }, () => ({ shared, again: shared })) };
+  assert.equal((await invoke(returning(wide))).structured.rows.length, 100);
+});
+
 test("whatever is given becomes what the interface takes", async () => {
   const odd = await invoke(
     returning(result({ content: [image("", "a/\ud800")], structured: { "\udc00": "\\ud800" } })),

@@ -5,6 +5,7 @@ use plugport_sdk::completions::{Completion, rank};
 use plugport_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Log a text.
 #[tool]
@@ -89,6 +90,20 @@ fn structured(a: i64, b: i64) -> Calculated {
     Calculated { sum: a + b, product: a * b }
 }
 
+#[derive(Serialize, JsonSchema)]
+struct Nested {
+    inner: Value,
+}
+
+/// Answer with lists in lists.
+#[tool]
+fn nest(
+    /// How deep.
+    depth: u32,
+) -> Nested {
+    Nested { inner: (0..depth).fold(Value::from("here"), |inner, _| Value::Array(vec![inner])) }
+}
+
 /// Fail.
 #[tool]
 fn fail(
@@ -131,7 +146,7 @@ fn names(value: &str) -> Completion {
 }
 
 plugport_sdk::export! {
-    tools: [log, print, progress, sample, elicit, roots, structured, fail, refuse],
+    tools: [log, print, progress, sample, elicit, roots, structured, nest, fail, refuse],
     resources: [greeting, echo],
     prompts: [greet],
     completions: [names],

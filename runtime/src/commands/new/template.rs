@@ -55,7 +55,11 @@ fn place(path: &Path, name: &str, language: Language) -> io::Result<()> {
 /// The files of a project.
 fn files(name: &str, language: Language) -> Vec<(String, Vec<u8>)> {
     let template = folder(language);
-    let own = embedded::below(&template).map(|(file, bytes)| (renamed(file), filled(bytes, name)));
+    let own = embedded::below(&template).map(|(file, bytes)| {
+        let (file, bytes) = (renamed(file), filled(bytes, name));
+        let bytes = if file == "Cargo.lock" { in_order(bytes) } else { bytes };
+        (file, bytes)
+    });
     let sdk = format!("sdk/{}", language.sdk());
     let sdk = embedded::below(&sdk).map(|(file, bytes)| (format!("sdk/{file}"), bytes.to_vec()));
     let mut files: Vec<_> = own.chain(sdk).collect();
@@ -84,6 +88,18 @@ fn filled(bytes: &[u8], name: &str) -> Vec<u8> {
     }
 }
 
+/// A lock in the order in which cargo writes it: that of the packages' names, the project's own among them.
+fn in_order(lock: Vec<u8>) -> Vec<u8> {
+    const PACKAGE: &str = "\n[[package]]\n";
+    let text = String::from_utf8_lossy(&lock);
+    let mut parts = text.split(PACKAGE);
+    let head = parts.next().unwrap_or_default();
+    let mut packages: Vec<&str> = parts.collect();
+    packages.sort_by_key(|package| package.lines().next());
+    let parts: Vec<&str> = std::iter::once(head).chain(packages).collect();
+    parts.join(PACKAGE).into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +112,17 @@ mod tests {
         assert_eq!(renamed("src/__init__.py"), "src/__init__.py");
         assert_eq!(filled(b"{{name}} {{snake}} {x}", "my-tool"), b"my-tool my_tool {x}");
         assert_eq!(filled(b"\xff{{name}}", "x"), b"\xff{{name}}");
+    }
+
+    #[test]
+    fn a_lock_is_in_the_order_of_names() {
+        let lock = |names: &[&str]| {
+            let packages =
+                names.iter().map(|name| format!("\n[[package]]\nname = \"{name}\"\nversion = \"1\"\n"));
+            format!("version = 4\n{}", packages.collect::<String>()).into_bytes()
+        };
+        let mixed = lock(&["ab", "syn", "syn-x", "my-tool"]);
+        assert_eq!(in_order(mixed), lock(&["ab", "my-tool", "syn", "syn-x"]));
     }
 
     #[test]

@@ -48,7 +48,8 @@ bool pp_json_is_true(const pp_json *value);
 /* The JSON it was read from. */
 const char *pp_json_source(const pp_json *value);
 
-/* A document that is being written. `key` is for members of objects; in arrays it is NULL. */
+/* A document that is being written. `key` is for members of objects; in arrays it is NULL. What is nested more than 64
+ * deep becomes null, and a structured result of it an error. */
 typedef struct pp_doc pp_doc;
 
 pp_doc *pp_object(void);

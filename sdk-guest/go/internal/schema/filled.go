@@ -9,6 +9,9 @@ import (
 // JSON writes a value for a client: lists that were never made are empty, and no letter is written as a code that need not
 // be, since models and people read it too.
 func JSON(value any) ([]byte, error) {
+	if err := bounded(value); err != nil {
+		return nil, err
+	}
 	return plainly(Filled(value))
 }
 
@@ -88,5 +91,5 @@ func fillMap(value reflect.Value) {
 
 // plain kinds have nothing in them that could be missing. What is in an interface has no schema.
 func plain(kind reflect.Kind) bool {
-	return kind <= reflect.Complex128 || kind == reflect.String || kind == reflect.Interface
+	return flat(kind) || kind == reflect.Interface
 }

@@ -1,7 +1,8 @@
 """From Python values to JSON.
 
 `json` does the walk; only what it does not know comes here: dataclasses, enums and sets. What JSON cannot
-hold is reported in words, since it is the author who has to mend it.
+hold is reported in words, since it is the author who has to mend it. That includes what is nested too deeply:
+the walk of `json` has no end but that of the stack, and with the stack ends the instance.
 """
 
 from __future__ import annotations
@@ -10,18 +11,30 @@ import dataclasses
 import enum
 import json
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .errors import Internal
 from .field import Field
 from .wire import sound
 
+# What the host hands on: common parsers give up between this and twice as much.
+DEEPEST = 64
+
+_FLAT = frozenset((str, int, float, bool, type(None)))
+
+_kept: list[Any] = []
 _names: dict[type, list[tuple[str, str]]] = {}
 
 
 def dumps(value: Any) -> str:
     """The value as JSON text."""
+    if _is_too_deep(value):
+        # Python would walk down it once more to let go of it. Not many pile up: it is a mistake of the plugin.
+        _kept.append(value)
+        raise ValueError(
+            f"it is nested more than {DEEPEST} deep, or holds itself; make it flatter, or parts of it a text"
+        )
     return sound(_ENCODER.encode(value))
 
 
@@ -63,6 +76,35 @@ def learn(kind: type) -> list[tuple[str, str]]:
 def _renamed(hint: Any) -> str | None:
     notes = getattr(hint, "__metadata__", ())
     return next((note.name for note in notes if isinstance(note, Field) and note.name), None)
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Looks at one level after the other, at each value of a level once: what holds itself is endless."""
+    level = _nesting((value,))
+    for _ in range(DEEPEST):
+        found = {id(inner): inner for one in level for inner in _nesting(_inside(one))}
+        if not found:
+            return False
+        level = list(found.values())
+    return True
+
+
+def _nesting(values: Collection[Any]) -> Collection[Any]:
+    """Those that may hold others. Most lists and objects have none, which is seen at the speed of C."""
+    return () if _FLAT.issuperset(map(type, values)) else [one for one in values if type(one) not in _FLAT]
+
+
+def _inside(value: Any) -> Collection[Any]:
+    """What it will hold as a list or an object of JSON, if it will be one."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, attribute) for attribute, _ in learn(type(value))]
+    if isinstance(value, enum.Enum):
+        return (value.value,)
+    return value.values() if isinstance(value, Mapping) else ()
 
 
 def _known(value: Any) -> Any:

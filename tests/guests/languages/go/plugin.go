@@ -100,6 +100,22 @@ func structured(_ *plugport.Call, args structuredArgs) (structuredResult, error)
 	return structuredResult{Sum: args.A + args.B, Product: args.A * args.B}, nil
 }
 
+type nestArgs struct {
+	Depth int `json:"depth" desc:"How deep." min:"0"`
+}
+
+type nestResult struct {
+	Inner any `json:"inner"`
+}
+
+func nest(_ *plugport.Call, args nestArgs) (nestResult, error) {
+	var inner any = "here"
+	for range args.Depth {
+		inner = []any{inner}
+	}
+	return nestResult{inner}, nil
+}
+
 type failArgs struct {
 	Why string `json:"why"`
 }
@@ -155,6 +171,7 @@ func init() {
 	plugport.Tool("elicit", "Ask the person.", elicit)
 	plugport.Tool("roots", "Say which folders there are.", roots)
 	plugport.Tool("structured", "Add and multiply.", structured, plugport.ReadOnly())
+	plugport.Tool("nest", "Answer with lists in lists.", nest)
 	plugport.Tool("fail", "Fail.", fail)
 	plugport.Tool("refuse", "Ask the model without being allowed to.", refuse)
 	plugport.Resource("features://greeting", "greeting", "A greeting.", greeting)

@@ -1,7 +1,7 @@
 """One of each feature, the same in every language, so that one test can drive them all."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from plugport_sdk import Call, Message, ToolError, complete, exports, prompt, rank, resource, tool
 
@@ -57,6 +57,15 @@ def roots(call: Call) -> str:
 def structured(a: int, b: int) -> Numbers:
     """Add and multiply."""
     return Numbers(a + b, a * b)
+
+
+@tool
+def nest(depth: Annotated[int, "How deep."]) -> dict[str, Any]:
+    """Answer with lists in lists."""
+    inner: Any = "here"
+    for _ in range(depth):
+        inner = [inner]
+    return {"inner": inner}
 
 
 @tool

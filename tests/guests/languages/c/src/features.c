@@ -77,6 +77,17 @@ static pp_result *structured(pp_call *call, const pp_args *args)
     return pp_structured(doc);
 }
 
+static pp_result *nest(pp_call *call, const pp_args *args)
+{
+    (void)call;
+    int64_t depth = pp_integer(args, "depth");
+    pp_doc *doc = pp_object();
+    for (int64_t at = 0; at < depth; at++) {
+        pp_open_array(doc, at == 0 ? "inner" : NULL);
+    }
+    return pp_structured(doc);
+}
+
 static pp_result *fail(pp_call *call, const pp_args *args)
 {
     (void)call;
@@ -118,6 +129,12 @@ PP_TOOLS({.name = "log", .description = "Log a text.", .call = log_text, .params
              .hints = PP_READ_ONLY | PP_IDEMPOTENT,
              .params = {PP_INTEGER("a", "One number."), PP_INTEGER("b", "The other.")},
              .returns = {PP_INTEGER("sum", "a + b"), PP_INTEGER("product", "a * b")},
+         },
+         {
+             .name = "nest",
+             .description = "Answer with lists in lists.",
+             .call = nest,
+             .params = {PP_INTEGER_IN("depth", 0, 100000, "How deep.")},
          },
          {.name = "fail", .description = "Fail.", .call = fail, .params = {PP_STRING("why", "What to say.")}},
          {.name = "refuse", .description = "Ask the model without leave, and say what the host says.", .call = refuse});

@@ -61,6 +61,17 @@ const structured = tool({
   handler: ({ a, b }) => ({ sum: a + b, product: a * b }),
 });
 
+const nest = tool({
+  name: "nest",
+  description: "Answer with lists in lists.",
+  input: { depth: s.integer("How deep.") },
+  handler({ depth }) {
+    let inner = "here";
+    for (let at = 0; at < depth; at += 1) inner = [inner];
+    return { inner };
+  },
+});
+
 const fail = tool({
   name: "fail",
   description: "Fail.",
@@ -123,7 +134,7 @@ const greet = prompt({
 });
 
 export const { tools, resources, prompts, completions } = plugin({
-  tools: [log, progress, sample, elicit, roots, structured, fail, refuse, print, throws],
+  tools: [log, progress, sample, elicit, roots, structured, nest, fail, refuse, print, throws],
   resources: [greeting, echo],
   prompts: [greet],
 });
