@@ -11,6 +11,7 @@
 )]
 
 mod answering;
+mod approvers;
 mod asking;
 mod audit;
 mod batches;
@@ -33,6 +34,7 @@ mod files;
 mod files_escape;
 mod files_quota;
 mod forged;
+mod full;
 mod grants;
 mod guard;
 mod hostile;
