@@ -39,6 +39,7 @@ mod grants;
 mod guard;
 mod hostile;
 mod http;
+mod https;
 mod killed;
 mod languages;
 mod lifecycle;
