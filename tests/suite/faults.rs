@@ -17,7 +17,7 @@ use tokio::process::Command;
 const CONVERGENCE: Duration = Duration::from_secs(5);
 
 /// From here on no file of the server may be longer than so many KiB, which is how a disk without room looks.
-fn full_beyond(kib: u32) -> String {
+pub(crate) fn full_beyond(kib: u32) -> String {
     // In the shell's blocks of 512 bytes. The limit can be lifted again, and reaching it is an error and not the end.
     format!("trap '' XFSZ; ulimit -S -f {}", kib * 2)
 }

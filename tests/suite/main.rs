@@ -11,6 +11,7 @@
 )]
 
 mod answering;
+mod approvers;
 mod asking;
 mod audit;
 mod batches;
@@ -34,10 +35,12 @@ mod files;
 mod files_escape;
 mod files_quota;
 mod forged;
+mod full;
 mod grants;
 mod guard;
 mod hostile;
 mod http;
+mod https;
 mod killed;
 mod languages;
 mod lifecycle;

@@ -97,6 +97,20 @@ impl Denials {
         );
     }
 
+    /// Notes that a granted host did not prove who it is, in its own words and those of the one who looked.
+    pub(super) fn note_unproven(&self, plugin: &Shared, wanted: &str, why: &str) {
+        if self.look(plugin, wanted).is_none_or(|noted| !noted.logged) {
+            return;
+        }
+        let (wanted, why, plugin) = (shown(plugin, wanted), shown(plugin, why), &*plugin.name);
+        tracing::warn!(
+            target: "plugin",
+            plugin,
+            "sent nothing to {wanted}, which did not prove who it is ({why}); its owner has to see to its certificate, or you add \
+             its authority to those that this machine trusts"
+        );
+    }
+
     /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
     pub(super) fn note_missing(&self, plugin: &Shared, wanted: &str, allow: &str) {
         if self.look(plugin, wanted).is_none_or(|noted| !noted.logged) {

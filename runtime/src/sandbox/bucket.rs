@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition, TableError};
+use redb::{ReadOnlyTable, Table, TableDefinition, TableError, WriteTransaction};
+use redb::{ReadableDatabase as _, ReadableTable as _};
 use sha2::{Digest as _, Sha256};
 
 use super::store::{KEY, Store, StoreError};
@@ -58,22 +59,32 @@ impl Bucket {
     }
 
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(values) = self.values()? else { return Ok(None) };
-        Ok(values.get((&*self.plugin, key))?.map(|value| value.value().to_vec()))
+        let found = self.read(|values| {
+            let value = values.get((&*self.plugin, key))?;
+            Ok(value.map(|value| value.value().to_vec()))
+        })?;
+        Ok(found.flatten())
     }
 
-    /// Everything as it is now; `None` before anything was ever kept.
-    fn values(&self) -> Result<Option<Values>, StoreError> {
-        match self.store.database()?.begin_read()?.open_table(VALUES) {
-            Ok(values) => Ok(Some(values)),
+    /// Reads everything as it is now; `None` before anything was ever kept.
+    fn read<T>(&self, work: impl Fn(&Values) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        self.store.read(|database| match database.begin_read()?.open_table(VALUES) {
+            Ok(values) => work(&values).map(Some),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(error) => Err(error.into()),
-        }
+        })
     }
 
     /// The keys after `cursor`, and where the next page begins.
     pub(crate) fn keys(&self, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), StoreError> {
-        let Some(values) = self.values()? else { return Ok((Vec::new(), None)) };
+        Ok(self.read(|values| self.page(values, cursor))?.unwrap_or_default())
+    }
+
+    fn page(
+        &self,
+        values: &Values,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<String>, Option<String>), StoreError> {
         let mut keys = Vec::new();
         for entry in values.range((&*self.plugin, cursor.unwrap_or_default())..)? {
             let (key, _) = entry?;
@@ -101,17 +112,18 @@ impl Bucket {
     }
 
     /// Values of several keys, of at most `most` bytes together.
-    pub(crate) fn get_many(&self, keys: Vec<String>, most: usize) -> Result<Found, StoreError> {
-        let Some(values) = self.values()? else { return Ok(vec![None; keys.len()]) };
-        let mut left = most;
-        keys.into_iter()
-            .map(|key| {
-                let Some(found) = values.get((&*self.plugin, &*key))? else { return Ok(None) };
+    pub(crate) fn get_many(&self, keys: &[String], most: usize) -> Result<Found, StoreError> {
+        let found = self.read(|values| {
+            let mut left = most;
+            let values = keys.iter().map(|key| {
+                let Some(found) = values.get((&*self.plugin, &**key))? else { return Ok(None) };
                 let value = found.value();
                 left = left.checked_sub(value.len()).ok_or(StoreError::TooMuch(most))?;
-                Ok(Some((key, value.to_vec())))
-            })
-            .collect()
+                Ok(Some((key.clone(), value.to_vec())))
+            });
+            values.collect()
+        })?;
+        Ok(found.unwrap_or_else(|| vec![None; keys.len()]))
     }
 
     /// What tells one value of a key from another, without keeping the value.
@@ -152,22 +164,30 @@ impl Bucket {
         &self,
         work: impl FnOnce(&mut Writer<'_, '_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let write = self.store.database()?.begin_write()?;
-        let outcome = {
-            let mut used_by = write.open_table(USED)?;
-            let used = used_by.get(&*self.plugin)?.map_or(0, |used| used.value());
-            let mut writer = Writer { plugin: &self.plugin, values: write.open_table(VALUES)?, used };
-            let outcome = work(&mut writer)?;
-            let after = writer.used;
-            drop(writer);
-            // A quota that was made smaller still lets a plugin shrink what it has.
-            if after > self.quota && after > used {
-                return Err(StoreError::OverQuota(self.quota >> 20));
-            }
-            used_by.insert(&*self.plugin, after)?;
-            outcome
-        };
-        write.commit()?;
+        self.store.write(|database| {
+            let write = database.begin_write()?;
+            let outcome = self.change(&write, work)?;
+            write.commit()?;
+            Ok(outcome)
+        })
+    }
+
+    /// What `write` does before its commit.
+    fn change<T>(
+        &self,
+        write: &WriteTransaction,
+        work: impl FnOnce(&mut Writer<'_, '_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut used_by = write.open_table(USED)?;
+        let used = used_by.get(&*self.plugin)?.map_or(0, |used| used.value());
+        let mut writer = Writer { plugin: &self.plugin, values: write.open_table(VALUES)?, used };
+        let outcome = work(&mut writer)?;
+        let after = writer.used;
+        // A quota that was made smaller still lets a plugin shrink what it has.
+        if after > self.quota && after > used {
+            return Err(StoreError::OverQuota(self.quota >> 20));
+        }
+        used_by.insert(&*self.plugin, after)?;
         Ok(outcome)
     }
 }
@@ -252,8 +272,8 @@ mod tests {
             drop(store);
             Store::new(dir.path().to_owned())
         };
-        let read = store.database().unwrap().begin_read().unwrap();
-        assert_eq!(read.open_table(USED).unwrap().get("p").unwrap().unwrap().value(), kept);
+        let used = store.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
+        assert_eq!(used.unwrap(), kept);
     }
 
     #[test]
@@ -268,11 +288,11 @@ mod tests {
         let swapped = [("more".into(), vec![0; 600 << 10]), ("half".into(), vec![1])];
         bucket.set_many(&swapped).unwrap();
         bucket.delete_many(&["more".into()]).unwrap();
-        let keys = || vec!["half".into(), "none".into(), "half".into()];
-        assert_eq!(bucket.get_many(keys(), 2).unwrap().iter().flatten().count(), 2);
-        assert!(matches!(bucket.get_many(keys(), 1), Err(StoreError::TooMuch(1))));
+        let keys = ["half".to_owned(), "none".to_owned(), "half".to_owned()];
+        assert_eq!(bucket.get_many(&keys, 2).unwrap().iter().flatten().count(), 2);
+        assert!(matches!(bucket.get_many(&keys, 1), Err(StoreError::TooMuch(1))));
         let nothing = Bucket::new(Store::in_memory().unwrap(), "p".into(), 1);
-        assert_eq!(nothing.get_many(keys(), 0).unwrap(), [None, None, None]);
+        assert_eq!(nothing.get_many(&keys, 0).unwrap(), [None, None, None]);
         set(&bucket, "half", b"small").unwrap();
         set(&bucket, "more", &vec![0; 600 << 10]).unwrap();
         assert!(matches!(set(&bucket, &"k".repeat(KEY + 1), b""), Err(StoreError::Key)));

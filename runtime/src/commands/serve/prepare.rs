@@ -62,7 +62,8 @@ pub(super) async fn prepare(
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
         // Better now than in the middle of a call. Editors start one server each, so another may well have it.
         if let Err(error) = store.open() {
-            console::remark(&format!("plugins cannot keep anything for now: {error}"));
+            let error = anyhow::Error::new(error);
+            console::remark(&format!("plugins cannot keep anything for now: {error:#}"));
         }
     }
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;

@@ -3,6 +3,7 @@
 //! The guest, the task that sends a request and the task that reads its answer all spend from here. A limit ends the
 //! request and not the call: the guest gets a typed error, and the operator one line for each limit.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,11 @@ use super::errors;
 use crate::config::{Host, Limits, kib};
 use crate::host::denials::Denials;
 use crate::host::shared::Shared;
+use crate::observe::brief;
 use crate::sandbox::{EgressError, Meter, NoPlace, Target};
+
+/// Longest account of what is wrong with a certificate, which may name as many hosts as it likes, bytes.
+const WORDS: usize = 300;
 
 /// What a request costs beside its bytes, as if it moved this many: a connection, and perhaps TLS.
 const CONNECTION: usize = 500_000;
@@ -117,6 +122,12 @@ impl Account {
         let wanted = format!("{}, which leads to {address} ({what})", target.pattern());
         let allow = format!("http = [\"{}\", \"{}\"]", target.pattern(), target.pattern_at(address));
         self.denials.note(&self.plugin, &wanted, &allow);
+    }
+
+    /// Notes that a granted host did not prove who it is.
+    pub(super) fn distrust(&self, target: &Target, cause: &io::Error) {
+        let why = brief(WORDS, format_args!("{cause}"));
+        self.denials.note_unproven(&self.plugin, &target.pattern(), &why);
     }
 
     fn charge(&self, bytes: usize) -> Result<(), Error> {

@@ -22,6 +22,7 @@ pub(super) fn of_connection(error: &EgressError) -> Error {
             io::ErrorKind::TimedOut => Error::ConnectionTimeout,
             _ => Error::DestinationUnavailable,
         },
+        EgressError::NoAuthorities => Error::InternalError(Some(error.to_string())),
         EgressError::Tls(error) => {
             let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
             match cause {

@@ -118,16 +118,21 @@ async fn connect(target: &Target, account: &Account, patience: Duration) -> Resu
     let Shared { egress, config, .. } = &*account.plugin;
     let connected = egress.connect(&config.grants.http, target, patience).await;
     connected.map_err(|error| {
+        let told = errors::of_connection(&error);
         match &error {
             EgressError::NotGranted => account.deny(target),
             EgressError::Prohibited { address, what } => account.deny_address(target, *address, what),
             EgressError::Busy(none) => return account.busy(*none),
+            EgressError::Tls(cause) if matches!(told, Error::TlsCertificateError) => {
+                account.distrust(target, cause);
+            }
+            EgressError::NoAuthorities => {}
             EgressError::Name(cause) | EgressError::Connect(cause) | EgressError::Tls(cause) => {
                 let (plugin, target) = (&*account.plugin.name, target.pattern());
                 tracing::debug!(target: "plugin", plugin, %cause, "{target}: {error}");
             }
         }
-        errors::of_connection(&error)
+        told
     })
 }
 

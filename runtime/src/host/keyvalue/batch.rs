@@ -16,7 +16,7 @@ impl Host for State {
         self.meter.charge(keys.iter().map(|key| key.len() + KEY).sum()).await?;
         let most = self.transfer;
         let found =
-            self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(keys, most)).await?;
+            self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(&keys, most)).await?;
         let sizes = found.iter().flatten().flatten().map(|(key, value)| key.len() + value.len());
         self.meter.charge(sizes.sum()).await?;
         Ok(found)

@@ -34,6 +34,10 @@ const OF_ONE: usize = 2;
 /// calls leave theirs at work.
 static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(16)));
 
+/// What a guest hears whose write was refused by the disk.
+const FULL: &str =
+    "nothing can be changed for now, since the server's disk takes no writes; what is kept can be read";
+
 /// The operations of one plugin.
 pub(super) fn operations() -> Places {
     Places::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
@@ -54,7 +58,7 @@ impl State {
         Ok(done.await?.map_err(|error| self.refused(&error)))
     }
 
-    /// What a guest hears of it. Paths and causes stay in the log.
+    /// What a guest hears of it. Paths and causes are in the log, where the store itself puts them.
     fn refused(&mut self, error: &StoreError) -> Error {
         match error {
             StoreError::OverQuota(_) | StoreError::TooMuch(_) => {
@@ -63,9 +67,8 @@ impl State {
                 Error::Other(why)
             }
             StoreError::Key | StoreError::NotANumber => Error::Other(error.to_string()),
+            StoreError::Full { .. } => Error::Other(FULL.to_owned()),
             StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {
-                let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-                tracing::error!(cause, "{error}");
                 Error::Other("the store cannot be used; the server's log has the details".to_owned())
             }
         }

@@ -68,6 +68,9 @@ pub(crate) enum EgressError {
     /// None of the addresses answered.
     #[error("it could not be reached")]
     Connect(#[source] io::Error),
+    /// There is nobody to vouch for it, and the log says why.
+    #[error("the server knows no certificate authorities")]
+    NoAuthorities,
     /// It did not prove who it is, or speaks another protocol.
     #[error("TLS failed")]
     Tls(#[source] io::Error),
@@ -151,10 +154,7 @@ impl Egress {
         let stream = dial(&addresses).await.map_err(EgressError::Connect)?;
         match target.scheme {
             Scheme::Http => Ok(Box::new(stream)),
-            Scheme::Https => {
-                let stream = tls::connect(&target.host, stream).await.map_err(EgressError::Tls)?;
-                Ok(Box::new(stream))
-            }
+            Scheme::Https => Ok(Box::new(tls::connect(&target.host, stream).await?)),
         }
     }
 

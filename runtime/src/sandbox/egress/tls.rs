@@ -1,10 +1,12 @@
 //! TLS to the hosts that plugins reach.
 //!
 //! Certificates are trusted as the machine trusts them: an operator who adds a company's authority, or takes one away,
-//! does it once for everything that runs there. A list compiled in would be as old as this program.
+//! does it once for everything that runs there. A list compiled in would be as old as this program. `SSL_CERT_FILE` and
+//! `SSL_CERT_DIR` are honoured, as by other programs.
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
@@ -14,40 +16,57 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::EgressError;
 use crate::config::Host;
 
 /// Read when the first plugin needs it.
 static CONNECTOR: OnceCell<TlsConnector> = OnceCell::const_new();
 
+/// Whether the operator knows that there are no authorities. Guests may ask again and again.
+static COMPLAINED: AtomicBool = AtomicBool::new(false);
+
 /// Begins TLS with the host, which has to prove that it is the one.
-pub(super) async fn connect(host: &Host, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn connect(host: &Host, stream: TcpStream) -> Result<TlsStream<TcpStream>, EgressError> {
     let connector = CONNECTOR.get_or_try_init(connector).await?;
     let name = match host {
         Host::Address(address) => ServerName::from(*address),
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(other)?,
     };
-    connector.connect(name, stream).await
+    connector.connect(name, stream).await.map_err(EgressError::Tls)
 }
 
-async fn connector() -> io::Result<TlsConnector> {
-    tokio::task::spawn_blocking(configured).await.map_err(io::Error::other)?
+async fn connector() -> Result<TlsConnector, EgressError> {
+    tokio::task::spawn_blocking(configured).await.map_err(other)?
 }
 
-fn configured() -> io::Result<TlsConnector> {
+fn other(error: impl std::error::Error + Send + Sync + 'static) -> EgressError {
+    EgressError::Tls(io::Error::other(error))
+}
+
+fn configured() -> Result<TlsConnector, EgressError> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(other)?
+        .with_root_certificates(authorities()?)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+fn authorities() -> Result<RootCertStore, EgressError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        let error =
-            "no certificate authorities were found; install the system's package of them (ca-certificates)";
-        tracing::error!("plugins cannot use https: {error}");
-        return Err(io::Error::other(error));
+        if !COMPLAINED.swap(true, Ordering::Relaxed) {
+            let cause = found.errors.first().map(ToString::to_string).unwrap_or_default();
+            tracing::error!(
+                cause,
+                "plugins cannot use https, since no certificate authorities were found; install the system's package of them \
+                 (ca-certificates), or name a file of them in SSL_CERT_FILE"
+            );
+        }
+        return Err(EgressError::NoAuthorities);
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+    Ok(roots)
 }

@@ -117,7 +117,10 @@ impl Cache {
         if let Err(error) = kept
             && !self.complained.swap(true, Ordering::Relaxed)
         {
-            tracing::warn!(%error, "compiled code cannot be kept for now");
+            tracing::warn!(
+                %error,
+                "compiled code cannot be kept for now, so the next start compiles anew; make room on the disk of the state folder"
+            );
         }
     }
 

@@ -1,0 +1,68 @@
+//! Two who approve at the same time, as two people or two jobs may: neither undoes what the other did, and nobody waits for
+//! ever.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use plugport_tests::contained::Source;
+use plugport_tests::server::binary;
+
+const TIMES: usize = 8;
+
+/// Begins to approve these plugins of the folder, all of them where none is named.
+fn begin(folder: &Path, plugins: &[&str]) -> Child {
+    let mut command = Command::new(binary());
+    command.arg("approve").args(plugins).args(["--yes", "--plugins", "."]).current_dir(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for its end. Whoever was too late is told so, and that nothing was written.
+fn succeeds(approving: Child) -> bool {
+    let Output { status, stdout, stderr } = approving.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    let late = err.contains("was changed meanwhile, so nothing was written; run `plugport approve` again");
+    assert!(status.success() != late, "{status}: {out}{err}");
+    let done = ["wrote ", "nothing has changed"].iter().any(|told| out.contains(told));
+    assert!(done != late && !err.contains("panicked at"), "{out}{err}");
+    !late
+}
+
+/// What is approved, of a lock that has to be whole.
+fn approved(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("plugport.lock")).unwrap();
+    let lock: toml::Table = text.parse().unwrap();
+    lock["plugins"].as_table().unwrap().keys().cloned().collect()
+}
+
+/// Has two approve at once, and whoever was too late do what he is told. How many were.
+fn race(plugins: [&[&str]; 2]) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    // Small, so that they are compiled at once.
+    let small = Source::Wat("bad_result").bytes();
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(format!("{name}.wasm")), &small).unwrap();
+    }
+    let both = plugins.map(|named| begin(folder.path(), named)).map(succeeds);
+    assert!(both.contains(&true), "both were too late");
+    for (named, _) in plugins.into_iter().zip(both).filter(|(_, done)| !done) {
+        assert!(succeeds(begin(folder.path(), named)), "nobody else approves any more");
+    }
+    assert_eq!(approved(folder.path()), ["a", "b"]);
+    let mut left: Vec<_> =
+        folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["a.wasm", "b.wasm", "plugport.lock"], "something unfinished was left");
+    both.into_iter().filter(|done| !done).count()
+}
+
+#[test]
+fn two_who_approve_two_plugins_at_once_have_both_approved() {
+    let late: usize = (0..TIMES).map(|_| race([&["a"], &["b"]])).sum();
+    println!("{late} of {TIMES} times one of two was too late");
+}
+
+#[test]
+fn two_who_approve_everything_at_once_have_it_approved() {
+    let late: usize = (0..TIMES).map(|_| race([&[], &[]])).sum();
+    println!("{late} of {TIMES} times one of two was too late");
+}
