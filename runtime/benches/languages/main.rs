@@ -25,7 +25,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use project::Project;
-use serving::{Instances, call_us, compile_seconds};
+use serving::{Instances, Memory, call_us, compile_seconds, instance_us};
 
 /// Where the table stands in the page.
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/languages.md");
@@ -35,8 +35,11 @@ const END: &str = "<!-- end of what was measured -->";
 const LANGUAGES: [&str; 6] = ["rust", "typescript", "javascript", "python", "go", "c"];
 
 const HEAD: &str = "\
-| language | lines of `hello` | build s, first | build s, again | component KiB | compile s | instance + call µs, fresh | the same, reused |
-|---|---|---|---|---|---|---|---|";
+| language | lines of `hello` | build s, first | build s, again | component KiB | compile s | instance µs | instance µs, not pooled | instance + call µs, fresh | the same, reused |
+|---|---|---|---|---|---|---|---|---|---|";
+
+/// Numbers in a row.
+const CELLS: usize = 9;
 
 /// A row of the table.
 struct Row {
@@ -45,6 +48,8 @@ struct Row {
     again_s: f64,
     kib: u64,
     compile_s: f64,
+    instance_us: f64,
+    unpooled_us: f64,
     fresh_us: f64,
     /// Not every server can.
     reused_us: Option<f64>,
@@ -59,7 +64,7 @@ fn main() {
             Ok(row) => row.line(language),
             Err(why) => {
                 println!("{language} was not measured: {why}");
-                format!("| {language} | | | | | | | |")
+                format!("| {language} |{}", " |".repeat(CELLS))
             }
         };
         println!("{line}");
@@ -81,6 +86,8 @@ fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
         again_s,
         kib: component.metadata().unwrap().len().div_ceil(1024),
         compile_s: compile_seconds(&component)?,
+        instance_us: instance_us(&component, Memory::Pooled)?,
+        unpooled_us: instance_us(&component, Memory::Unpooled)?,
         fresh_us: call_us(&component, Instances::Fresh)?,
         reused_us: call_us(&component, Instances::Reused).inspect_err(|why| println!("reused: {why}")).ok(),
     })
@@ -88,11 +95,11 @@ fn measure(home: &Path, language: &'static str) -> Result<Row, String> {
 
 impl Row {
     fn line(&self, language: &str) -> String {
-        let Self { lines, first_s, again_s, kib, compile_s, fresh_us, reused_us } = self;
+        let Self { lines, first_s, again_s, kib, compile_s, instance_us, unpooled_us, fresh_us, reused_us } =
+            self;
+        let built = format!("{lines} | {first_s:.1} | {again_s:.1} | {kib} | {compile_s:.1}");
         let reused = reused_us.map_or_else(String::new, |us| format!("{us:.0}"));
-        format!(
-            "| {language} | {lines} | {first_s:.1} | {again_s:.1} | {kib} | {compile_s:.1} | {fresh_us:.0} | {reused} |"
-        )
+        format!("| {language} | {built} | {instance_us:.0} | {unpooled_us:.0} | {fresh_us:.0} | {reused} |")
     }
 }
 

@@ -1,4 +1,4 @@
-//! A component as the server has it: compiled once, and called with a fresh instance or with one that is kept.
+//! A component as the server has it: compiled once, instantiated, and called with a fresh instance or with one that is kept.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,6 +49,28 @@ impl Instances {
     }
 }
 
+/// Where the memory of instances comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Memory {
+    /// The server's own pool.
+    Pooled,
+    /// The system, for each instance.
+    Unpooled,
+}
+
+impl Memory {
+    fn loader(self) -> Loader {
+        match self {
+            Self::Pooled => loader(),
+            Self::Unpooled => {
+                let server = Server { parked_calls: 0, ..Server::default() };
+                let store = Store::new("unused".into());
+                Loader::without_pool(&server, store, Audit::none(), Compiler::here()).unwrap()
+            }
+        }
+    }
+}
+
 /// Seconds from the bytes of the file to a plugin that has said what it offers, compiled in a process of its own.
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
@@ -73,6 +95,18 @@ pub fn call_us(component: &Path, instances: Instances) -> Result<f64, String> {
     Ok(row.p50_us)
 }
 
+/// The median of making an instance and dropping it, with no call in it.
+pub fn instance_us(component: &Path, memory: Memory) -> Result<f64, String> {
+    let settings = Instances::Fresh.settings()?;
+    let name = format!("{memory:?}");
+    let row = measure_in_process(&name, TIME, async || {
+        let loader = memory.loader();
+        let plugin = load(&loader, component, settings).await.unwrap_or_else(|why| panic!("{why}"));
+        Idle { plugin, _loader: loader }
+    });
+    Ok(row.p50_us)
+}
+
 async fn load(loader: &Loader, component: &Path, settings: PluginConfig) -> Result<Arc<Plugin>, String> {
     let artifact = Artifact::read(component, settings.limits.wasm_mib).map_err(|error| error.to_string())?;
     let loaded = loader.load("hello", artifact, settings).await;
@@ -88,6 +122,17 @@ struct Hello {
 impl Subject for Hello {
     async fn once(&mut self) {
         self.plugin.call_tool("hello", ARGS, Arc::new(OnThePipe)).await.outcome.unwrap();
+    }
+}
+
+struct Idle {
+    plugin: Arc<Plugin>,
+    _loader: Loader,
+}
+
+impl Subject for Idle {
+    async fn once(&mut self) {
+        self.plugin.make_idle_instance().await.unwrap();
     }
 }
 

@@ -129,7 +129,11 @@ impl Plugin {
     }
 
     /// A store with the budgets of one call: that of an instance that was kept, or of a fresh one.
-    fn store(&self, kept: Option<Store<State>>, waiting: &Waiting) -> wasmtime::Result<Store<State>> {
+    pub(super) fn store(
+        &self,
+        kept: Option<Store<State>>,
+        waiting: &Waiting,
+    ) -> wasmtime::Result<Store<State>> {
         let limits = &self.config().limits;
         let mut store = if let Some(mut store) = kept {
             store.data_mut().begin_again(waiting.clone());

@@ -70,7 +70,29 @@ impl Loader {
         audit: Audit,
         compiler: Compiler,
     ) -> Result<Self, EngineError> {
-        let engine = sandbox::engine(settings)?;
+        Self::over(sandbox::engine(settings)?, settings, store, audit, compiler)
+    }
+
+    /// The same with instances whose memory comes from no pool: for benchmarks.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn without_pool(
+        settings: &config::Server,
+        store: Arc<Store>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::over(sandbox::engine_without_pool(settings)?, settings, store, audit, compiler)
+    }
+
+    fn over(
+        engine: Engine,
+        settings: &config::Server,
+        store: Arc<Store>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError::new(settings, error))?;
         Ok(Self {

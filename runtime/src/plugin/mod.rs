@@ -12,6 +12,7 @@ mod completions;
 mod errand;
 mod exports;
 mod failure;
+mod idle;
 mod kept;
 mod listing;
 mod load;

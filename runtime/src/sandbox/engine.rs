@@ -68,13 +68,21 @@ pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
-/// Makes an engine that only compiles, for engines that [`engine`] makes. It reserves no address space.
+/// Makes the same engine without a pool: each instance asks the system for its memory and gives it back. It reserves no
+/// address space, and no server has it; it compiles, and benchmarks show with it what the pool saves.
+///
+/// # Errors
+/// When the machine lacks a feature.
+pub fn engine_without_pool(settings: &Server) -> Result<Engine, EngineError> {
+    Engine::new(&flags(settings)).map_err(|error| EngineError::new(settings, error))
+}
+
+/// Makes an engine that only compiles, for engines that [`engine`] makes.
 ///
 /// # Errors
 /// When the machine lacks a feature.
 pub(super) fn compiler() -> Result<Engine, EngineError> {
-    let settings = Server::default();
-    Engine::new(&flags(&settings)).map_err(|error| EngineError::new(&settings, error))
+    engine_without_pool(&Server::default())
 }
 
 /// What decides how guests are compiled and how they run. Of the settings only the stack is in it, which code does not

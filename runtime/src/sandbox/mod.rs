@@ -26,7 +26,7 @@ pub use compile::{Cache, CacheError, CompileError, Compiler, Job, Unanswered, Wo
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;
-pub use engine::{EngineError, engine};
+pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use filesystem::{Pinned, place_of, preopen};
 pub(crate) use limiter::{Limiter, Refusal};
 pub(crate) use meter::{Meter, OutOfHostFuel};

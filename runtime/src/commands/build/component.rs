@@ -1,5 +1,5 @@
-//! From a core module that a compiler made for WASI preview 1 to a component: names and debug sections go, the world is put
-//! in, and the adapter turns calls of preview 1 into those of WASI 0.2.
+//! From a core module that a compiler made for WASI preview 1 to a component: the world is put in, and the adapter turns
+//! calls of preview 1 into those of WASI 0.2.
 
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
@@ -8,11 +8,10 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
 use super::error::BuildError;
 use super::wit::Wit;
-use crate::commands::metadata::strip;
 
 pub(super) fn of(core: &[u8], wit: &Wit) -> Result<Vec<u8>, BuildError> {
     let (resolve, world) = wit.resolve()?;
-    let mut module = strip(core)?;
+    let mut module = core.to_vec();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
         .map_err(BuildError::Component)?;
     encode(&module).map_err(BuildError::Component)

@@ -2,8 +2,8 @@
 //!
 //! Compiling is the business of each language's own tools, which run as children and say what they have to say. What they
 //! lack is done here, so that nobody has to install more than a compiler: the world is put into core modules, they become
-//! components, and what the project says of itself goes into the file. What was made is then loaded as `inspect` loads it,
-//! since a component that no server can load is no plugin.
+//! components, what only debuggers read goes, and what the project says of itself is put in. What was made is then loaded as
+//! `inspect` loads it, since a component that no server can load is no plugin.
 
 mod c;
 mod component;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use super::dev::signals::Signals;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, strip};
 use super::project::Project;
 use super::project::language::Language;
 use super::{Failure, console};
@@ -103,7 +103,10 @@ async fn make(args: &cli::Build) -> Result<(Project, Built, Output), BuildError>
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
     let mut built = compile(&project, &Tools::of(&project.root), scratch.path()).await?;
-    if project.language == Language::Rust && has_debug(&built.component) {
+    if project.language != Language::Rust {
+        built.component = strip(&built.component)?;
+    } else if has_debug(&built.component) {
+        // Cargo has a setting for that, which is the author's.
         console::remark(
             "the component has sections for debuggers; strip = true under [profile.release] in Cargo.toml leaves them out",
         );

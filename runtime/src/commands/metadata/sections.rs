@@ -7,8 +7,17 @@ pub(super) const PREAMBLE: usize = 8;
 /// The number of custom sections.
 const CUSTOM: u8 = 0;
 
-/// Sections that nobody needs who runs a module: names of functions, and what debuggers read.
-const FOR_DEBUGGERS: [&str; 3] = ["name", "sourceMappingURL", "external_debug_info"];
+/// The numbers of sections of a component that hold a module or another component.
+const HOLDING: [u8; 2] = [1, 4];
+
+/// How the preamble of a component ends; that of a module says 1.
+const COMPONENT: &[u8] = b"\x0d\0\x01\0";
+
+/// How deep components lie in each other where anybody looks. Tools make two or three.
+const DEEPEST: usize = 16;
+
+/// Sections that nobody needs who runs it: names of functions and of what a component is made of, and what debuggers read.
+const FOR_DEBUGGERS: [&str; 4] = ["name", "component-name", "sourceMappingURL", "external_debug_info"];
 
 /// The file is no module and no component, or is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +27,8 @@ pub(in crate::commands) struct SectionError;
 /// A section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Section<'b> {
+    number: u8,
+    content: &'b [u8],
     /// With its number and its length.
     pub(super) whole: &'b [u8],
     /// Name and content of a custom one.
@@ -44,12 +55,12 @@ pub(super) fn outermost(bytes: &[u8]) -> impl Iterator<Item = Result<Section<'_>
 }
 
 fn section(bytes: &[u8]) -> Option<(Section<'_>, &[u8])> {
-    let (id, rest) = bytes.split_first()?;
+    let (number, rest) = bytes.split_first().map(|(number, rest)| (*number, rest))?;
     let (length, rest) = leb(rest)?;
     let (content, rest) = rest.split_at_checked(length)?;
     let whole = bytes.get(..bytes.len() - rest.len())?;
-    let custom = if *id == CUSTOM { named(content) } else { None };
-    Some((Section { whole, custom }, rest))
+    let custom = if number == CUSTOM { named(content) } else { None };
+    Some((Section { number, content, whole, custom }, rest))
 }
 
 fn named(content: &[u8]) -> Option<(&str, &[u8])> {
@@ -91,14 +102,22 @@ pub(super) fn custom(name: &str, data: &[u8], out: &mut Vec<u8>) {
     sized(&content, out);
 }
 
-/// The module without what only debuggers need.
-pub(in crate::commands) fn strip(module: &[u8]) -> Result<Vec<u8>, SectionError> {
+/// The module or component without what only debuggers need, and all that is in it too.
+pub(in crate::commands) fn strip(bytes: &[u8]) -> Result<Vec<u8>, SectionError> {
+    stripped(bytes, DEEPEST)
+}
+
+fn stripped(bytes: &[u8], deeper: usize) -> Result<Vec<u8>, SectionError> {
     let needless = |name: &str| FOR_DEBUGGERS.contains(&name) || name.starts_with(".debug_");
-    let mut out = module.get(..PREAMBLE).ok_or(SectionError)?.to_vec();
-    for section in outermost(module) {
-        let section = section?;
-        if !section.custom.is_some_and(|(name, _)| needless(name)) {
-            out.extend_from_slice(section.whole);
+    let mut out = bytes.get(..PREAMBLE).ok_or(SectionError)?.to_vec();
+    let is_opened = out.ends_with(COMPONENT) && deeper > 0;
+    for section in outermost(bytes) {
+        let Section { number, content, whole, custom } = section?;
+        if is_opened && HOLDING.contains(&number) {
+            out.push(number);
+            sized(&stripped(content, deeper - 1)?, &mut out);
+        } else if !custom.is_some_and(|(name, _)| needless(name)) {
+            out.extend_from_slice(whole);
         }
     }
     Ok(out)
@@ -120,17 +139,51 @@ mod tests {
         assert_eq!(leb(b"\x80"), None);
     }
 
+    /// Names of custom sections, wherever they lie.
+    fn customs(bytes: &[u8]) -> Vec<String> {
+        let payloads = wasmparser::Parser::new(0).parse_all(bytes).map(Result::unwrap);
+        let name = |payload| match payload {
+            wasmparser::Payload::CustomSection(section) => Some(section.name().to_owned()),
+            _ => None,
+        };
+        payloads.filter_map(name).collect()
+    }
+
     #[test]
     fn names_and_debug_sections_go_and_all_else_stays() {
         let text =
             r#"(module $named (func $inner (export "f")) (@custom "kept" "x") (@custom ".debug_line" "y"))"#;
         let module = wat::parse_str(text).unwrap();
         let stripped = strip(&module).unwrap();
-        let custom: Vec<_> =
-            outermost(&stripped).map(Result::unwrap).filter_map(|section| section.custom).collect();
-        assert_eq!(custom, [("kept", &b"x"[..])]);
+        assert_eq!(customs(&stripped), ["kept"]);
         assert!(stripped.len() < module.len() && wasmparser::validate(&stripped).is_ok());
         assert_eq!(strip(&stripped).unwrap(), stripped);
         assert!(strip(b"").is_err() && strip(&module[..module.len() - 1]).is_err());
+    }
+
+    #[test]
+    fn what_lies_in_a_component_is_looked_at_too() {
+        let text = r#"(component $outer
+            (core module $one (func $f (export "f")) (@custom "kept" "x"))
+            (component $inner (core module $two (func $g (export "g")) (@custom "kept too" "y")))
+            (core instance $i (instantiate $one))
+            (func (export "f") (canon lift (core func $i "f"))))"#;
+        let component = wat::parse_str(text).unwrap();
+        assert!(customs(&component).iter().any(|name| name == "name"));
+        let stripped = strip(&component).unwrap();
+        assert_eq!(customs(&stripped), ["kept", "kept too"]);
+        assert!(stripped.len() < component.len() && wasmparser::validate(&stripped).is_ok());
+        assert_eq!(strip(&stripped).unwrap(), stripped);
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_left_as_it_is() {
+        let mut nested = wat::parse_str("(component $innermost)").unwrap();
+        for _ in 0..=DEEPEST {
+            let mut outer = b"\0asm\x0d\0\x01\0\x04".to_vec();
+            sized(&nested, &mut outer);
+            nested = outer;
+        }
+        assert_eq!(strip(&nested).unwrap(), nested);
     }
 }
