@@ -82,6 +82,39 @@ async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
 }
 
 #[tokio::test]
+async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
+    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_traps = 2 }\n";
+    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let client = Client::new(server.url());
+    let summarize =
+        async |numbers: Value| client.call("plain-arithmetic-summarize", json!({ "numbers": numbers })).await;
+    for _ in 0..3 {
+        let refused = summarize(json!(vec![0; 10_000])).await;
+        let told = refused.tool_error();
+        assert!(told.starts_with("invalid arguments: they take more fuel"), "{told}");
+    }
+    assert_eq!(summarize(json!([1, 2])).await.result()["structuredContent"]["count"], 2);
+    let calls = server.audited("call", 5).await;
+    let outcomes: Vec<&Value> = calls[1..].iter().map(|line| &line["outcome"]).collect();
+    assert_eq!(outcomes, ["error", "error", "error", "ok"]);
+}
+
+#[tokio::test]
+async fn a_call_that_ends_before_it_reaches_the_guest_is_not_held_against_it() {
+    let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_traps = 2 }\n";
+    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let client = Client::new(server.url());
+    let many = json!({ "numbers": vec![0.123_456_789; 190_000] });
+    for _ in 0..3 {
+        let late = client.call("plain-arithmetic-summarize", many.clone()).await;
+        assert!(late.tool_error().contains("limit `wall_ms`"), "{late:?}");
+    }
+    // It may be late too, but is not kept from trying.
+    let next = client.call("plain-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
+    assert!(!format!("{next:?}").contains("left alone"), "{next:?}");
+}
+
+#[tokio::test]
 async fn converting_costs_fuel() {
     let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;

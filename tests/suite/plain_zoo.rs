@@ -116,6 +116,17 @@ async fn every_type_goes_there_and_back_unchanged() {
 }
 
 #[tokio::test]
+async fn a_name_that_occurs_once_takes_nothing_from_a_long_list() {
+    let server = Server::builder().guest("plain-zoo").start().await;
+    let client = Client::new(server.url());
+    // More than half of what `transfer_mib` lets a list have.
+    let numbers = json!(vec![65_535; 110_000]);
+    let all = json!({ "v0": 1, "v1": "", "v2": numbers, "v3": "nothing", "v4": "x" });
+    let many = client.call("plain-zoo-echo-many", all).await;
+    assert_eq!(many.result()["structuredContent"]["result"][2], numbers);
+}
+
+#[tokio::test]
 async fn results_and_their_absence_are_told_in_the_words_of_mcp() {
     let server = Server::builder().guest("plain-zoo").start().await;
     let client = Client::new(server.url());

@@ -291,6 +291,27 @@ async fn an_instance_that_leaves_much_with_the_host_is_not_kept() {
     assert_eq!((leave(&client, 30).await, leave(&client, 0).await), (3, 1));
 }
 
+#[tokio::test]
+async fn granted_directories_are_not_among_what_an_instance_leaves() {
+    let place = tempfile::tempdir().unwrap();
+    let dirs = (0..70).map(|at| {
+        let dir = place.path().join(format!("d{at}"));
+        std::fs::create_dir(&dir).unwrap();
+        format!("{{ host = {dir:?}, guest = \"/d{at}\" }}")
+    });
+    let dirs = dirs.collect::<Vec<_>>().join(", ");
+    std::fs::write(place.path().join("d69/note"), "here").unwrap();
+    let config = format!("[plugins.scribe]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
+    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let client = Client::new(server.url());
+    for _ in 0..2 {
+        let reply = client.call("scribe-read", json!({ "path": "/d69/note" })).await;
+        assert_eq!(reply.tool_text(), "here", "{reply:?}");
+    }
+    let lines = server.audited("call", 3).await;
+    assert_eq!(lines.last().unwrap()["instance"], "reused", "{lines:?}");
+}
+
 #[test]
 fn check_tells_the_price_and_refuses_what_does_not_go_together() {
     let plugins = folder(&["keeper"]);

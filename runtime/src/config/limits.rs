@@ -144,7 +144,7 @@ limits! {
         "Title and description of one tool, resource or prompt, or of one prompt argument.";
     schema_kib = 64, at most 4_096:
         "Text of one JSON Schema.";
-    schema_depth = 32, at most 100:
+    schema_depth = 32, at most 64:
         "Nesting of one JSON Schema.";
     patterns = 128, at most 10_000:
         "Regular expressions in all JSON Schemas of one plugin.";

@@ -21,6 +21,10 @@ use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
 /// host's memory, which is not the guest's and is counted nowhere else.
 const LEFT: usize = 64;
 
+/// How often a guest may ask for its directories before they count among these: once itself and once by an adapter. Each time
+/// every one of them has an entry, which stays.
+const LOOKS: usize = 2;
+
 /// What the host keeps for one instance.
 pub(crate) struct State {
     wasi: WasiCtx,
@@ -93,7 +97,8 @@ impl State {
         self.printed.end_lines();
         self.waiting.end();
         let is_quiet = self.announces && self.http.is_quiet();
-        let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= LEFT;
+        let may_leave = LEFT + LOOKS * self.shared.config.grants.dirs.len();
+        let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= may_leave;
         self.instance.is_some() && is_quiet && is_light
     }
 

@@ -118,7 +118,9 @@ impl Limit {
             "wall_ms" => format!("the {what} was stopped: it took longer than {value} ms"),
             "startup_ms" => format!("the plugin was stopped: it took longer than {value} ms to start"),
             "memory_mib" => format!("the {what} was stopped: it asked for more than {value} MiB of memory"),
-            "transfer_mib" => format!("the {what} was stopped: it handed over more than {value} MiB at once"),
+            "transfer_mib" => format!(
+                "the {what} was stopped: what it handed over at once takes more than {value} MiB in the server"
+            ),
             "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
             "content_items" => format!("the {what}'s result has more than {value} content items"),
             "core_instances" => {

@@ -20,6 +20,9 @@ use crate::host::{ClientPort, State};
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
 
+/// What is said of arguments that nothing could be done with.
+const TOO_LONG: &str = "they take more fuel to convert than a call has (limit `fuel`); send less";
+
 /// What a tool says that has no result: an empty answer leaves a model in doubt.
 const DONE: &str = "done";
 
@@ -48,8 +51,10 @@ impl Errand for CallFunction<'_> {
         };
         let limits = &plugin.config().limits;
         let meter = store.data().meter.clone();
-        meter.charge(self.args.len().saturating_mul(CONVERSION)).await?;
-        // Before there is an instance: what does not fit costs none.
+        // Before there is an instance: what does not fit costs none, and is not the tool's doing.
+        if meter.charge(self.args.len().saturating_mul(CONVERSION)).await.is_err() {
+            return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned())));
+        }
         let arguments = match function.read(self.args, limits.transfer_mib).await {
             Ok(arguments) => arguments,
             Err(misfit) => return Ok(Err(GuestError::InvalidParams(misfit))),

@@ -1,25 +1,29 @@
 //! What values cost beyond what the engine counts.
 //!
 //! The engine counts what it lifts out of a guest by the values themselves, and of a name its letters. Here a name is a
-//! string of its own, so types with many names take several times what was counted, and what the engine may count is
-//! divided by that. Nobody counts the time that writing takes; what is large is written where it holds up nobody.
+//! string of its own, and a list has room for four items as soon as it has one. So many small values take several times
+//! what was counted. How many follows from the type, and what the engine may count is divided by it. Nobody counts the time
+//! that writing takes; what is large is written where it holds up nobody.
 
 use wasmtime::component::Val;
 
 use super::Answer;
 use super::shape::{Named, Shape};
 
-/// What a value is counted as, bytes.
-const VALUE: usize = 40;
+/// What a value is counted as, and takes where it lies, bytes.
+const VALUE: i64 = 40;
 
-/// What a name of a set takes beside its letters, bytes.
-const NAME: usize = 56;
+/// What a string takes where it lies, bytes.
+const STRING: i64 = 24;
 
-/// A record has a name beside each field.
-const RECORD: usize = 3;
+/// The least that its text takes elsewhere, bytes.
+const TEXT: i64 = 32;
 
-/// The name of one case.
-const CASE: usize = 2;
+/// Items for which there is room as soon as there is one. Then the room doubles.
+const FEW: usize = 4;
+
+/// More times than any type needs.
+const MOST: usize = 64;
 
 /// What is written without leaving the task, bytes.
 pub(super) const SMALL: usize = 64 << 10;
@@ -39,19 +43,49 @@ impl Answer {
 }
 
 impl Shape {
-    /// The same for one type. No mixture of values is dearer than the dearest in it.
+    /// The same for one type. Only what is repeated adds up; the rest is one tree, which fits the room of its function.
     pub(super) fn dear(&self) -> usize {
         match self {
-            Self::List(inner) | Self::Fixed(inner, _) | Self::Option(inner) => inner.dear(),
-            Self::Map(pair) => pair.0.dear().max(pair.1.dear()),
+            Self::List(inner) | Self::Fixed(inner, _) => repeated(&[&**inner]),
+            Self::Map(pair) => repeated(&[&pair.0, &pair.1]),
+            Self::Option(inner) => inner.dear(),
             Self::Tuple(shapes) => most(shapes.iter()),
-            Self::Record(fields) => most(fields.iter().map(|(_, shape)| shape)).max(RECORD),
-            Self::Variant(cases) => most(cases.iter().filter_map(|(_, shape)| shape.as_ref())).max(CASE),
-            Self::Enum(_) => CASE,
+            Self::Record(fields) => most(fields.iter().map(|(_, shape)| shape)),
+            Self::Variant(cases) => most(cases.iter().filter_map(|(_, shape)| shape.as_ref())),
             Self::Result(ok, err) => most([ok, err].into_iter().flatten().map(|shape| &**shape)),
-            Self::Flags(names) => of_set(names),
             _ => 1,
         }
+    }
+
+    /// How much more a value takes with its place, at most, than so many times what is counted of it, bytes. Lists in it have
+    /// one item or none: from [`Shape::dear`] times on, more items make none dearer.
+    fn excess(&self, times: i64) -> i64 {
+        let owned = match self {
+            Self::String => text(1, times).max(0),
+            Self::List(inner) | Self::Fixed(inner, _) => (spare(1) * VALUE + inner.excess(times)).max(0),
+            Self::Tuple(shapes) => spare(shapes.len()) * VALUE + together(shapes.iter(), times),
+            Self::Record(fields) => {
+                let names: i64 = fields.iter().map(|(name, _)| STRING + text(name.len(), times)).sum();
+                let values = together(fields.iter().map(|(_, shape)| shape), times);
+                spare(fields.len()) * (STRING + VALUE) + names + values
+            }
+            Self::Variant(cases) => {
+                let payload = |shape: &Option<Self>| shape.as_ref().map_or(0, |shape| shape.excess(times));
+                let cases = cases.iter().map(|(name, shape)| text(name.len(), times) + payload(shape));
+                cases.max().unwrap_or_default()
+            }
+            Self::Enum(names) => {
+                names.iter().map(|(name, ())| text(name.len(), times)).max().unwrap_or_default()
+            }
+            Self::Option(inner) => inner.excess(times).max(0),
+            Self::Result(ok, err) => {
+                [ok, err].into_iter().flatten().map(|shape| shape.excess(times)).fold(0, i64::max)
+            }
+            Self::Flags(names) => of_set(names, times),
+            // What is all in its place, and maps, which have no room to spare.
+            _ => 0,
+        };
+        VALUE - times * VALUE + owned
     }
 }
 
@@ -59,17 +93,45 @@ fn most<'s>(shapes: impl Iterator<Item = &'s Shape>) -> usize {
     shapes.map(Shape::dear).max().unwrap_or(1)
 }
 
+/// The same for many items, each with one value of each type. What a long list has in reserve is left out: that is at most
+/// one more place for each item, and counting it would halve what the plainest lists may have.
+fn repeated(item: &[&Shape]) -> usize {
+    let least = most(item.iter().copied());
+    let is_enough = |times: &usize| together(item.iter().copied(), *times as i64) <= 0;
+    (least..MOST).find(is_enough).unwrap_or(MOST)
+}
+
+/// What several values take more than so many times what is counted.
+fn together<'s>(shapes: impl Iterator<Item = &'s Shape>, times: i64) -> i64 {
+    shapes.map(|shape| shape.excess(times)).sum()
+}
+
+/// Places that are made for so many items.
+fn room(count: usize) -> i64 {
+    count.next_power_of_two().max(FEW) as i64
+}
+
+/// Those of them that stay empty.
+fn spare(count: usize) -> i64 {
+    room(count) - count as i64
+}
+
+/// How much more a text of so many letters takes than so many times what is counted.
+fn text(letters: usize, times: i64) -> i64 {
+    let letters = letters as i64;
+    letters.max(TEXT) - times * letters
+}
+
 /// A guest may set those flags alone whose names are short.
-fn of_set(names: &Named<()>) -> usize {
+fn of_set(names: &Named<()>, times: i64) -> i64 {
     let mut lengths: Vec<usize> = names.iter().map(|(name, ())| name.len()).collect();
     lengths.sort_unstable();
-    let (mut counted, mut taken, mut dear) = (VALUE, VALUE, 1);
-    for length in lengths {
-        counted += length;
-        taken += NAME + length;
-        dear = taken.div_ceil(counted).max(dear);
+    let (mut texts, mut most) = (0, 0);
+    for (before, length) in lengths.into_iter().enumerate() {
+        texts += text(length, times);
+        most = most.max(room(before + 1) * STRING + texts);
     }
-    dear
+    most
 }
 
 /// Whether a value takes long to write. Looks no further than it takes to know.
@@ -108,19 +170,54 @@ mod tests {
         Shape::Flags(names.iter().map(|name| ((*name).to_owned(), ())).collect())
     }
 
+    fn record(fields: &[(&str, Shape)]) -> Shape {
+        Shape::Record(fields.iter().map(|(name, shape)| ((*name).to_owned(), shape.clone())).collect())
+    }
+
+    fn many(shape: &Shape) -> Shape {
+        Shape::List(Box::new(shape.clone()))
+    }
+
     #[test]
     fn sets_of_short_names_are_dearest_and_a_long_one_does_not_hide_them() {
         let short: Vec<String> = (0..31).map(|at| format!("a{at}")).collect();
         let mut names: Vec<&str> = short.iter().map(String::as_str).collect();
-        let dear = flags(&names).dear();
+        let dear = many(&flags(&names)).dear();
         assert!((10..25).contains(&dear), "{dear}");
         let long = "x".repeat(100_000);
         names.push(&long);
-        assert_eq!(flags(&names).dear(), dear);
-        let within = Shape::Tuple(vec![Shape::Bool, Shape::List(Box::new(flags(&names)))]);
+        assert_eq!(many(&flags(&names)).dear(), dear);
+        let within = Shape::Tuple(vec![Shape::Bool, many(&flags(&names))]);
         assert_eq!(Answer::Fallible(Some(Shape::String), Some(within)).dear(), dear);
-        assert_eq!((flags(&[]).dear(), Shape::F64.dear()), (1, 1));
-        assert_eq!(Shape::Record(vec![("a".to_owned(), Shape::Bool)]).dear(), RECORD);
+        assert_eq!((many(&flags(&[])).dear(), many(&Shape::F64).dear()), (1, 1));
+    }
+
+    #[test]
+    fn what_occurs_once_takes_nothing_from_the_rest() {
+        let names = flags(&["a", "b", "c"]);
+        let page = record(&[("status", names.clone()), ("body", Shape::String)]);
+        assert_eq!(Answer::Value(page.clone()).dear(), 1);
+        let failed = Shape::Variant([("no".to_owned(), Some(page))].into_iter().collect());
+        assert_eq!(Answer::Fallible(Some(many(&Shape::Bool)), Some(failed)).dear(), 1);
+        let listed = record(&[("names", many(&names))]);
+        assert_eq!(Answer::Value(Shape::Option(Box::new(listed))).dear(), many(&names).dear());
+    }
+
+    #[test]
+    fn small_values_are_dear_and_large_ones_less_so() {
+        let fields = |count: usize| {
+            let names = ["id", "name", "price", "stock", "since"];
+            record(&names[..count].iter().map(|name| (*name, Shape::F64)).collect::<Vec<_>>())
+        };
+        let dear = |shape: &Shape| many(shape).dear();
+        assert_eq!([1, 2, 4].map(|count| dear(&fields(count))), [4, 3, 2]);
+        let nested = record(&[("a", record(&[("b", record(&[("c", Shape::Bool)]))]))]);
+        assert_eq!((dear(&record(&[("c", Shape::Bool)])), dear(&nested)), (5, 6));
+        let lists = many(&Shape::Bool);
+        assert_eq!((dear(&lists), dear(&many(&many(&lists)))), (3, 4));
+        assert_eq!((dear(&Shape::String), dear(&Shape::Option(Box::new(Shape::Bool)))), (2, 1));
+        let map = Shape::Map(Box::new((Shape::String, Shape::Bool)));
+        assert_eq!((map.dear(), dear(&map)), (2, 2));
     }
 
     #[test]

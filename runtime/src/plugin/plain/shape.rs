@@ -95,7 +95,10 @@ pub(super) enum Unfit {
     #[error("its types need a JSON Schema longer than {0} KiB (limit `schema_kib`)")]
     TooLong(u64),
     /// With the functions before it beyond `transfer_mib`.
-    #[error("the types of all functions together are larger than {0} MiB (limit `transfer_mib`)")]
+    #[error(
+        "the types of all functions together are larger than {0} MiB (limit `transfer_mib`); raise it, or split the \
+         component"
+    )]
     Crowded(u64),
 }
 
@@ -106,8 +109,8 @@ const NODE: usize = 16;
 const NAME: usize = 128;
 
 /// How much the types of one component may still unfold to. For one function it counts bytes of JSON Schema and never more
-/// than are written, so that what the catalog would publish is not refused here. All of them together also take what was
-/// written, and the room that their types have in memory.
+/// than are written, so that what the catalog would publish is not refused for its own sake. All of them together also take
+/// what was written, and the room that their types have in memory, which may be too much for many large ones.
 #[derive(Debug)]
 pub(super) struct Room {
     limits: Limits,

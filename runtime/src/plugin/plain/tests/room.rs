@@ -7,14 +7,19 @@ use super::super::{Docs, Plain};
 use super::plain;
 use crate::config::{Limits, mib};
 
-/// A function that gives a list of as many items as it is told to, of what is in the memory: bytes of `fill`.
-fn lists(types: &str, item: &str, fill: u8) -> Vec<u8> {
+/// A function that gives a list of as many items as it is told to, of what is in the memory: `words` by turns.
+fn lists(types: &str, item: &str, words: (i32, i32)) -> Vec<u8> {
+    let (word, next) = words;
     let text = format!(
         r#"(component
              (core module $m
                (memory (export "memory") 64)
-               (func (export "f") (param i32) (result i32)
-                 (memory.fill (i32.const 16) (i32.const {fill}) (i32.const 2000000))
+               (func (export "f") (param i32) (result i32) (local $at i32)
+                 (loop $more
+                   (i32.store offset=16 (local.get $at) (i32.const {word}))
+                   (i32.store offset=20 (local.get $at) (i32.const {next}))
+                   (local.set $at (i32.add (local.get $at) (i32.const 8)))
+                   (br_if $more (i32.lt_u (local.get $at) (i32.const 2000000))))
                  (i32.store (i32.const 0) (i32.const 16))
                  (i32.store (i32.const 4) (local.get 0))
                  (i32.const 0)))
@@ -27,23 +32,27 @@ fn lists(types: &str, item: &str, fill: u8) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
-/// At least what a value takes, with what it owns.
+/// What a value takes beside its own place. No allocation is smaller than 32 bytes.
 fn taken(val: &Val) -> usize {
-    let name = |name: &String| 32 + name.len();
-    size_of::<Val>()
-        + match val {
-            Val::List(vals) => vals.iter().map(taken).sum(),
-            Val::Flags(names) => names.iter().map(|flag| 24 + name(flag)).sum(),
-            Val::Enum(case) => case.len(),
-            Val::Record(fields) => fields.iter().map(|(field, val)| 24 + name(field) + taken(val)).sum(),
-            _ => 0,
+    let text = |text: &String| if text.is_empty() { 0 } else { text.capacity().max(32) };
+    match val {
+        Val::List(vals) | Val::Tuple(vals) => {
+            vals.capacity() * size_of::<Val>() + vals.iter().map(taken).sum::<usize>()
         }
+        Val::Flags(names) => names.capacity() * size_of::<String>() + names.iter().map(text).sum::<usize>(),
+        Val::String(own) | Val::Enum(own) => text(own),
+        Val::Record(fields) => {
+            let own: usize = fields.iter().map(|(field, val)| text(field) + taken(val)).sum();
+            fields.capacity() * size_of::<(String, Val)>() + own
+        }
+        _ => 0,
+    }
 }
 
 /// What the longest list takes that is not refused, as a call has it lifted.
-fn longest(types: &str, item: &str, fill: u8) -> usize {
+fn longest(types: &str, item: &str, words: (i32, i32)) -> usize {
     let engine = Engine::new(&Config::new()).unwrap();
-    let bytes = lists(types, item, fill);
+    let bytes = lists(types, item, words);
     let component = Component::new(&engine, &bytes).unwrap();
     let found = Plain::find(&component, &Docs::of(&bytes), &Limits::default());
     let function = found.function("f").unwrap();
@@ -68,12 +77,22 @@ fn longest(types: &str, item: &str, fill: u8) -> usize {
 #[test]
 fn what_the_engine_lifts_takes_no_more_than_it_may() {
     let names: String = (0..32).map(|at| format!(" \"f{at}\"")).collect();
-    for (types, fill) in [
-        (format!("(type $t (flags{names}))"), 255),
-        (format!("(type $t (enum{names}))"), 0),
-        (r#"(type $t (record (field "a" u8) (field "b" u8)))"#.to_owned(), 0),
+    let nested = r#"(type $r (record (field "a" u8))) (export $f "inner" (type $r))
+                    (type $s (record (field "b" $f))) (export $g "outer" (type $s))
+                    (type $t (record (field "c" $g)))"#;
+    let (zeros, one_item) = ((0, 0), (16, 1));
+    for (types, words) in [
+        (format!("(type $t (flags{names}))"), (-1, -1)),
+        (format!("(type $t (enum{names}))"), zeros),
+        (r#"(type $t (record (field "a" u8)))"#.to_owned(), zeros),
+        (r#"(type $t (record (field "a" u8) (field "b" u8)))"#.to_owned(), zeros),
+        (nested.to_owned(), zeros),
+        ("(type $t (tuple u8))".to_owned(), zeros),
+        ("(type $t (list u8))".to_owned(), one_item),
+        ("(type $u (tuple u8)) (type $t (list $u))".to_owned(), one_item),
+        ("(type $t string)".to_owned(), one_item),
     ] {
-        let longest = longest(&types, "$t", fill);
+        let longest = longest(&types, "$t", words);
         assert!((mib(1) / 8..=mib(1)).contains(&longest), "{longest}: {types}");
     }
 }
@@ -110,6 +129,20 @@ fn types_are_as_deep_as_the_schemas_that_the_catalog_takes() {
         assert_eq!(tools.len(), if levels == most { 2 } else { 1 }, "{levels}");
         let why = found.left_out().first().map(|left| left.why.contains("limit `schema_depth`"));
         assert_eq!(why, (levels != most).then_some(true));
+    }
+}
+
+#[test]
+fn what_is_kept_at_the_greatest_depth_is_what_the_catalog_can_read() {
+    let most = Limits::TABLE.iter().find(|spec| spec.name == "schema_depth").unwrap().max;
+    let limits = Limits { schema_depth: most, ..Limits::default() };
+    let deepest =
+        |levels| plain(&nested(levels, |inner| format!(r#"(record (field "a" {inner}))"#)), &limits);
+    for (levels, kept) in [(30, 2), (31, 1), (32, 1)] {
+        let found = deepest(levels);
+        let tools = found.tools();
+        assert_eq!(tools.len(), kept, "{levels}: {:?}", found.left_out());
+        assert!(tools.iter().all(|tool| crate::json::raw(&tool.input_schema).is_ok()), "{levels}");
     }
 }
 
