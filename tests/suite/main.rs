@@ -37,6 +37,7 @@ mod grants;
 mod guard;
 mod hostile;
 mod http;
+mod kept;
 mod killed;
 mod languages;
 mod lifecycle;
