@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use plugport_tests::contained::Source;
-use plugport_tests::server::binary;
+use plugport_tests::server::program;
 
 const TIMES: usize = 8;
 
 /// Begins to approve these plugins of the folder, all of them where none is named.
 fn begin(folder: &Path, plugins: &[&str]) -> Child {
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.arg("approve").args(plugins).args(["--yes", "--plugins", "."]).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plugport_tests::http::Client;
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
 fn outcomes(lines: &[Value]) -> Vec<&str> {
@@ -113,7 +113,7 @@ async fn arguments_are_written_down_when_the_operator_says_so() {
 async fn an_audit_that_was_asked_for_and_cannot_be_written_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("plugport.toml"), "[audit]\nfile = \"/proc/none/a.jsonl\"\n").unwrap();
-    let output = tokio::process::Command::new(binary())
+    let output = tokio::process::Command::from(program())
         .args(["serve", "--plugins", ".", "--config", "plugport.toml", "--listen", "127.0.0.1:0"])
         .current_dir(dir.path())
         .output()

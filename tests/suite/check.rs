@@ -1,17 +1,17 @@
 //! `plugport check` and `inspect`: what the configuration and every plugin come to, without serving.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use plugport_tests::guests::{copy, folder, guest, plugin};
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
 const SECRET: &str = "c4nary-of-the-check";
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.args(args).env("PLUGPORT_TEST_KEY", SECRET).current_dir(place.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
@@ -240,8 +240,7 @@ fn variables_settings_and_secrets_can_be_granted_for_one_call() {
         ("secret=token=c4nary", "write secret=NAME=env:VARIABLE or secret=NAME=file:PATH"),
         ("secret=token=file:/no/such/file", "cannot read the file /no/such/file"),
     ] {
-        let output =
-            Command::new(binary()).args(["call", settings, "all", "--grant", grant]).output().unwrap();
+        let output = program().args(["call", settings, "all", "--grant", grant]).output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), err.contains(said)), (Some(2), true), "{grant}: {err}");
     }

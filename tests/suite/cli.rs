@@ -1,14 +1,14 @@
 //! The command line, as a person types it.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use plugport_tests::guests::{copy, folder, guest, plugin};
-use plugport_tests::server::binary;
+use plugport_tests::server::program;
 use serde_json::Value;
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
-    let output = Command::new(binary()).args(args).current_dir(place.path()).output();
+    let output = program().args(args).current_dir(place.path()).output();
     let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
@@ -113,7 +113,7 @@ fn what_a_strangers_file_keeps_is_not_what_the_plugin_keeps() {
     let own = copy(&plugin("notes"), plugins.path());
     let note = |file: &std::path::Path, tool: &str, args: &str| {
         let file = path(file);
-        let output = Command::new(binary())
+        let output = program()
             .args(["call", &file, tool, "--args", args, "--grant", "kv", "--json", "--plugins", "."])
             .current_dir(plugins.path())
             .output()

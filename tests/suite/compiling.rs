@@ -17,7 +17,7 @@ use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
 use plugport_tests::http::Client;
 use plugport_tests::raw::{Raw, runs, until};
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, binary, program};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -391,12 +391,14 @@ async fn survive(files: Vec<Vec<u8>>) {
 }
 
 #[tokio::test]
-async fn one_call_uses_what_a_server_kept_and_keeps_nothing_itself() {
-    let plugins = folder(&["polite"]);
+async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
+    let (plugins, own) = (folder(&["polite"]), TempDir::new().unwrap());
     let call = async |config: &str| {
         let file = plugins.path().join("plugport.toml");
         std::fs::write(&file, config).unwrap();
-        let mut command = Command::new(binary());
+        let mut command = Command::from(program());
+        // As for someone who has called nothing before.
+        command.env("XDG_CACHE_HOME", own.path().join(if config.is_empty() { "first" } else { "other" }));
         command
             .args(["call", "polite", "echo", "--args", r#"{"message":"x"}"#, "--plugins"])
             .arg(plugins.path());

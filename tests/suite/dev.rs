@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
-use plugport_tests::server::binary;
+use plugport_tests::server::program;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -42,7 +42,7 @@ impl Dev {
             let file = dir.path().join(version).with_extension("wasm");
             std::fs::copy(guest(version), file).unwrap();
         }
-        let mut command = Command::new(binary());
+        let mut command = Command::from(program());
         command.args(["dev", "versions", "--listen", "127.0.0.1:0"]).args(args).current_dir(dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let said = Arc::new(Mutex::new(String::new()));
@@ -195,7 +195,7 @@ async fn what_is_saved_is_built_and_served() {
     dev.says("published versions: versions-version", 1).await;
     dev.says(".plugport-dev && plugport status)", 1).await;
     let place = dev.project().join(".plugport-dev");
-    let status = Command::new(binary()).arg("status").current_dir(place).output().await.unwrap();
+    let status = Command::from(program()).arg("status").current_dir(place).output().await.unwrap();
     assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));
     assert_eq!(dev.times("no tools are published"), 0, "{}", dev.said());
     answers(&client, "a").await;

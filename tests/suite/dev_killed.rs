@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use plugport_tests::server::binary;
+use plugport_tests::server::program;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
@@ -20,7 +20,7 @@ const BUILD: &str = "echo $$ > .new; mv .new .pid; exec sleep 600";
 
 /// The loop, and where its server listens.
 async fn start(project: &Path) -> (Child, String) {
-    let mut command = Command::new(binary());
+    let mut command = Command::from(program());
     command.args(["dev", "--listen", "127.0.0.1:0", "--build", BUILD]).current_dir(project);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();

@@ -13,7 +13,7 @@ use plugport_tests::hostile_files::seeded;
 use plugport_tests::http::{Client, LEGACY};
 use plugport_tests::raw::Raw;
 use plugport_tests::reload::{put, tools};
-use plugport_tests::server::{binary, whole_machine};
+use plugport_tests::server::{program, whole_machine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -143,7 +143,7 @@ impl Home {
 
     /// Someone approves what lies in the folder.
     fn approve(&self) -> Child {
-        let mut command = Command::new(binary());
+        let mut command = Command::from(program());
         command.args(["approve", "--yes", "--plugins"]).arg(self.path());
         command.arg("--config").arg(self.file("plugport.toml"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);

@@ -41,6 +41,7 @@ mod guard;
 mod hostile;
 mod http;
 mod https;
+mod kept;
 mod killed;
 mod languages;
 mod lifecycle;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{binary, root};
+use plugport_tests::build::{binary, own_cache, root};
 use plugport_tests::caller::Caller;
 use plugport_tests::server::Server;
 use plugport_tests::toolchain::{self, Lang};
@@ -96,6 +96,7 @@ fn run(commands: &str, folder: &Path, path: &OsString) {
     shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
     // What is compiled for every project alike is compiled once; the commands are the same.
     shell.env("CARGO_TARGET_DIR", root().join("target/newcomers")).env_remove("RUSTFLAGS");
+    shell.env("XDG_CACHE_HOME", own_cache());
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     // The end says why, and comes first: logs are cut.

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::own_cache;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::Client;
 use plugport_tests::reload::{answers, put};
-use plugport_tests::server::{Builder, Server, binary};
+use plugport_tests::server::{Builder, Server, binary, program};
 use serde_json::{Value, json};
 
 const STRICT: &str = "[server]\npin = \"strict\"\n";
@@ -20,7 +21,7 @@ const REMEDY: &str = "run `plugport approve v --plugins ";
 
 /// Runs `plugport approve` on a folder that has its configuration in it, with nobody at a terminal.
 fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.arg("approve").args(["--plugins", folder.to_str().unwrap()]).args(more).current_dir(folder);
     let config = folder.join("plugport.toml");
     if config.exists() {
@@ -131,6 +132,7 @@ fn who_says_no_at_a_terminal_is_not_sent_to_one() {
     let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
     let mut python = Command::new("python3");
     python.args(["-c", terminal, binary().to_str().unwrap(), "approve", "--plugins", "."]);
+    python.env("XDG_CACHE_HOME", own_cache());
     python.current_dir(plugins.path()).stdin(std::fs::File::open(answer).unwrap());
     let (code, out, err) = ended(&mut python);
     assert_eq!(code, Some(1), "{out}{err}");
@@ -141,7 +143,7 @@ fn who_says_no_at_a_terminal_is_not_sent_to_one() {
 
 /// Runs `plugport call` on a plugin of the folder, or on a file.
 fn call(folder: &Path, plugin: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.args(["call", plugin, "version", "--plugins"]).arg(folder);
     ended(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
 }
@@ -185,6 +187,7 @@ async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     let advised = said.split("run `plugport ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("\"$0\" {advised} --yes")).arg(binary()).current_dir("/");
+    shell.env("XDG_CACHE_HOME", own_cache());
     let (code, out, err) = ended(&mut shell);
     assert_eq!(code, Some(0), "{advised}: {out}{err}");
     answers(&Client::new(server.url()), "v-version", Some("b")).await;
@@ -312,7 +315,7 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
         assert!(err.contains("is not as `plugport approve` wrote it"), "{err}");
         assert!(err.contains("restore it from version control"), "{err}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged, "it is left for whoever restores it");
-        let mut serve = Command::new(binary());
+        let mut serve = program();
         serve.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(folder).current_dir(folder);
         let output = serve.arg("--config").arg(folder.join("plugport.toml")).output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();

@@ -1,7 +1,7 @@
 //! Components that know nothing of MCP: their functions are tools, behind the same walls as all others.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use plugport::config::{Config, Server as Settings};
 use plugport::observe::Audit;
@@ -9,7 +9,7 @@ use plugport::plugin::{Artifact, Loader};
 use plugport::sandbox::{Cache, Compiler, Store};
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, binary, program};
 use plugport_tests::web::Web;
 use serde_json::{Value, json};
 
@@ -283,7 +283,7 @@ async fn what_a_component_exports_beside_its_tools_is_tolerated() {
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
-    let output = Command::new(binary()).args(args).current_dir(place.path()).output();
+    let output = program().args(args).current_dir(place.path()).output();
     let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }

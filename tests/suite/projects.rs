@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::build::root;
 use plugport_tests::guests::guest;
-use plugport_tests::server::binary;
+use plugport_tests::server::program;
 use serde_json::{Value, json};
 
 /// How long the development loop may take to say that a build failed.
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs it where no program of any language is found but those in `bin`.
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.args(args).current_dir(here).env("PATH", here.join("bin")).env_remove("VIRTUAL_ENV");
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
@@ -212,7 +212,7 @@ fn the_development_loop_says_what_to_type_for_a_project_that_npm_has_not_install
     let here = tempfile::tempdir().unwrap();
     put(here.path(), "bin/node", "#!/bin/sh\n");
     put(here.path(), "tool/package.json", r#"{"name": "tool", "scripts": {"build": "plugport build"}}"#);
-    let mut command = Command::new(binary());
+    let mut command = program();
     command.args(["dev", "tool", "--listen", "127.0.0.1:0"]).current_dir(here.path());
     command.env("PATH", here.path().join("bin")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut dev = command.spawn().unwrap();

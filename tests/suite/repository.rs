@@ -49,6 +49,23 @@ fn is_state(path: &Path) -> bool {
     compiled || path.components().any(|part| part.as_os_str() == "plugport-state")
 }
 
+/// Commands keep compiled code for the person who types them, which tests are not to do in anyone's home.
+#[test]
+fn programs_that_tests_start_keep_nothing_in_a_home() {
+    let bare = ["binary()", "server::binary()"].map(|program| format!("Command::new({program})"));
+    for folder in ["tests/suite", "tests/support", "tests/support/corpus", "tests/support/contained"] {
+        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() || path.ends_with("support/build.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let is_bare = bare.iter().any(|bare| text.contains(bare));
+            assert!(!is_bare, "take the command `program()` in {}", path.display());
+        }
+    }
+}
+
 /// A guest that no test names is a behaviour that nobody checks.
 #[test]
 fn every_guest_has_a_test() {

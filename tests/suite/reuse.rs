@@ -1,12 +1,11 @@
 //! Instances that serve several calls, of one caller each.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::{Client, Reply};
 use plugport_tests::reload::put_bytes;
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, program};
 use plugport_tests::stdio::Pipe;
 use serde_json::{Value, json};
 
@@ -318,7 +317,7 @@ fn check_tells_the_price_and_refuses_what_does_not_go_together() {
     let check = |config: &str| {
         let file = plugins.path().join("plugport.toml");
         std::fs::write(&file, config).unwrap();
-        let mut command = Command::new(binary());
+        let mut command = program();
         command.arg("check").arg("--plugins").arg(plugins.path()).arg("--config").arg(file);
         let output = command.current_dir(plugins.path()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();

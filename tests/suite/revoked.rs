@@ -142,7 +142,7 @@ async fn a_bad_file_is_told_after_many_others_and_is_not_forgotten() {
     server.says("the configuration has changed").await;
     let deadline = Instant::now() + Duration::from_secs(3);
     while Instant::now() < deadline {
-        let status = std::process::Command::new(plugport_tests::server::binary())
+        let status = plugport_tests::server::program()
             .args(["status", "--json"])
             .current_dir(server.folder())
             .output()

@@ -161,7 +161,7 @@ async fn over_stdio(revision: ProtocolVersion) -> Result<()> {
     let (state, plugins) = (tempfile::tempdir()?, server::folder(&["conformance"]));
     let config = state.path().join("plugport.toml");
     std::fs::write(&config, granted(&state.path().join("state")))?;
-    let mut command = tokio::process::Command::new(server::binary());
+    let mut command = tokio::process::Command::from(server::program());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).arg("--config").arg(config);
     converse(TokioChildProcess::new(command)?, revision).await
 }

@@ -177,7 +177,7 @@ async fn over_http(era: Era) -> Result<()> {
 
 async fn over_stdio(era: Era) -> Result<()> {
     let plugins = server::folder(&["polite"]);
-    let mut command = tokio::process::Command::new(server::binary());
+    let mut command = tokio::process::Command::from(server::program());
     patient(plugins.path());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir(plugins.path());
     converse(TokioChildProcess::new(command)?, era).await

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use minisign::KeyPair;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::Client;
-use plugport_tests::server::{Builder, Server, binary};
+use plugport_tests::server::{Builder, Server, program};
 use serde_json::{Value, json};
 
 const FILE: &str = "version_a.wasm";
@@ -246,7 +246,7 @@ async fn a_signature_that_comes_later_makes_its_plugin_served() {
 }
 
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = Command::new(binary()).args(args).output().unwrap();
+    let Output { status, stdout, stderr } = program().args(args).output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 

@@ -1,13 +1,13 @@
 //! `plugport status`: what runs here, what it serves, what it does not and why, and what calls have come to.
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::{Client, LEGACY, Reply};
 use plugport_tests::reload::put_bytes;
-use plugport_tests::server::{Server, binary};
+use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
 use crate::asking::{able, asker, form};
@@ -16,7 +16,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What `plugport status` says in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(binary()).arg("status").args(args).current_dir(folder).output();
+    let output = program().arg("status").args(args).current_dir(folder).output();
     let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
@@ -129,7 +129,7 @@ struct Editor(Child);
 
 impl Editor {
     fn start(folder: &Path, plugins: &Path) -> Self {
-        let mut command = Command::new(binary());
+        let mut command = program();
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())

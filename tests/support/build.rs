@@ -44,6 +44,21 @@ pub fn binary() -> PathBuf {
         .clone()
 }
 
+/// A command of the server's binary. What it keeps for whoever runs it, such as compiled code, is in `target/`, where all
+/// tests share it.
+pub fn program() -> Command {
+    let mut command = Command::new(binary());
+    command.env("XDG_CACHE_HOME", own_cache());
+    command
+}
+
+/// Where programs that tests start keep what they can make again.
+pub fn own_cache() -> PathBuf {
+    let folder = root().join("target/cache");
+    std::fs::create_dir_all(&folder).expect("target/ can be written");
+    folder
+}
+
 /// A guest of `tests/guests`, compiled.
 pub fn guest(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();

@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::build::{binary, guest, root};
+use crate::build::{guest, program, root};
 use crate::toolchain;
 
 pub use crate::toolchain::Lang;
@@ -32,7 +31,7 @@ fn build(lang: Lang, project: &str) -> Option<PathBuf> {
     let _held = held.expect("target/ can be locked");
     let name = Path::new(project).file_name().expect("a project has a name");
     let component = folder.join(name).with_extension("wasm");
-    let mut build = Command::new(binary());
+    let mut build = program();
     // The test's server loads it soon enough, and an interpreter takes long to compile.
     build.args(["build", project, "--no-load", "-o"]).arg(&component);
     let output = build.current_dir(root()).env("PATH", path).output().expect("the program runs");

@@ -11,7 +11,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 
-pub use crate::build::binary;
+use crate::build::own_cache;
+pub use crate::build::{binary, program};
 pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
 
@@ -207,7 +208,7 @@ impl Builder {
         };
         let mut command = match &self.under {
             Some(shell) => shelled(shell),
-            None => Command::new(binary()),
+            None => program().into(),
         };
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
@@ -239,6 +240,7 @@ pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
 /// The program, started by a shell that runs something first.
 pub fn shelled(shell: &str) -> Command {
     let mut command = Command::new("sh");
+    command.env("XDG_CACHE_HOME", own_cache());
     command.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\"")).arg(binary());
     command
 }

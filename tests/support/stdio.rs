@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::build::binary;
+use crate::build::program;
 use crate::guests::patient;
 use crate::schema::Conversation;
 
@@ -25,7 +25,7 @@ pub struct Pipe {
 
 impl Pipe {
     pub fn start(plugins: &Path) -> Self {
-        let mut command = Command::new(binary());
+        let mut command = Command::from(program());
         patient(plugins);
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

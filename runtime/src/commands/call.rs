@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
+use super::compiler::compiler;
 use super::{Failure, console};
 use crate::catalog::{Entry, Kind, Pins, PublishedTool, Refused};
 use crate::cli;
@@ -16,7 +17,7 @@ use crate::json;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, LeftOut, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
-use crate::sandbox::{Cache, Compiler, Store};
+use crate::sandbox::Store;
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -71,7 +72,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<Entry, Failure> {
         let place = Place { base: Path::new(""), protected: &protected };
         meant.settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
     }
-    let entry = load_read(meant, artifact, &config.server, &config.state).await?;
+    let entry = load_read(meant, artifact, config).await?;
     let (entry, warnings) = pins.after(entry);
     for warning in warning.into_iter().chain(warnings) {
         console::remark(&format!("{shown}: {warning}"));
@@ -144,18 +145,12 @@ pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {
 }
 
 /// Loads what was read.
-pub(super) async fn load_read(
-    meant: Meant,
-    artifact: Artifact,
-    server: &config::Server,
-    state: &Path,
-) -> Result<Entry, Failure> {
+pub(super) async fn load_read(meant: Meant, artifact: Artifact, config: &Config) -> Result<Entry, Failure> {
     let Meant { path, name, settings, store, .. } = meant;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, kept_instances: 0, ..server.clone() };
-    let compiler = Compiler::outside().keeping(Cache::existing(state, server.compiled_cache_mib));
-    let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
+    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let loader = Loader::new(&server, store, Audit::none(), compiler(config)).context("cannot start")?;
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)

@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
+use super::compiler::compiler;
 use super::inspect::left_out_json;
 use super::published::Published;
 use super::{Failure, call, console};
@@ -22,7 +23,7 @@ use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::reload::{Found, Skipped, Terms, load_folder};
-use crate::sandbox::{Cache, Compiler, Store};
+use crate::sandbox::Store;
 
 pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
     let checked = check(&args).await;
@@ -68,10 +69,8 @@ struct Checked {
 async fn check(args: &cli::Check) -> Result<Checked, Failure> {
     let config = args.source.configuration()?;
     let store = Store::in_memory().context("cannot keep anything in memory")?;
-    let compiler =
-        Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
-    let loader = Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?;
+    let loader = Loader::new(&server, store, Audit::none(), compiler(&config)).context("cannot start")?;
     let terms = Terms::read(Arc::new(config.clone()), Some(config.server.listen));
     let terms = terms.map_err(|error| Failure::Usage(error.into()))?.ungranted();
     let Found { snapshot, skipped } =

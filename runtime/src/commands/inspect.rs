@@ -52,7 +52,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
     let metadata = Metadata::of(&artifact.bytes);
-    let entry = call::load_read(meant, artifact, &config.server, &PathBuf::new()).await?;
+    let entry = call::load_read(meant, artifact, &config).await?;
     let reach = Reach::of(&entry.surface.imports, &settings.grants);
     let instances = settings.instances;
     let found = Inspected { entry, file: args.file, bytes, signature, instances, metadata, reach };

@@ -6,6 +6,7 @@ mod call;
 mod capabilities;
 mod check;
 mod compile;
+mod compiler;
 mod console;
 mod dev;
 mod inspect;

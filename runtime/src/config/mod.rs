@@ -6,6 +6,7 @@
 
 mod audit;
 mod beside;
+mod cache;
 mod error;
 mod grants;
 mod instances;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 pub use audit::AuditConfig;
 pub use beside::beside;
+pub use cache::own_cache;
 pub use error::{ConfigError, Fault};
 pub use grants::{
     DirGrant, GrantError, Granted, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected,
@@ -201,6 +203,7 @@ impl Config {
         Protected {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
             state: whole(&self.state),
+            caches: cache::every_own_cache().iter().filter_map(whole).collect(),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
     }

@@ -199,7 +199,7 @@ mod tests {
 
     fn quota(root: &Path, mib: u64, files: u64) -> Arc<Quota> {
         let write = Some(Room { mib, files });
-        let grant = DirGrant { host: root.to_owned(), guest: "/d".to_owned(), write, hidden: None };
+        let grant = DirGrant { host: root.to_owned(), guest: "/d".to_owned(), write, hidden: Vec::new() };
         Quota::of(&grant).unwrap()
     }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 
+use super::compiler::compiler;
 use super::{Failure, console};
 use crate::catalog::Lock;
 use crate::cli;
@@ -18,7 +19,7 @@ use crate::config::{self, Config};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::reload::{Candidate, scan};
-use crate::sandbox::{Cache, Compiler, Store};
+use crate::sandbox::Store;
 use review::{Found, review};
 
 pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, Failure> {
@@ -69,11 +70,9 @@ fn loader(config: &Config, granted: bool) -> Result<Loader, Failure> {
     } else {
         Store::in_memory().context("cannot keep anything in memory")?
     };
-    let compiler =
-        Compiler::outside().keeping(Cache::existing(&config.state, config.server.compiled_cache_mib));
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
-    Ok(Loader::new(&server, store, Audit::none(), compiler).context("cannot start")?)
+    Ok(Loader::new(&server, store, Audit::none(), compiler(config)).context("cannot start")?)
 }
 
 /// What came of it so far.

@@ -33,7 +33,7 @@ impl Report<'_> {
         let store = Store::in_memory().context("cannot keep anything in memory")?;
         let meant = call::Meant { path: self.output.file.clone(), name, settings, store, own: false };
         let loaded = match call::read(&meant) {
-            Ok(artifact) => call::load_read(meant, artifact, &config.server, &PathBuf::new()).await,
+            Ok(artifact) => call::load_read(meant, artifact, &config).await,
             Err(failure) => Err(failure),
         };
         loaded.map_err(|failure| {

@@ -38,8 +38,8 @@ pub struct DirGrant {
     pub guest: String,
     /// What the guest may fill it with; `None` when it may change nothing.
     pub write: Option<Room>,
-    /// The state folder, when it lies below: the guest may not open it.
-    pub hidden: Option<PathBuf>,
+    /// The state folder and those with compiled code that lie below: the guest may not open them.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl DirGrant {
@@ -60,7 +60,7 @@ impl DirGrant {
             Some(guest) => guest.to_owned(),
             None => format!("/{}", host.file_name().unwrap_or_default().to_string_lossy()),
         };
-        let hidden = place.protected.state.clone().filter(|state| state.starts_with(&host));
+        let hidden = place.protected.unseen_below(&host);
         Ok(Self { guest: plain_guest_path(guest)?, write, hidden, host })
     }
 
@@ -138,6 +138,9 @@ pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option
     if protected.state.as_ref().is_some_and(|state| host.starts_with(state)) {
         return Some("the state folder holds what other plugins keep, and keys".to_owned());
     }
+    if protected.caches.iter().any(|cache| host.starts_with(cache)) {
+        return Some("it holds compiled code, which `plugport` runs as it is, and its key".to_owned());
+    }
     if protected.folders.iter().any(|folder| host.starts_with(folder)) {
         return Some("the folder of the plugins is the server's own".to_owned());
     }
@@ -145,8 +148,10 @@ pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option
         return Some("it holds a whole home directory, with keys and passwords".to_owned());
     }
     let holds = |path: &PathBuf| path.starts_with(host);
-    let touched = write && protected.folders.iter().chain(&protected.state).any(holds);
-    touched.then(|| "writing there could publish plugins or change the configuration".to_owned())
+    let touched = write && protected.folders.iter().chain(protected.unseen()).any(holds);
+    touched.then(|| {
+        "writing there could publish plugins, or change the configuration or compiled code".to_owned()
+    })
 }
 
 /// The place that a path means, links and `..` resolved as far as it exists already.
@@ -229,7 +234,28 @@ mod tests {
         assert!(grant(dir.path(), "state", false, &protected).is_err());
         assert!(grant(dir.path(), "state/inner", false, &protected).is_err());
         assert!(grant(dir.path(), ".", true, &protected).is_err());
-        assert_eq!(grant(dir.path(), ".", false, &protected).unwrap().hidden, Some(state));
+        assert_eq!(grant(dir.path(), ".", false, &protected).unwrap().hidden, [state]);
+    }
+
+    #[test]
+    fn a_folder_with_compiled_code_is_never_granted_and_hidden_in_what_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let caches = ["fast/plugport", "home/.cache/plugport"].map(|cache| root.join(cache));
+        for folder in ["fast/plugport/compiled", "home/.cache/plugport", "home/.cache/other"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let protected = Protected { caches: caches.to_vec(), ..Protected::default() };
+        for inside in ["fast/plugport", "fast/plugport/compiled", "home/.cache/plugport"] {
+            let refusal = grant(&root, inside, false, &protected).unwrap_err().to_string();
+            assert!(refusal.contains("it holds compiled code"), "{inside}: {refusal}");
+        }
+        for around in ["fast", "home", "home/.cache", "."] {
+            assert!(grant(&root, around, true, &protected).is_err(), "{around}");
+        }
+        assert_eq!(grant(&root, "home/.cache", false, &protected).unwrap().hidden, [caches[1].clone()]);
+        assert_eq!(grant(&root, ".", false, &protected).unwrap().hidden, caches);
+        assert!(grant(&root, "home/.cache/other", true, &protected).unwrap().hidden.is_empty());
     }
 
     #[test]

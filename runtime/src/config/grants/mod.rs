@@ -69,8 +69,22 @@ pub struct Protected {
     pub folders: Vec<PathBuf>,
     /// The state folder: whoever reads there learns what other plugins keep.
     pub state: Option<PathBuf>,
+    /// Where this person's commands keep compiled code: whoever writes there decides what they run.
+    pub caches: Vec<PathBuf>,
     /// The home directory of the user who runs the server.
     pub home: Option<PathBuf>,
+}
+
+impl Protected {
+    /// What no guest may even read, with keys in it.
+    fn unseen(&self) -> impl Iterator<Item = &PathBuf> {
+        self.state.iter().chain(&self.caches)
+    }
+
+    /// As far as it lies below a directory.
+    fn unseen_below(&self, host: &Path) -> Vec<PathBuf> {
+        self.unseen().filter(|path| path.starts_with(host)).cloned().collect()
+    }
 }
 
 /// Why something cannot be granted.

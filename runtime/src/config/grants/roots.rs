@@ -104,7 +104,7 @@ impl RootsGrant {
         let named =
             path.to_str().and_then(|path| plain_guest_path(path.trim_end_matches('/').to_owned()).ok());
         let guest = named.unwrap_or_else(|| host.to_string_lossy().into_owned());
-        let hidden = self.protected.state.clone().filter(|state| state.starts_with(&host));
+        let hidden = self.protected.unseen_below(&host);
         Ok(DirGrant { host, guest, write: None, hidden })
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         let found = admit("work/a%20b").unwrap();
         assert_eq!((found.host, found.write), (root.join("work/a b"), None));
         assert_eq!(found.guest, format!("{}/work/a b", root.display()));
-        assert_eq!(admit("work").unwrap().hidden, Some(root.join("work/state")));
+        assert_eq!(admit("work").unwrap().hidden, [root.join("work/state")]);
         for bad in [
             "other",
             "work/link",

@@ -4,7 +4,7 @@
 //! dropped, whichever of them goes last.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -26,7 +26,7 @@ pub(crate) struct Reach {
     pub(super) guest: String,
     /// What it may be filled with; `None` where nothing may be changed.
     pub(super) quota: Option<Arc<Quota>>,
-    hidden: Option<PathBuf>,
+    hidden: Vec<PathBuf>,
 }
 
 impl Reach {
@@ -38,12 +38,15 @@ impl Reach {
 
     /// Whether a guest may have this file open. Where something is hidden, what cannot be told is refused.
     pub(super) fn shows(&self, descriptor: &Descriptor) -> bool {
-        let Some(hidden) = &self.hidden else { return true };
+        if self.hidden.is_empty() {
+            return true;
+        }
         let file = match descriptor {
             Descriptor::File(file) => &file.file,
             Descriptor::Dir(dir) => &dir.dir,
         };
-        place_of(file).is_some_and(|place| !place.starts_with(hidden))
+        let is_hidden = |place: &Path| self.hidden.iter().any(|hidden| place.starts_with(hidden));
+        place_of(file).is_some_and(|place| !is_hidden(&place))
     }
 }
 

@@ -39,7 +39,8 @@ const AT_ONCE: usize = 2;
 #[derive(Debug)]
 pub struct Compiler {
     place: Place,
-    cache: Option<Arc<Cache>>,
+    /// Looked into one after the other. The first takes what is new.
+    caches: Arc<[Cache]>,
     turns: Semaphore,
 }
 
@@ -130,13 +131,13 @@ impl Compiler {
     }
 
     fn new(place: Place) -> Self {
-        Self { place, cache: None, turns: Semaphore::new(AT_ONCE) }
+        Self { place, caches: Arc::default(), turns: Semaphore::new(AT_ONCE) }
     }
 
-    /// The same, but keeping what it compiled.
+    /// The same, but looking for what was compiled before, and keeping what it compiles in the first of these.
     #[must_use]
-    pub fn keeping(self, cache: Option<Cache>) -> Self {
-        Self { cache: cache.map(Arc::new), ..self }
+    pub fn keeping(self, caches: impl IntoIterator<Item = Cache>) -> Self {
+        Self { caches: caches.into_iter().collect(), ..self }
     }
 
     /// Makes the component of these bytes callable, from what was kept or by compiling it. `digest` is that of the bytes.
@@ -153,7 +154,7 @@ impl Compiler {
         if let Some(component) = self.recall(engine, digest, limits).await {
             return Ok(component);
         }
-        let kept = self.kept(engine, digest);
+        let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
         let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
         let code = match &self.place {
             Place::Outside(program) => child::compile(program, component, limits).await?,
@@ -163,7 +164,7 @@ impl Compiler {
         let (engine, most) = (engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
             let loaded = code.load(&engine)?;
-            let (Code::Answered(bytes), Some((cache, key))) = (&code, kept) else { return Ok(loaded) };
+            let (Code::Answered(bytes), Some(cache)) = (&code, caches.first()) else { return Ok(loaded) };
             cache.keep(&key, bytes);
             // Mapped from its file it takes less memory.
             let mapped = cache.recall(&key, most).and_then(|code| code.load(&engine).ok());
@@ -176,19 +177,18 @@ impl Compiler {
 
     /// The component that was compiled from bytes of this digest before, if its code was kept and still fits.
     pub async fn recall(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
-        let (cache, key) = self.kept(engine, digest)?;
+        if self.caches.is_empty() {
+            return None;
+        }
+        let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
         let (engine, most) = (engine.clone(), limits.code_mib << 20);
         let recalling = spawn_blocking(move || {
-            let code = cache.recall(&key, most)?;
+            let code = caches.iter().find_map(|cache| cache.recall(&key, most))?;
             code.load(&engine)
                 .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
                 .ok()
         });
         recalling.await.ok().flatten()
-    }
-
-    fn kept(&self, engine: &Engine, digest: &str) -> Option<(Arc<Cache>, Key)> {
-        self.cache.clone().map(|cache| (cache, Key::of(engine, digest)))
     }
 }
 
@@ -213,6 +213,23 @@ mod tests {
         assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
         let code = Code::Answered(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
         code.load(&serves).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_anywhere_is_recalled_and_what_is_new_goes_to_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = ["first", "second"].map(|name| dir.path().join(name));
+        let open = |folder: &PathBuf| Cache::open(folder, 64).unwrap().unwrap();
+        let both = Compiler::here().keeping(folders.iter().map(open));
+        let second = Compiler::here().keeping([open(&folders[1])]);
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let (component, limits) = (b"\0asm\x0d\0\x01\0".to_vec(), Limits::default());
+        second.compile(&engine, component.clone(), "old", &limits).await.unwrap();
+        both.compile(&engine, component, "new", &limits).await.unwrap();
+        assert!(both.recall(&engine, "old", &limits).await.is_some());
+        assert!(both.recall(&engine, "new", &limits).await.is_some());
+        assert!(both.recall(&engine, "other", &limits).await.is_none());
+        assert!(second.recall(&engine, "new", &limits).await.is_none());
     }
 
     #[tokio::test]

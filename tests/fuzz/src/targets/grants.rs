@@ -26,6 +26,8 @@ pub(crate) const TARGET: Target = Target {
         "plugins/sub",
         "keep/state",
         "keep",
+        "cache/plugport",
+        "cache",
         "users/home/work",
         "users",
         "file",
@@ -56,7 +58,7 @@ pub(super) struct Tree {
 pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
-    for name in ["data/inner", "plugins/sub", "keep/state", "users/home/work"] {
+    for name in ["data/inner", "plugins/sub", "keep/state", "cache/plugport", "users/home/work"] {
         std::fs::create_dir_all(base.join(name)).unwrap();
     }
     std::fs::write(base.join("file"), "").unwrap();
@@ -72,6 +74,7 @@ pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let protected = Protected {
         folders: vec![base.join("plugins"), base.join("plugport.toml")],
         state: Some(base.join("keep/state")),
+        caches: vec![base.join("cache/plugport")],
         home: Some(base.join("users/home")),
     };
     Tree { base, protected, _folder: folder }
@@ -123,9 +126,10 @@ fn allowed(text: &str) -> Option<Dir> {
         return None;
     }
     let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
-    let Protected { folders, state, home } = &TREE.protected;
-    let touched = folders.iter().chain(state).any(|place| inside(place, &host));
-    let kept = folders.iter().chain(state).any(|place| inside(&host, place)) || inside(home.as_ref()?, &host);
+    let Protected { folders, state, caches, home } = &TREE.protected;
+    let places = || folders.iter().chain(state).chain(caches);
+    let touched = places().any(|place| inside(place, &host));
+    let kept = places().any(|place| inside(&host, place)) || inside(home.as_ref()?, &host);
     if kept || (write && touched) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Compiled code, kept in the state folder so that a file is compiled once.
+//! Compiled code, kept in the state folder or in a person's own, so that a file is compiled once.
 //!
 //! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and every
 //! file carries a seal under a secret that lies in the folder too. The seal is bound to that very secret file, to its inode
@@ -21,7 +21,7 @@ use super::trusted::Code;
 use entry::{Sealer, TAIL};
 use folder::{Folder, whole};
 
-/// The folder inside the state folder.
+/// The folder inside the state folder, or inside the person's.
 const FOLDER: &str = "compiled";
 
 /// Ends the names of compiled code.
@@ -69,10 +69,22 @@ impl Cache {
         Self::at(&state.join(FOLDER), mib << 20, false).ok()
     }
 
+    /// Opens or makes the cache of the person who runs this, in a folder that is theirs alone. When it cannot be, there is
+    /// none, and nobody has to know: all that it saves is time.
+    #[must_use]
+    pub fn own(folder: &Path, mib: u64) -> Option<Self> {
+        if mib == 0 || !is_among_own(folder) {
+            return None;
+        }
+        let opened = Folder::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true));
+        opened.inspect_err(|error| tracing::debug!(%error, "compiled code is not kept")).ok()
+    }
+
     fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {
         let folder = Folder::open(path, make)?;
-        let sealer = sealer(&folder)?;
+        // First, since it may take a second name from the secret.
         folder.sweep()?;
+        let sealer = sealer(&folder)?;
         Ok(Self { folder, sealer, most, complained: AtomicBool::new(false) })
     }
 
@@ -139,6 +151,13 @@ impl Cache {
     }
 }
 
+/// Whether a folder is, or would be made, among those of this user. `sudo` leaves `HOME` as it is, and what is made there
+/// then, the owner of that home could not use.
+fn is_among_own(folder: &Path) -> bool {
+    let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
+    there.is_some_and(|there| there.uid() == rustix::process::geteuid().as_raw())
+}
+
 /// Whether what has the name is no file that a server made.
 fn is_foreign(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
@@ -169,7 +188,10 @@ fn existing_sealer(folder: &Folder) -> io::Result<Option<Sealer>> {
         folder.remove(SECRET)?;
         return Ok(None);
     }
-    // When the file system does not know when a file was made, the last change of the file's inode stands for it.
+    // When the file system does not know when a file was made, the last change of the file's inode stands for it. Whoever
+    // makes the secret is done with that when its lock is gone.
+    file.lock_shared()?;
+    let metadata = file.metadata()?;
     let changed = || (metadata.ctime(), metadata.ctime_nsec());
     let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     let (seconds, nanos) =

@@ -116,6 +116,39 @@ fn a_folder_that_others_may_write_is_refused() {
 }
 
 #[test]
+fn a_persons_own_is_made_private_with_all_above_it_that_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("home/.cache/plugport");
+    assert!(Cache::own(&folder, 0).is_none() && !dir.path().join("home").exists());
+    Cache::own(&folder, 1).unwrap().keep(&Key::test(1), b"code");
+    assert_eq!(recalled(&Cache::own(&folder, 1).unwrap(), 1).unwrap(), b"code");
+    for made in ["home/.cache", "home/.cache/plugport", "home/.cache/plugport/compiled"] {
+        assert_eq!(dir.path().join(made).metadata().unwrap().permissions().mode() & 0o777, 0o700, "{made}");
+    }
+}
+
+#[test]
+fn a_persons_own_is_done_without_where_others_may_write_or_it_cannot_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("plugport");
+    Cache::own(&folder, 1).unwrap();
+    for shared in [folder.join(FOLDER), folder.clone()] {
+        for mode in [0o777, 0o770, 0o702] {
+            fs::set_permissions(&shared, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(Cache::own(&folder, 1).is_none(), "{} with {mode:o}", shared.display());
+        }
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(Cache::own(&folder, 1).is_some());
+    }
+    let link = dir.path().join("link");
+    symlink(&folder, &link).unwrap();
+    assert!(Cache::own(&link, 1).is_none());
+    fs::write(dir.path().join("file"), b"").unwrap();
+    assert!(Cache::own(&dir.path().join("file/plugport"), 1).is_none());
+    assert!(Cache::own(Path::new("/proc/none/plugport"), 1).is_none());
+}
+
+#[test]
 fn what_was_not_used_for_longest_makes_room() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::at(dir.path(), 3_000, true).unwrap();
