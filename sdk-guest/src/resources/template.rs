@@ -1,7 +1,7 @@
 //! Finds a URI template's variables in a URI: RFC 6570 backwards.
 //!
 //! The macro has taken the template apart; here its pieces are laid along the URI, from left to right, each as long as it
-//! can be. What led nowhere is remembered, so that no URI, however made, costs more than its length squared.
+//! can be. What led nowhere is remembered, and a URI that was made to cost much is given up.
 
 use std::collections::BTreeSet;
 
@@ -30,22 +30,29 @@ pub enum Piece {
 
 type Values = Vec<(String, String)>;
 
+/// How many beginnings of what is left of a URI are looked at. No sensible URI needs a tenth of it, and one that was made
+/// to cost much costs a small part of a call.
+const MOST_TRIES: usize = 10_000;
+
 /// The values of the variables, if this is a URI of the template.
 pub fn matched(pieces: &[Piece], uri: &str) -> Option<Values> {
-    let mut search = Search { dead: BTreeSet::new() };
+    let mut search = Search::default();
     let mut values = Vec::new();
     search.from(pieces, uri, &mut values).then_some(values)
 }
 
+#[derive(Default)]
 struct Search {
     /// Numbers of pieces and of bytes left where the rest was found not to fit.
     dead: BTreeSet<(usize, usize)>,
+    tries: usize,
 }
 
 impl Search {
     fn from(&mut self, pieces: &[Piece], rest: &str, values: &mut Values) -> bool {
         let place = (pieces.len(), rest.len());
-        if self.dead.contains(&place) {
+        self.tries += 1;
+        if self.tries > MOST_TRIES || self.dead.contains(&place) {
             return false;
         }
         let fits = match pieces.split_first() {
@@ -78,14 +85,13 @@ impl Search {
         values: &mut Values,
     ) -> bool {
         let longest = if reserved { text.len() } else { text.find(['/', '?', '#']).unwrap_or(text.len()) };
-        let ends = (1..=longest).rev().filter(|end| text.is_char_boundary(*end));
-        for (value, rest) in ends.filter_map(|end| text.split_at_checked(end)) {
-            let Some(value) = decode(value) else { continue };
-            values.push((name.to_owned(), value));
+        let before = values.len();
+        for end in ends(text, longest).into_iter().rev() {
+            let Some((value, rest)) = text.split_at_checked(end) else { continue };
             if self.from(pieces, rest, values) {
+                values.insert(before, (name.to_owned(), decode(value).unwrap_or_default()));
                 return true;
             }
-            values.pop();
         }
         false
     }
@@ -114,6 +120,26 @@ impl Search {
         }
         fits
     }
+}
+
+/// Where a value may end: behind each letter, and never inside of one or of `%41`. What cannot be decoded is in no value.
+fn ends(text: &str, longest: usize) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while let Some(size) = text.get(at..longest).and_then(letter) {
+        at += size;
+        ends.push(at);
+    }
+    ends
+}
+
+/// How many bytes the first letter takes.
+fn letter(text: &str) -> Option<usize> {
+    let first = text.chars().next()?;
+    if first != '%' {
+        return Some(first.len_utf8());
+    }
+    (1..=4).map(|bytes| bytes * "%41".len()).find(|size| text.get(..*size).and_then(decode).is_some())
 }
 
 /// The text behind `%41`; nothing when this is no UTF-8 or `%` stands alone.
@@ -192,9 +218,34 @@ mod tests {
     }
 
     #[test]
+    fn a_value_ends_behind_a_letter() {
+        let together = [value("a", "", false), value("b", "", false)];
+        assert_eq!(found(&together, "a%C3%A9").as_deref(), Some("a=a b=é"));
+        assert_eq!(found(&together, "😀z").as_deref(), Some("a=😀 b=z"));
+        assert_eq!(found(&together, "%A9%A9"), None);
+        let parted = [value("a", "", false), Piece::Literal("4"), value("b", "", false)];
+        assert_eq!(found(&parted, "%44%41"), None);
+    }
+
+    #[test]
     fn a_hostile_uri_does_not_take_long() {
-        let piece = value("a", "", true);
-        let template = [piece, piece, piece, piece, piece, piece, piece, piece, Piece::Literal("!")];
-        assert_eq!(found(&template, &"a".repeat(300)), None);
+        let all = value("a", "", true);
+        let piece = value("a", "", false);
+        let query = |prefix| Piece::Query { names: &["p"], prefix };
+        let (dash, last) = (Piece::Literal("-"), Piece::Literal("/b"));
+        let started = std::time::Instant::now();
+        for (template, uri) in [
+            (&[all, all, all, all, all, all, all, all, Piece::Literal("!")][..], "a".repeat(2_048)),
+            (&[piece, dash, piece, dash, piece, last], "-".repeat(2_048)),
+            (&[piece, dash, piece, dash, piece, last], "%2D-".repeat(512)),
+            (&[all, query('?'), all, query('?'), value("z", "#", true), last], "?p=".repeat(680) + "&"),
+        ] {
+            assert_eq!(found(template, &uri), None);
+            let mut search = Search::default();
+            search.from(template, &uri, &mut Vec::new());
+            let most = MOST_TRIES + template.len() * uri.len();
+            assert!(search.tries <= most, "{} tries", search.tries);
+        }
+        assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
     }
 }
