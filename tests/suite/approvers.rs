@@ -2,7 +2,7 @@
 //! ever.
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 
 use plugport_tests::contained::Source;
 use plugport_tests::server::program;

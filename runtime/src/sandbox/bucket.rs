@@ -272,7 +272,8 @@ mod tests {
             drop(store);
             Store::new(dir.path().to_owned())
         };
-        let used = store.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
+        let used =
+            store.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
         assert_eq!(used.unwrap(), kept);
     }
 
