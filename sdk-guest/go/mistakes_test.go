@@ -131,6 +131,8 @@ func TestTemplatesAreReadBackwards(t *testing.T) {
 func TestAURIMadeToCostMuchIsGivenUp(t *testing.T) {
 	for template, uri := range map[string]string{
 		"img://{w}x{h}/{n}":         "img://" + strings.Repeat("x", 1400) + "%ff/a",
+		"a://{x}-{y}-{z}/b":         "a://" + strings.Repeat("-", 1000),
+		"a://{+x}{?p}b":             "a://" + strings.Repeat("?p=", 340) + strings.Repeat("&p=", 340) + "&",
 		"a://{x}{y}{z}/b":           "a://" + strings.Repeat("x", 2000),
 		"a://{+x}{?p}{+y}{?q}{#z}b": "a://" + strings.Repeat("?p=", 600) + "&",
 	} {

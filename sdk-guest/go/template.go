@@ -194,12 +194,13 @@ func ends(text string) []int {
 	return ends
 }
 
-// query ends where the URI or its fragment does, so there is only one way to read it.
+// query ends where the URI or its fragment does, so there is only one way to read it. A long one counts as much.
 func (s *search) query(piece piece, others []piece, text string) bool {
 	end := len(text)
 	if fragment := strings.IndexByte(text, '#'); fragment >= 0 {
 		end = fragment
 	}
+	s.tries += end
 	values := map[string]string{}
 	for _, pair := range strings.Split(text[:end], "&") {
 		name, value, _ := strings.Cut(pair, "=")

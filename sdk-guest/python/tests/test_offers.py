@@ -14,7 +14,7 @@ from plugport_sdk import (
     resource,
     testing,
 )
-from plugport_sdk.templates import Template
+from plugport_sdk.templates import MOST_TRIES, Search, Template
 
 
 @resource("notes://help", title="Help")
@@ -93,9 +93,41 @@ class Templates(unittest.TestCase):
             ("a:b?c=1{&x,y}", "a:b?c=1&y=2", {"y": "2"}),
             ("a.b", "axb", None),
             ("a:{x}", "a:1/2", None),
+            ("a://{x}/{y}", "a://1/2", {"x": "1", "y": "2"}),
+            ("a://{+x}/end", "a://1/2/end", {"x": "1/2"}),
+            ("a://{x}{/y}", "a://1", {"x": "1"}),
+            ("a://{x}{#y}", "a://1#f/g", {"x": "1", "y": "f/g"}),
+            ("a://x{?p,q}", "a://x?q=2&p=1%2B+", {"p": "1++", "q": "2"}),
+            ("a://x{?p}", "a://x?z=1", None),
+            ("a://x{?p}", "a://x?p=%ff", None),
+            ("a://{x}.{y}", "a://1.2.3", {"x": "1.2", "y": "3"}),
+            ("a://{x}", "a://%ff", None),
+            ("a://{x}", "a://%4", None),
+            ("a://{x}4{y}", "a://%44%41", None),
+            ("a://{x}{y}", "a://a%C3%A9", {"x": "a", "y": "é"}),
+            ("a://{x}{y}", "a://\U0001f600z", {"x": "\U0001f600", "y": "z"}),
+            ("a://{x}{y}", "a://%A9%A9", None),
+            ("a://{x}.txt", "a://.txt.txt", {"x": ".txt"}),
+            ("a://{x}.txt", "a://.txt", None),
+            ("img://{w}x{h}/{n}", "img://640x480/a%20b", {"w": "640", "h": "480", "n": "a b"}),
         ):
             with self.subTest(template=template, uri=uri):
                 self.assertEqual(Template(template).values(uri), expected)
+
+    def test_a_uri_made_to_cost_much_is_given_up(self):
+        for template, uri in (
+            ("a://{x}-{y}-{z}/b", "a://" + "-" * 1000),
+            ("a://{x}-{y}-{z}/b", "a://" + "%2D-" * 500),
+            ("a://{x}{y}{z}/b", "a://" + "x" * 2000),
+            ("a://{+x}{?p}{+y}{?q}{#z}b", "a://" + "?p=" * 600 + "&"),
+            ("a://{+x}{?p}b", "a://" + "?p=" * 340 + "&p=" * 340 + "&"),
+        ):
+            with self.subTest(template=template, uri=uri[:10]):
+                made = Template(template)
+                self.assertIsNone(made.values(uri))
+                search = Search(made._pieces, uri)
+                search.fits(0, 0)
+                self.assertLessEqual(search.tries, MOST_TRIES + len(made._pieces) * len(uri))
 
     def test_mistakes(self):
         for text in ("a:{x", "a:x}", "a:{}", "a:{x,y}", "a:{;x}"):

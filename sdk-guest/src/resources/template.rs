@@ -96,7 +96,8 @@ impl Search {
         false
     }
 
-    /// A query ends where the URI or its fragment does, so there is only one way to read it.
+    /// A query ends where the URI or its fragment does, so there is only one way to read it. A long one
+    /// counts as much.
     fn query(
         &mut self,
         names: &[&str],
@@ -107,6 +108,7 @@ impl Search {
     ) -> bool {
         let Some(query) = rest.strip_prefix(prefix) else { return self.from(pieces, rest, values) };
         let (query, after) = query.split_at(query.find('#').unwrap_or(query.len()));
+        self.tries += query.len();
         let before = values.len();
         let fits = query.split('&').all(|pair| match pair.split_once('=') {
             Some((name, value)) if names.contains(&name) => {
@@ -239,6 +241,7 @@ mod tests {
             (&[piece, dash, piece, dash, piece, last], "-".repeat(2_048)),
             (&[piece, dash, piece, dash, piece, last], "%2D-".repeat(512)),
             (&[all, query('?'), all, query('?'), value("z", "#", true), last], "?p=".repeat(680) + "&"),
+            (&[all, query('?'), last], "?p=".repeat(340) + &"&p=".repeat(340) + "&"),
         ] {
             assert_eq!(found(template, &uri), None);
             let mut search = Search::default();
