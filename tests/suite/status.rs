@@ -148,12 +148,13 @@ impl Drop for Editor {
     }
 }
 
-/// Waits until so many servers run with the state of this folder.
+/// Waits until so many servers run with the state of this folder and have a plugin.
 async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let known = servers(folder);
-        if known.len() == count {
+        let loaded = |server: &Value| !server["plugins"][0].is_null();
+        if known.len() == count && known.iter().all(loaded) {
             return known;
         }
         assert!(Instant::now() < deadline, "{count} servers were expected: {known:?}");

@@ -122,6 +122,22 @@ async fn a_client_that_closes_the_log_is_served() {
 }
 
 #[tokio::test]
+async fn a_client_that_never_reads_the_log_is_served() {
+    let folder = folder(&["hostile_log_flood"]);
+    let mut pipe = Pipe::start(folder.path());
+    pipe.initialize("2025-11-25").await;
+    // Some 600 bytes each, of which a pipe holds a hundred.
+    for id in 1..=400 {
+        let forge = json!({ "name": "hostile_log_flood-forge", "arguments": {} });
+        pipe.request(json!(id), "tools/call", forge).await;
+        assert_eq!(pipe.next().await["result"]["content"][0]["text"], "printed");
+    }
+    let (lines, said, code) = pipe.end().await;
+    assert!(lines.is_empty() && code == Some(0), "{lines:?}, {code:?}");
+    assert!(said.len() > 60_000 && !said.contains("panicked"), "{}", said.len());
+}
+
+#[tokio::test]
 async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
     let folder = folder(&["polite"]);
     let mut pipe = Pipe::start(folder.path());

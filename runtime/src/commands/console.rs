@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, Read as _, Write as _};
 
-use crate::observe::{Escaped, is_deceptive};
+use crate::observe::{Escaped, Stderr, is_deceptive};
 
 /// Prints a result. A reader that has gone away has seen enough.
 pub(super) fn print(text: &str) {
@@ -40,9 +40,8 @@ fn spell(character: char, out: &mut String) {
 /// Prints a remark. Parts of it may be a stranger's words, so nothing in it can move the cursor or forge a line that is
 /// not indented.
 pub(super) fn remark(text: &str) {
-    for line in text.split('\n') {
-        let _ = writeln!(std::io::stderr(), "{}", Escaped(line));
-    }
+    let lines: String = text.split('\n').map(|line| format!("{}\n", Escaped(line))).collect();
+    let _ = Stderr.write_all(lines.as_bytes());
 }
 
 /// Longest answer that is read, bytes.

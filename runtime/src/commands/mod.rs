@@ -66,6 +66,11 @@ pub fn run(cli: Cli) -> ExitCode {
         // Before there are threads or files: this process is about to be bounded.
         return compile::run(args);
     }
+    // Dropped when the last word has been said.
+    let _unawaited = match cli.command {
+        Command::Serve(_) => observe::unawaited().ok(),
+        _ => None,
+    };
     let outcome = start_logging(&cli).and_then(|()| {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {

@@ -6,6 +6,7 @@ mod audit;
 mod brief;
 mod mask;
 mod shell;
+mod stderr;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ pub use audit::{Audit, Writer as AuditWriter};
 pub(crate) use brief::brief;
 pub use mask::Mask;
 pub(crate) use shell::quoted;
+pub(crate) use stderr::{Stderr, unawaited};
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.
@@ -23,7 +25,7 @@ pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync
     // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(ansi).with_env_filter(filter);
+    let log = tracing_subscriber::fmt().with_writer(|| Stderr).with_ansi(ansi).with_env_filter(filter);
     // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever has
     // closed stderr does not want the log, and does want to be served.
     log.log_internal_errors(false).try_init()
