@@ -50,7 +50,7 @@ pub struct Store {
     complained: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Opened {
     /// None before it is needed, and after it failed.
     database: Option<Database>,
