@@ -42,7 +42,10 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     Neighbour::new(server.url()).ask().await;
     assert_eq!(kept(server.folder()), [""; 0], "{}", server.said());
     for (remark, remedy) in [
-        ("compiled code cannot be kept", "make room on the disk of the state folder"),
+        (
+            "compiled code cannot be kept",
+            "plugport-state/compiled for now, so it is compiled anew next time; see to",
+        ),
         ("plugins cannot keep anything for now", "see to its disk and its mode"),
     ] {
         let told = server.said();

@@ -3,15 +3,16 @@
 //! A write is on the disk before it is reported, and a killed server loses none and breaks none.
 //!
 //! A database that the disk refused something refuses everything from then on, what it has kept included. So it is closed then
-//! and opened again. Opening reads all of it, therefore nothing is written for a moment after a write was refused: a disk
-//! without room costs plugins what they write, and nobody what is there already. The log has a line for it, and one for its end.
+//! and opened again. Opening reads all of it and lets nobody else read, therefore nothing is written for a moment after a write
+//! was refused, and for a longer one when opening took long: a disk without room costs plugins what they write, and nobody what
+//! is there already. The log has a line for it, and one for its end.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use redb::Database;
@@ -23,22 +24,38 @@ pub(super) const KEY: usize = 1_024;
 /// The file in the state folder.
 const FILE: &str = "plugins.redb";
 
-/// Bytes at the begin of the file. They are never all zero once there is a database in it.
-const HEAD: usize = 64;
+/// Bytes at the begin of the file, which the database writes last when it is made.
+const MAGIC: usize = 9;
+
+/// Bytes at the begin of the file beyond which nothing is written before those.
+const HEADER: usize = 4_096;
+
+/// A database that was never used is no larger, bytes.
+const NEW: u64 = 2 << 20;
 
 /// How long nothing is written after the disk refused a write.
 const REST: Duration = Duration::from_secs(1);
+
+/// The same as a multiple of the time that opening took: at most one part in so many goes into opening.
+const SHARE: u32 = 20;
 
 /// The database, opened when it is first needed.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// None before it is needed, and after it failed.
-    database: RwLock<Option<Database>>,
-    /// When the disk last refused a write.
+    opened: RwLock<Opened>,
+    /// Until when nothing is written, after the disk refused a write. None when the last write worked.
     refused: Mutex<Option<Instant>>,
     /// Whether the operator knows that something is wrong.
     complained: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Opened {
+    /// None before it is needed, and after it failed.
+    database: Option<Database>,
+    /// How often it was opened, so that whoever failed on one that is closed already leaves the next one open.
+    times: u64,
 }
 
 /// Why the store does not do what was asked.
@@ -113,8 +130,8 @@ impl Store {
     }
 
     fn having(folder: PathBuf, database: Option<Database>) -> Arc<Self> {
-        let database = RwLock::new(database);
-        Arc::new(Self { folder, database, refused: Mutex::default(), complained: AtomicBool::default() })
+        let opened = RwLock::new(Opened { database, times: 0 });
+        Arc::new(Self { folder, opened, refused: Mutex::default(), complained: AtomicBool::default() })
     }
 
     /// Opens the database now, to find out whether it can be. Whoever asks tells the operator.
@@ -141,21 +158,37 @@ impl Store {
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let full = |source| StoreError::Full { folder: self.folder.clone(), source };
-        let last = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| last.elapsed() < REST) {
+        let until = *self.refused();
+        if until.is_some_and(|until| Instant::now() < until) {
             return Err(full(None));
         }
-        let written = self.on(work).map_err(|error| match error {
-            StoreError::Failed(source) if has_closed(&source) => {
-                *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-                full(Some(source))
-            }
+        let written = self.on(|database| self.noting(|| work(database))).map_err(|error| match error {
+            StoreError::Failed(source) if has_closed(&source) => full(Some(source)),
             error => error,
         });
         if written.is_ok() && self.complained.swap(false, Ordering::Relaxed) {
             tracing::warn!("plugins can keep things again");
         }
         written.inspect_err(|error| self.complain(error))
+    }
+
+    /// Writes, and notes whether the disk takes that. Noted before the database is closed, so that whoever opens it again
+    /// knows why, and nobody else writes meanwhile.
+    fn noting<T>(&self, write: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let before = *self.refused();
+        let written = write();
+        let mut refused = self.refused();
+        match &written {
+            Err(StoreError::Failed(error)) if has_closed(error) => *refused = Some(Instant::now() + REST),
+            // Not when another write was refused meanwhile.
+            Ok(_) if *refused == before => *refused = None,
+            _ => {}
+        }
+        written
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells the operator once, until something could be written again. Calls are many, and may be a guest's that loops.
@@ -170,26 +203,42 @@ impl Store {
 
     /// Runs `work` on the database, which nobody closes meanwhile.
     fn on<T>(&self, work: impl FnOnce(&Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let done = loop {
-            let opened = self.database.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(database) = &*opened {
-                break work(database);
+        let (times, done) = loop {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(database) = &opened.database {
+                break (opened.times, work(database));
             }
             drop(opened);
-            let mut closed = self.database.write().unwrap_or_else(PoisonError::into_inner);
-            if closed.is_none() {
-                *closed = Some(self.opened()?);
-            }
+            self.open_again()?;
         };
         if let Err(StoreError::Failed(error)) = &done
             && has_closed(error)
         {
-            *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+            let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+            if opened.times == times {
+                opened.database = None;
+            }
         }
         done
     }
 
-    fn opened(&self) -> Result<Database, StoreError> {
+    /// Opens the database, unless somebody was faster.
+    fn open_again(&self) -> Result<(), StoreError> {
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        if opened.database.is_some() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        opened.database = Some(self.database()?);
+        opened.times += 1;
+        // Those who read come first.
+        if let Some(until) = &mut *self.refused() {
+            *until = Instant::now() + REST.max(SHARE * begun.elapsed());
+        }
+        Ok(())
+    }
+
+    fn database(&self) -> Result<Database, StoreError> {
         let unusable = |source| StoreError::Unusable { folder: self.folder.clone(), source };
         DirBuilder::new()
             .recursive(true)
@@ -213,18 +262,29 @@ fn has_closed(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo | redb::Error::DatabaseClosed)
 }
 
-/// Empties a file that was given its length and nothing else. A disk without room does that, and the database would take it
-/// for a stranger's for ever.
+/// Empties a file in which the making of a database was cut off, by a kill or by a disk without room. The database would take
+/// it for a stranger's for ever.
 fn begin_anew(file: &File) -> io::Result<()> {
-    let mut head = [0; HEAD];
     // Who has the lock may be about to write.
     if file.try_lock().is_ok() {
-        if file.read_exact_at(&mut head, 0).is_ok() && head == [0; HEAD] {
+        if is_unfinished(file)? {
             file.set_len(0)?;
         }
         file.unlock()?;
     }
     Ok(())
+}
+
+/// Whether a database was begun in this file and nothing was ever kept. One that was damaged has something behind its header.
+fn is_unfinished(file: &File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    if length > NEW {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    let is_zero = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+    Ok(is_zero(bytes.get(..MAGIC)) && is_zero(bytes.get(HEADER..)))
 }
 
 #[cfg(test)]

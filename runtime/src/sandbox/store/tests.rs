@@ -61,6 +61,7 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
     assert!(matches!(refused, StoreError::Full { source: Some(_), .. }), "{refused:?}");
     assert_eq!(one.get("key").unwrap().unwrap(), b"kept");
     assert_eq!(other.get("key").unwrap(), None);
+    *store.refused() = Some(Instant::now() + REST);
     let refused = set(&other, b"lost").unwrap_err();
     assert!(matches!(refused, StoreError::Full { source: None, .. }), "nothing is tried yet: {refused:?}");
     // It was opened again as a file with room.
@@ -74,10 +75,50 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
 }
 
 #[test]
-fn a_file_that_was_given_its_length_and_no_more_is_begun_anew() {
+fn the_rest_after_a_refused_write_begins_when_the_database_is_open_again() {
     let dir = tempfile::tempdir().unwrap();
-    File::create(dir.path().join(FILE)).unwrap().set_len(1 << 20).unwrap();
+    let store = Store::new(dir.path().to_owned());
+    store.open().unwrap();
+    assert_eq!(*store.refused(), None, "nothing was refused");
+    store.opened.write().unwrap().database = None;
+    let begun = Instant::now();
+    *store.refused() = Some(begun);
+    store.open().unwrap();
+    assert!(store.refused().unwrap() >= begun + REST);
+    let over = Instant::now();
+    *store.refused() = Some(over);
+    set(&Bucket::new(Arc::clone(&store), "one".into(), 1), b"kept").unwrap();
+    assert_eq!(*store.refused(), None, "the disk takes writes");
+}
+
+#[test]
+fn a_file_in_which_the_database_was_not_made_to_its_end_is_begun_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(FILE);
+    File::create(&file).unwrap().set_len(1 << 20).unwrap();
     Store::new(dir.path().to_owned()).open().unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    assert!(bytes.len() as u64 <= NEW);
+    bytes[..MAGIC].fill(0);
+    bytes[HEADER..].fill(0);
+    assert!(bytes.iter().any(|byte| *byte != 0), "there is a header");
+    std::fs::write(&file, bytes).unwrap();
+    Store::new(dir.path().to_owned()).open().unwrap();
+}
+
+#[test]
+fn a_database_that_was_damaged_is_not_begun_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(FILE);
+    set(&Bucket::new(Store::new(dir.path().to_owned()), "one".into(), 1), b"kept").unwrap();
+    let mut small = std::fs::read(&file).unwrap();
+    small[..HEADER].fill(0);
+    for bytes in [small, vec![0; 4 << 20]] {
+        std::fs::write(&file, &bytes).unwrap();
+        let opened = Store::new(dir.path().to_owned()).open();
+        assert!(matches!(opened, Err(StoreError::Unusable { .. })), "{opened:?}");
+        assert!(std::fs::read(&file).unwrap() == bytes, "it was changed");
+    }
 }
 
 #[test]

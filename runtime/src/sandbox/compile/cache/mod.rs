@@ -18,6 +18,7 @@ use std::time::UNIX_EPOCH;
 pub(super) use entry::Key;
 
 use super::trusted::Code;
+use crate::observe::Escaped;
 use entry::{Sealer, TAIL};
 use folder::{Folder, whole};
 
@@ -34,6 +35,8 @@ const SECRET_BYTES: usize = 32;
 #[derive(Debug)]
 pub struct Cache {
     folder: Folder,
+    /// Where the folder is, for messages.
+    shown: PathBuf,
     sealer: Sealer,
     most: u64,
     complained: AtomicBool,
@@ -85,7 +88,7 @@ impl Cache {
         // First, since it may take a second name from the secret.
         folder.sweep()?;
         let sealer = sealer(&folder)?;
-        Ok(Self { folder, sealer, most, complained: AtomicBool::new(false) })
+        Ok(Self { folder, shown: path.to_owned(), sealer, most, complained: AtomicBool::new(false) })
     }
 
     /// The code that was kept under this key, unless it is larger than `most` bytes.
@@ -131,7 +134,8 @@ impl Cache {
         {
             tracing::warn!(
                 %error,
-                "compiled code cannot be kept for now, so the next start compiles anew; make room on the disk of the state folder"
+                "compiled code cannot be kept in {} for now, so it is compiled anew next time; see to its disk and its mode",
+                Escaped(&self.shown.display().to_string())
             );
         }
     }
