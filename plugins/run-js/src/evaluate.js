@@ -82,8 +82,8 @@ function replaceGlobals(globals) {
     Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
   }
   const { prototype } = Date;
-  prototype.constructor = Date;
-  // What the code has frozen stays as it is.
+  // What earlier code has frozen stays as it is.
+  set(prototype, "constructor", Date);
   return () => {
     set(Math, "random", random);
     set(prototype, "constructor", born);

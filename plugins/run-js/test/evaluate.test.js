@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
 import { Failed, evaluate, inWords } from "../src/evaluate.js";
@@ -207,4 +208,15 @@ test("what an evaluation replaced is as before", () => {
   result("Math.random = () => 4; console = 5; globalThis.Promise = 6");
   failure("throw new Error()");
   assert.deepEqual([globalThis.Promise, globalThis.console, Math.random, globalThis.setTimeout], before);
+});
+
+test("what an evaluation froze stops no later one", () => {
+  // In a realm of its own: it stays frozen.
+  const code = `
+    import { evaluate } from ${JSON.stringify(new URL("../src/evaluate.js", import.meta.url).href)};
+    const before = globalThis.Promise;
+    evaluate("Object.freeze(Date.prototype)");
+    process.stdout.write(String(evaluate("new Date(0).getTime() + 1").result + (globalThis.Promise === before)));`;
+  const node = spawnSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
+  assert.equal(node.stdout, "2", node.stderr);
 });
