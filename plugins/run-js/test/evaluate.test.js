@@ -78,6 +78,13 @@ test("the last statement may hold the last expression", () => {
   assert.match(inWords(outcome("for (const x of [1]) await x")), /end with an expression or `return`/);
 });
 
+test("functions may stand behind the last expression", () => {
+  assert.equal(result("const x = await f();\nx;\nasync function f() { return 4 }"), 4);
+  assert.equal(result("await f();\nfunction f() { return 5 }\nfunction* g() {};"), 5);
+  assert.equal(result("if (await 1) { f(); function f() { return 6 } }\nfunction g() {}"), 6);
+  assert.equal("result" in outcome("let x = await 1;\nfunction f() {}"), false);
+});
+
 test("gaps of any length are read at once", () => {
   const [spaces, comments] = [" ".repeat(20_000), "/* a */ // b => (\n".repeat(2000)];
   assert.equal(result(`const f = async${spaces}(a${comments})${spaces}=> a\nawait f(1)`), 1);
