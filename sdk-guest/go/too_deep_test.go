@@ -14,16 +14,43 @@ type around struct {
 	Whole *around `json:"-"`
 }
 
+// level has all of its members from what it embeds, which is no level of JSON.
+type level struct {
+	within
+}
+
+type within struct {
+	Inner any `json:"inner"`
+}
+
+type page struct {
+	lists
+}
+
+type lists struct {
+	Items []string `json:"items"`
+}
+
+// fork writes itself, and so does not have to be looked into.
+type fork struct {
+	Back *fork
+}
+
+func (fork) MarshalText() ([]byte, error) {
+	return []byte("fork"), nil
+}
+
 type holder struct {
 	Value any `json:"value"`
 }
 
 var wraps = map[string]func(any) any{
-	"list":    func(inner any) any { return []any{inner} },
-	"array":   func(inner any) any { return [1]any{inner} },
-	"map":     func(inner any) any { return map[string]any{"a": inner} },
-	"struct":  func(inner any) any { return around{Inner: inner} },
-	"pointer": func(inner any) any { return &around{Inner: &inner} },
+	"list":     func(inner any) any { return []any{inner} },
+	"array":    func(inner any) any { return [1]any{inner} },
+	"map":      func(inner any) any { return map[string]any{"a": inner} },
+	"struct":   func(inner any) any { return around{Inner: inner} },
+	"pointer":  func(inner any) any { return &around{Inner: &inner} },
+	"embedded": func(inner any) any { return level{within{inner}} },
 }
 
 func nested(depth int, wrap string) holder {
@@ -57,6 +84,19 @@ func init() {
 		whole.Whole = whole
 		return holder{whole}, nil
 	})
+	plugport.Tool("whole-itself", "Be what holds itself.", func(*plugport.Call, struct{}) (*around, error) {
+		whole := &around{Inner: 1}
+		whole.Whole = whole
+		return whole, nil
+	})
+	plugport.Tool("fork", "Write what holds itself as a text.", func(*plugport.Call, struct{}) (map[string]*fork, error) {
+		back := &fork{}
+		back.Back = back
+		return map[string]*fork{"a": back}, nil
+	})
+	plugport.Tool("embedded", "Have lists that were never made.", func(*plugport.Call, struct{}) (page, error) {
+		return page{}, nil
+	})
 }
 
 func TestWhatIsNestedTooDeeplyIsAnError(t *testing.T) {
@@ -78,4 +118,10 @@ func TestWhatIsNestedTooDeeplyIsAnError(t *testing.T) {
 func TestWhatHoldsItselfIsAnError(t *testing.T) {
 	equal(t, strings.Contains(plugporttest.New().CallTool("ring", struct{}{}).Text(), "nested more than 64 deep"), true)
 	equal(t, plugporttest.New().CallTool("whole", struct{}{}).Text(), `{"value":{"inner":"eA=="}}`)
+	equal(t, plugporttest.New().CallTool("whole-itself", struct{}{}).Text(), `{"inner":1}`)
+	equal(t, plugporttest.New().CallTool("fork", struct{}{}).Text(), `{"a":"fork"}`)
+}
+
+func TestListsOfWhatIsEmbeddedAreNoNull(t *testing.T) {
+	equal(t, plugporttest.New().CallTool("embedded", struct{}{}).Text(), `{"items":[]}`)
 }

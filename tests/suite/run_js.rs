@@ -86,6 +86,10 @@ async fn long_code_and_many_timers_have_enough_fuel() {
     assert_eq!(runner.result(&data, json!(null)).await, json!({ "result": 8000 }));
     let functions = "function f(a) { return [a, 'b'].map((x) => x + 1) }\n".repeat(300) + "f(1)[0]";
     assert_eq!(runner.result(&functions, json!(null)).await, json!({ "result": 2 }));
+    let throwing = "function f(a) { return [a, 'b'].map((x) => x + 1) }\n".repeat(940) + "JSON.parse('{')";
+    let thrown = runner.run(&throwing, json!(null)).await;
+    assert!(thrown.tool_error().starts_with("SyntaxError: "), "{thrown:?}");
+    assert!(thrown.tool_error().contains("at line 941: JSON.parse('{')"), "{thrown:?}");
     let timers = "let n = 0; for (let i = 0; i < 1000; i++) setTimeout(() => n++, i);
         await new Promise((r) => setTimeout(r, 2000)); n";
     assert_eq!(runner.result(timers, json!(null)).await, json!({ "result": 1000 }));

@@ -57,10 +57,19 @@ function start(code, loop) {
   try {
     return run(code);
   } catch (error) {
-    if (!text(() => error instanceof SyntaxError)) throw error;
+    if (!text(() => error instanceof SyntaxError) || isReadable(code)) throw error;
     return startRewritten(code, loop, () => {
-      throw error; // it can be read, so the code ran and threw this
+      throw error; // what the engine alone had against it
     });
+  }
+}
+
+/** Whether the engine can read it, and so has run it. It is not run once more: what stands before it ends it. */
+function isReadable(code) {
+  try {
+    return run(`throw 0;${code}`);
+  } catch (stop) {
+    return stop === 0;
   }
 }
 
@@ -82,8 +91,8 @@ function replaceGlobals(globals) {
     Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
   }
   const { prototype } = Date;
-  prototype.constructor = Date;
-  // What the code has frozen stays as it is.
+  // What earlier code has frozen stays as it is.
+  set(prototype, "constructor", Date);
   return () => {
     set(Math, "random", random);
     set(prototype, "constructor", born);

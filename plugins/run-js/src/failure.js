@@ -18,14 +18,17 @@ export function told(error, code) {
   return [...words, ...(text(() => reasons(error)) || [])].join("\n");
 }
 
-/** The engine calls evaluated code `<input>`; Node.js, where the tests run, `<anonymous>`. */
+/**
+ * The engine calls evaluated code `<input>`; Node.js, where the tests run, `<anonymous>`. So it calls a text of JSON too
+ * that cannot be read, but only what has run is in brackets.
+ */
 function lineOf(error) {
   const stack = text(() => error.stack);
   const frames = typeof stack === "string" ? stack.split("\n") : [];
   // A class of the person's begins with its constructors, which are not where it was thrown.
   const made = constructors(error).map((name) => `at ${name} (`);
   const where = frames.filter((frame) => !made.some((begin) => frame.includes(begin))).join("\n");
-  const found = /<(?:input|anonymous)>:(\d+)/.exec(where);
+  const found = /\(.*<(?:input|anonymous)>:(\d+)/.exec(where) ?? /<(?:input|anonymous)>:(\d+)/.exec(where);
   return found === null ? undefined : Number(found[1]);
 }
 

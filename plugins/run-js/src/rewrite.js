@@ -14,6 +14,9 @@ export const RUN_ASYNC = "$plugport_run_async";
 /** The arguments of an arrow function, which has none of its own. */
 const ARGUMENTS = "$plugport_arguments";
 
+/** Statements that do nothing where they stand, and have no value. */
+const NOTHING = ["EmptyStatement", "FunctionDeclaration"];
+
 /** What may stand between two tokens. */
 const GAP = String.raw`(?:\s|//.*$|/\*(?:[^*]|\*(?!/))*\*/)*`;
 
@@ -205,7 +208,7 @@ class Rewriting {
   }
 }
 
-const lastOf = (statements) => statements.findLast(({ type }) => type !== "EmptyStatement");
+const lastOf = (statements) => statements.findLast(({ type }) => !NOTHING.includes(type));
 
 /** Whether these nodes name the `arguments` of the function around them. */
 function usesArguments(node) {

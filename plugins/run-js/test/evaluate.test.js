@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
 import { Failed, evaluate, inWords } from "../src/evaluate.js";
@@ -75,6 +76,13 @@ test("the last statement may hold the last expression", () => {
   assert.equal(result("if (await input) 'yes'; else if (1) { 'no' }", 0), "no");
   assert.equal(result("{ await 1; { async () => 1; 2 } }"), 2);
   assert.match(inWords(outcome("for (const x of [1]) await x")), /end with an expression or `return`/);
+});
+
+test("functions may stand behind the last expression", () => {
+  assert.equal(result("const x = await f();\nx;\nasync function f() { return 4 }"), 4);
+  assert.equal(result("await f();\nfunction f() { return 5 }\nfunction* g() {};"), 5);
+  assert.equal(result("if (await 1) { f(); function f() { return 6 } }\nfunction g() {}"), 6);
+  assert.equal("result" in outcome("let x = await 1;\nfunction f() {}"), false);
 });
 
 test("gaps of any length are read at once", () => {
@@ -207,4 +215,15 @@ test("what an evaluation replaced is as before", () => {
   result("Math.random = () => 4; console = 5; globalThis.Promise = 6");
   failure("throw new Error()");
   assert.deepEqual([globalThis.Promise, globalThis.console, Math.random, globalThis.setTimeout], before);
+});
+
+test("what an evaluation froze stops no later one", () => {
+  // In a realm of its own: it stays frozen.
+  const code = `
+    import { evaluate } from ${JSON.stringify(new URL("../src/evaluate.js", import.meta.url).href)};
+    const before = globalThis.Promise;
+    evaluate("Object.freeze(Date.prototype)");
+    process.stdout.write(String(evaluate("new Date(0).getTime() + 1").result + (globalThis.Promise === before)));`;
+  const node = spawnSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
+  assert.equal(node.stdout, "2", node.stderr);
 });

@@ -22,11 +22,31 @@ test("what the code threw is not taken for an error in the code", () => {
   assert.deepEqual(broken.logs, []);
 });
 
+test("code that threw a SyntaxError is not run again", () => {
+  const throwing = "throw new SyntaxError('no')";
+  for (const [code, logs] of [
+    [`'use strict';\nconsole.log((function () { return this })() === undefined);\n${throwing}`, ["true"]],
+    [`let n = 1; const f = () => n; console.log(f());\n${throwing}`, ["1"]],
+    [`{ console.log(1) }\n${throwing}`, ["1"]],
+    [`console.log(1) // last\n;${throwing} // last`, ["1"]],
+    [`console.log(1);\nObject.freeze(globalThis.Math);\n${throwing}`, ["1"]],
+    [`console.log(1);\n(0, eval)('1 +')`, ["1"]],
+  ]) {
+    const failed = failure(code);
+    assert.match(failed.message, /^SyntaxError: .*\n {2}at line/, code);
+    assert.deepEqual(failed.logs, logs, code);
+  }
+});
+
 test("the line is where an error was thrown, and not where it was made", () => {
   const classes = "class E extends Error { constructor(m) { super(m) } }\nclass F extends E { constructor(m) { super(m) } }\n";
   assert.match(failure(`${classes}throw new F('no')`).message, /^Error: no\n {2}at line 3: throw/);
   assert.match(failure(`${classes}await 1;\nthrow new F('no')`).message, /^Error: no\n {2}at line 4: throw/);
   assert.equal(failure("const e = new Error('a');\ne.stack = 5;\nthrow e").message, "Error: a");
+  // As the engine writes it: the first is a place in the JSON.
+  const stack = "    at <input>:4:1\n    at parse (native)\n    at g (<input>:2:14)\n    at <eval> (<input>:1:7)";
+  const engine = `const e = new Error('a');\ne.stack = ${JSON.stringify(stack)};\nthrow e\n`;
+  assert.match(failure(engine).message, /at line 2: e\.stack/);
 });
 
 test("`super` in an async method is refused, in its arrow functions too", () => {

@@ -1,3 +1,4 @@
+import enum
 import json
 import unittest
 from dataclasses import dataclass
@@ -117,8 +118,19 @@ class Around:
     inner: Any
 
 
-def nested(depth, wrap):
-    value = 1
+class Name(str):
+    pass
+
+
+class Count(enum.IntEnum):
+    ONE = 1
+
+
+class Places(enum.Enum):
+    ALL = ["Here"]
+
+
+def nested(depth, wrap, value=1):
     for _ in range(depth):
         value = wrap(value)
     return value
@@ -197,6 +209,20 @@ class Results(unittest.TestCase):
                 outcome = returning({"v": nested(depth, wrap)}, dict)
                 self.assertIsInstance(outcome.error, errors.Internal)
                 self.assertIn("it is nested more than 64 deep", outcome.text)
+
+    def test_what_is_no_list_may_be_in_the_innermost(self):
+        for inner, written in (
+            (Unit.METRIC, '"metric"'),
+            (Name("a"), '"a"'),
+            (Count.ONE, "1"),
+            (None, "null"),
+        ):
+            outcome = returning(nested(64, lambda one: {"v": one}, inner), dict)
+            self.assertFalse(outcome.is_error)
+            self.assertIn(f'{{"v":{written}}}', outcome.text.replace(" ", ""))
+        for inner in ([], Places.ALL):
+            outcome = returning(nested(64, lambda one: {"v": one}, inner), dict)
+            self.assertIn("it is nested more than 64 deep", outcome.text)
 
     def test_what_holds_itself_is_said(self):
         ring = Around(None)

@@ -230,12 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_uri_does_not_take_long() {
+    fn a_hostile_uri_is_given_up() {
         let all = value("a", "", true);
         let piece = value("a", "", false);
         let query = |prefix| Piece::Query { names: &["p"], prefix };
         let (dash, last) = (Piece::Literal("-"), Piece::Literal("/b"));
-        let started = std::time::Instant::now();
         for (template, uri) in [
             (&[all, all, all, all, all, all, all, all, Piece::Literal("!")][..], "a".repeat(2_048)),
             (&[piece, dash, piece, dash, piece, last], "-".repeat(2_048)),
@@ -249,6 +248,5 @@ mod tests {
             let most = MOST_TRIES + template.len() * uri.len();
             assert!(search.tries <= most, "{} tries", search.tries);
         }
-        assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
     }
 }

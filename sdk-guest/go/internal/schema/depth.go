@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // deepest is how deep the host takes JSON. Common parsers give up between this and twice as much.
@@ -73,12 +74,32 @@ func anyDeeper(value reflect.Value, levels int) bool {
 func anyFieldDeeper(value reflect.Value, levels int) bool {
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
-		written := (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-"
-		if written && deeper(value.Field(i), levels) {
+		inner := levels
+		if joined(field) {
+			inner++
+		}
+		if written(field) && deeper(value.Field(i), inner) {
 			return true
 		}
 	}
 	return false
+}
+
+// written tells whether JSON has a field, or the fields of what is embedded there.
+func written(field reflect.StructField) bool {
+	held := field.Type
+	if held.Kind() == reflect.Pointer {
+		held = held.Elem()
+	}
+	within := field.Anonymous && held.Kind() == reflect.Struct
+	return (field.IsExported() || within) && field.Tag.Get("json") != "-"
+}
+
+// joined tells whether the fields of what is embedded stand among those around it. With pointers they do too, but these may
+// lead back to where they are, so they count.
+func joined(field reflect.StructField) bool {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct
 }
 
 func writesItself(t reflect.Type) bool {

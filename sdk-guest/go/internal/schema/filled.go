@@ -35,9 +35,10 @@ func Filled(value any) any {
 	return filled.Interface()
 }
 
+// fill goes nowhere where bounded did not look: there may be rings.
 func fill(value reflect.Value) {
 	t := value.Type()
-	if t.Implements(writesJSON) || reflect.PointerTo(t).Implements(writesJSON) {
+	if writesItself(t) {
 		return
 	}
 	switch value.Kind() {
@@ -55,7 +56,7 @@ func fill(value reflect.Value) {
 		fillMap(value)
 	case reflect.Struct:
 		for i := range value.NumField() {
-			if t.Field(i).IsExported() {
+			if written(t.Field(i)) {
 				fill(value.Field(i))
 			}
 		}

@@ -86,7 +86,13 @@ def _is_too_deep(value: Any) -> bool:
         if not found:
             return False
         level = list(found.values())
-    return True
+    return any(_is_level(one) for one in level)
+
+
+def _is_level(value: Any) -> bool:
+    """Whether it takes one more level: an enum of texts, or an author's own kind of text, does not."""
+    held = value.value if isinstance(value, enum.Enum) else value
+    return not isinstance(held, (str, int, float, type(None)))
 
 
 def _nesting(values: Collection[Any]) -> Collection[Any]:
