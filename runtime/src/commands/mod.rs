@@ -28,6 +28,11 @@ use anyhow::Context as _;
 use crate::cli::{Cli, Command, Source};
 use crate::config::{Config, ConfigError};
 use crate::observe;
+use crate::sandbox;
+
+/// Threads for what blocks: files, the store, large work, and guests beside the workers, all of which have bounds of their own
+/// that sum up to less.
+const BLOCKING_THREADS: usize = 1024;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -114,9 +119,15 @@ fn start_logging(cli: &Cli) -> Result<(), Failure> {
 }
 
 /// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
-/// and more, and 1 would starve tasks that yield by way of tokio (`docs/decisions/0003-engine.md`).
+/// and more, and 1 would starve tasks that yield by way of tokio. There is one worker more than guests may occupy, and there
+/// are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().event_interval(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(sandbox::worker_threads())
+        .max_blocking_threads(BLOCKING_THREADS)
+        .event_interval(2)
+        .enable_all()
+        .build();
     Ok(runtime.context("cannot start the async runtime")?)
 }
 

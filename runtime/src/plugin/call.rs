@@ -1,8 +1,8 @@
 //! Runs one guest call under all its walls: the heart of the server.
 //!
 //! Take a place, make a store with its budgets, instantiate, call, look at how it ended, drop everything. The guest
-//! runs on the task that called; it yields by fuel, so dropping the returned future stops it within a millisecond or
-//! two. After any error or cancel the store is gone, and with it whatever state the guest was in; only where the operator
+//! runs on the task that called; it yields by fuel and by epochs, so dropping the returned future stops it within some
+//! milliseconds. After any error or cancel the store is gone, and with it whatever state the guest was in; only where the operator
 //! says so may one whose call ended well [rest](super::kept) for the next.
 
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use super::{CallFailure, GuestError, Plugin, Record};
 use crate::config::{kib, mib};
 use crate::host::State;
 use crate::observe::{Escaped, Mask, brief};
-use crate::sandbox::{CpuTime, Meter, Waiting, YIELD_INTERVAL};
+use crate::sandbox::{CpuTime, Meter, SlottedPolls, Waiting, YIELD_INTERVAL};
 
 /// Longest text of a guest's own error, bytes.
 const ERROR_TEXT: usize = 16 << 10;
@@ -141,10 +141,12 @@ impl Plugin {
         } else {
             let mut store = Store::new(self.pre.engine(), State::new(&self.shared, waiting.clone())?);
             store.limiter(|state| &mut state.limiter);
+            store.epoch_deadline_async_yield_and_update(1);
             store
         };
         store.set_hostcall_fuel(mib(limits.transfer_mib));
         store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        store.set_epoch_deadline(1);
         // The budget first: setting it later would reset the yield interval.
         store.set_fuel(limits.fuel)?;
         store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
@@ -162,7 +164,12 @@ impl Plugin {
         let (meter, served) = (store.data().meter.clone(), store.data().served);
         let run = Run { plugin: self, store, waiting, begun: Instant::now(), record };
         let work = errand.enter(self, run.store);
-        let walls = Walls { wall: wall.time, cpu: self.config().limits.cpu(), retirement: &self.retirement };
+        let walls = Walls {
+            wall: wall.time,
+            cpu: self.config().limits.cpu(),
+            retirement: &self.retirement,
+            polls: SlottedPolls::new(self.ticker.slots(), &self.poll_share),
+        };
         let ended = bounded(work, walls, &run.waiting, &meter).await;
         if run.store.data().served != served {
             run.record.entered();
@@ -257,6 +264,7 @@ struct Walls<'p> {
     wall: Duration,
     cpu: Duration,
     retirement: &'p Retirement,
+    polls: SlottedPolls,
 }
 
 /// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
@@ -267,14 +275,14 @@ async fn bounded<T>(
     waiting: &Waiting,
     meter: &Meter,
 ) -> Result<wasmtime::Result<T>, Interrupted> {
-    let Walls { wall, cpu, retirement } = walls;
+    let Walls { wall, cpu, retirement, mut polls } = walls;
     let begun = tokio::time::Instant::now();
     let work = pin!(AssertUnwindSafe(work).catch_unwind());
     let mut work = pin!(CpuTime::new(work, cpu));
     let mut end = pin!(tokio::time::sleep_until(begun + wall));
     let mut retired = pin!(retirement.over());
     poll_fn(|context| {
-        match work.as_mut().poll(context) {
+        match polls.poll(context, |context| work.as_mut().poll(context)) {
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Interrupted::Cpu)),
             Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interrupted::Panicked)),
             Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
@@ -323,7 +331,7 @@ fn shown(mut error: GuestError, mask: &Mask) -> GuestError {
 mod tests {
     use super::*;
     use crate::config::Limits;
-    use crate::sandbox::Permits;
+    use crate::sandbox::{Permits, PollSlots};
     use tokio::sync::Semaphore;
 
     /// Runs something under walls that it does not hit, of a plugin that is retired after a moment.
@@ -333,7 +341,9 @@ mod tests {
         let (waiting, meter, retirement) =
             (Waiting::new(permits, permit), Meter::new(9), Retirement::default());
         let minute = Duration::from_secs(60);
-        let walls = Walls { wall: minute, cpu: minute, retirement: &retirement };
+        let slots = Arc::new(PollSlots::new());
+        let polls = SlottedPolls::new(&slots, &slots.share());
+        let walls = Walls { wall: minute, cpu: minute, retirement: &retirement, polls };
         let work = work(waiting.clone());
         let retiring = async {
             tokio::time::sleep(Duration::from_millis(20)).await;

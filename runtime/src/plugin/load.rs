@@ -24,7 +24,7 @@ use super::{Artifact, CallFailure, Exports, LoadError, Offer, Plugin, Surface};
 use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
-use crate::sandbox::{self, Callers, Compiler, EngineError, Permits, Store};
+use crate::sandbox::{self, Callers, Compiler, EngineError, EpochTicker, Permits, PollSlots, Store};
 
 /// Lines of the log about functions that one plugin leaves out.
 const LINES: usize = 8;
@@ -32,6 +32,7 @@ const LINES: usize = 8;
 /// Makes plugins. One per process; it owns the engine and what all plugins share.
 pub struct Loader {
     engine: Engine,
+    ticker: Arc<EpochTicker>,
     compiler: Compiler,
     linker: Arc<Linker<State>>,
     places: Arc<Semaphore>,
@@ -95,8 +96,11 @@ impl Loader {
     ) -> Result<Self, EngineError> {
         let mut linker = Linker::new(&engine);
         host::link(&mut linker).map_err(|error| EngineError::new(settings, error))?;
+        let ticker = EpochTicker::start(&engine, Arc::new(PollSlots::new()))
+            .map_err(|error| EngineError::new(settings, error.into()))?;
         Ok(Self {
             engine,
+            ticker: Arc::new(ticker),
             compiler,
             linker: Arc::new(linker),
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
@@ -171,8 +175,21 @@ impl Loader {
         let refusals = Refusals::new(Arc::clone(&shared));
         let (counts, retirement) = (Arc::default(), Retirement::default());
         let kept = Kept::of(&shared, &self.keeper);
-        let plugin =
-            Plugin { shared, pre, exports, permits, admission, refusals, signed, counts, retirement, kept };
+        let (ticker, poll_share) = (Arc::clone(&self.ticker), self.ticker.slots().share());
+        let plugin = Plugin {
+            shared,
+            pre,
+            exports,
+            permits,
+            ticker,
+            poll_share,
+            admission,
+            refusals,
+            signed,
+            counts,
+            retirement,
+            kept,
+        };
         tell_left_out(&plugin);
         let offer = plugin.list().await.map_err(|failure| match failure {
             CallFailure::Guest(error) => LoadError::Refused(error),

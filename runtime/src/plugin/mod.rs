@@ -34,6 +34,7 @@ mod tools;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Semaphore;
 use wasmtime::component::InstancePre;
 
 pub use crate::bindings::exports::plugport::plugin::completions::{Completion, Target as CompletionTarget};
@@ -64,7 +65,7 @@ pub use tally::Tally;
 use crate::config::PluginConfig;
 use crate::host::{Shared, State};
 use crate::observe::Mask;
-use crate::sandbox::Permits;
+use crate::sandbox::{EpochTicker, Permits};
 use admission::Admission;
 use exports::Exports;
 use kept::Kept;
@@ -78,6 +79,10 @@ pub struct Plugin {
     pre: InstancePre<State>,
     exports: Exports,
     permits: Arc<Permits>,
+    /// Makes its guests pause; ends when the last plugin of the process has gone.
+    ticker: Arc<EpochTicker>,
+    /// How many of its calls may be polled at once.
+    poll_share: Arc<Semaphore>,
     admission: Admission,
     refusals: Arc<Refusals>,
     counts: Arc<Counts>,

@@ -33,11 +33,9 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let before = thread_time();
         let polled = Pin::new(&mut self.inner).poll(context);
-        if let Poll::Ready(output) = polled {
-            return Poll::Ready(Ok(output));
-        }
         self.left = self.left.saturating_sub(thread_time().saturating_sub(before));
-        if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { Poll::Pending }
+        // Also when it is done: the last poll may have been the one that took all the time.
+        if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { polled.map(Ok) }
     }
 }
 
@@ -69,5 +67,13 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(bounded.now_or_never(), Some(Err(Exceeded)));
         assert_eq!(polls, 2);
+    }
+
+    #[test]
+    fn what_is_done_too_late_is_not_done() {
+        let work = |time| std::future::poll_fn(move |_: &mut Context<'_>| Poll::Ready(burn(time)));
+        let budget = Duration::from_millis(5);
+        assert_eq!(CpuTime::new(work(Duration::from_millis(1)), budget).now_or_never(), Some(Ok(())));
+        assert_eq!(CpuTime::new(work(budget), budget).now_or_never(), Some(Err(Exceeded)));
     }
 }

@@ -1,8 +1,8 @@
 //! The one place where wasmtime's flags are set.
 //!
 //! Measured choices (`docs/decisions/0003-engine.md`): Cranelift only, a pooling allocator that resets pages instead of
-//! unmapping them, fuel with a yield interval for both budget and preemption, and no support for concurrent component
-//! tasks, which makes every call and host call cheaper. Proposals that no guest of ours needs are off: each has had
+//! unmapping them, fuel with a yield interval for budget and preemption, epochs for the work that costs no fuel, and no support
+//! for concurrent component tasks, which makes every call and host call cheaper. Proposals that no guest of ours needs are off: each has had
 //! its advisory.
 
 use std::num::NonZeroUsize;
@@ -92,6 +92,7 @@ fn flags(settings: &Server) -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
+        .epoch_interruption(true)
         .operator_cost(operator_cost())
         .concurrency_support(false)
         .wasm_memory64(false)

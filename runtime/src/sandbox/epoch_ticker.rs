@@ -1,0 +1,78 @@
+//! The thread whose ticks make guests pause.
+//!
+//! Fuel counts instructions, and much that a guest can have done for it costs none. Time passes all the same: every tick
+//! begins a new epoch of the engine, and a guest that comes back to its own code in a new epoch pauses there, so that the
+//! limits can act. It is a thread and no task, since it has to tick when every worker is occupied. It sleeps while no guest
+//! runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wasmtime::Engine;
+
+use super::poll_slots::{PollSlots, Seen};
+
+/// Length of an epoch: for how long a guest may keep its thread without pausing, twice this at most.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Ticks without a guest after which the thread sleeps; waking it costs a call some microseconds.
+const IDLE_TICKS: u32 = 200;
+
+/// The thread. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct EpochTicker {
+    slots: Arc<PollSlots>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EpochTicker {
+    /// Begins to tick for `engine`.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub(crate) fn start(engine: &Engine, slots: Arc<PollSlots>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::Builder::new().name("epoch-ticker".to_owned()).spawn({
+            let (engine, slots, stop) = (engine.clone(), Arc::clone(&slots), Arc::clone(&stop));
+            move || tick(&engine, &slots, &stop)
+        })?;
+        slots.set_ticker(thread.thread().clone());
+        Ok(Self { slots, stop, thread: Some(thread) })
+    }
+
+    /// The slots in which guests are polled, which this looks after.
+    pub(crate) fn slots(&self) -> &Arc<PollSlots> {
+        &self.slots
+    }
+}
+
+impl Drop for EpochTicker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It panics nowhere, and nothing could be done about it here.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool) {
+    let (mut seen, mut idle) = (Seen::default(), 0);
+    loop {
+        std::thread::park_timeout(TICK);
+        if stop.load(Ordering::SeqCst) {
+            return;
+        }
+        engine.increment_epoch();
+        idle = if slots.is_idle(&seen) { idle + 1 } else { 0 };
+        slots.look(&mut seen);
+        if idle >= IDLE_TICKS {
+            slots.sleep_while_idle(&seen);
+            idle = 0;
+        }
+    }
+}
