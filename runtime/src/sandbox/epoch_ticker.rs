@@ -4,12 +4,17 @@
 //! begins a new epoch of the engine, and a guest that comes back to its own code in a new epoch pauses there, so that the
 //! limits can act. It is a thread and no task, since it has to tick when every worker is occupied. It sleeps while no guest
 //! runs.
+//!
+//! A worker of tokio that leaves the I/O driver to run one task wakes no other to take its place there, so nobody would
+//! hear of a socket while that task holds its thread. Therefore the ticker wakes a worker while a poll is stuck; having
+//! nothing to do, it waits at the driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use wasmtime::Engine;
 
 use super::poll_slots::{PollSlots, Seen};
@@ -29,7 +34,7 @@ pub(crate) struct EpochTicker {
 }
 
 impl EpochTicker {
-    /// Begins to tick for `engine`.
+    /// Begins to tick for `engine`, whose guests run on the runtime from which this is called.
     ///
     /// # Errors
     /// When the system has no thread to give.
@@ -37,7 +42,8 @@ impl EpochTicker {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::Builder::new().name("epoch-ticker".to_owned()).spawn({
             let (engine, slots, stop) = (engine.clone(), Arc::clone(&slots), Arc::clone(&stop));
-            move || tick(&engine, &slots, &stop)
+            let runtime = Handle::try_current().ok();
+            move || tick(&engine, &slots, &stop, runtime.as_ref())
         })?;
         slots.set_ticker(thread.thread().clone());
         Ok(Self { slots, stop, thread: Some(thread) })
@@ -60,7 +66,7 @@ impl Drop for EpochTicker {
     }
 }
 
-fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool) {
+fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool, runtime: Option<&Handle>) {
     let (mut seen, mut idle) = (Seen::default(), 0);
     loop {
         std::thread::park_timeout(TICK);
@@ -69,7 +75,10 @@ fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool) {
         }
         engine.increment_epoch();
         idle = if slots.is_idle(&seen) { idle + 1 } else { 0 };
-        slots.look(&mut seen);
+        if let (true, Some(runtime)) = (slots.look(&mut seen), runtime) {
+            // Whichever worker this wakes goes on to the I/O driver.
+            drop(runtime.spawn(async {}));
+        }
         if idle >= IDLE_TICKS {
             slots.sleep_while_idle(&seen);
             idle = 0;

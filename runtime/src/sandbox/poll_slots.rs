@@ -85,9 +85,10 @@ impl PollSlots {
     }
 
     /// Looks, once a tick, whether the polls on the workers are stuck: adds slots while none of them ends and others wait,
-    /// and takes those away again when one has ended.
-    pub(super) fn look(&self, seen: &mut Seen) {
+    /// and takes those away again when one has ended. Whether some are stuck.
+    pub(super) fn look(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
+        let stuck = ended == seen.ended_on_workers && self.on_workers.load(Ordering::Relaxed) > 0;
         if ended != seen.ended_on_workers {
             seen.added -= self.common.forget_permits(seen.added);
         } else {
@@ -98,6 +99,7 @@ impl PollSlots {
         }
         seen.begun = self.begun.load(Ordering::Relaxed);
         seen.ended_on_workers = ended;
+        stuck
     }
 
     /// Whether no guest has been polled since the ticker last looked.
