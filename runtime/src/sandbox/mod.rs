@@ -34,5 +34,6 @@ pub(crate) use permits::Permits;
 pub(crate) use places::{NoPlace, Places, Taken};
 pub(crate) use quota::{ChangeError, OverQuota, Quota, Turn};
 pub(crate) use rate::Rate;
+pub(crate) use store::KEY as LONGEST_KEY;
 pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;
