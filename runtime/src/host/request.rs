@@ -110,6 +110,10 @@ impl HostCall for State {
         let logger = logger.unwrap_or_default();
         self.meter.charge(data.len() + logger.len()).await?;
         let port = Arc::clone(&self.calls.get(&call)?.port);
+        if self.logs.is_spent() {
+            self.logs.drop_bytes(data.len());
+            return Ok(());
+        }
         let whole = data.len() <= self.logs.line_max();
         let data = if whole { self.logs.shown_json(&data) } else { data.into() };
         if self.logs.line(Source::Log, data.as_bytes()) {
