@@ -63,3 +63,6 @@ pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }
+
+#[cfg(test)]
+mod tests;

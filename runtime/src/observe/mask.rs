@@ -203,6 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn the_beginning_of_a_secret_is_hidden_where_somebody_cut_the_text() {
+        let mask = Mask::new(["hunter2!-long", "unter"]);
+        for (text, shown) in [
+            ("\"hunter2!-l…; and more", "\"***…; and more"),
+            ("it is hunter2!…", "it is ***…"),
+            ("hunt…", "***…"),
+            ("hun…", "hun…"),
+            ("hunter2!-lo", "h***2!-lo"),
+            ("hunter2!-long…", "***…"),
+        ] {
+            assert_eq!(mask.text(text), shown);
+        }
+        assert_eq!(mask.within("hunter2!-l… and", 4), "***");
+    }
+
+    #[test]
     fn a_text_that_is_nearly_a_secret_everywhere_takes_no_longer_than_another() {
         let secret = "ab".repeat(8 << 10);
         let nearly = format!("{}c", "ab".repeat((8 << 10) - 1));

@@ -6,6 +6,11 @@ use std::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
+use super::SHORTEST;
+
+/// What stands where a text was cut.
+const CUT: &str = "…";
+
 /// The place before the first byte of every needle.
 const ROOT: u32 = 0;
 
@@ -59,7 +64,8 @@ impl Needles {
         self.longest
     }
 
-    /// Where needles begin before `end`, those that overlap as one, in order.
+    /// Where needles begin before `end`, those that overlap as one, in order. Also what may be the beginning of one, where the
+    /// text says that somebody cut it.
     pub(super) fn find(&self, text: &[u8], end: usize) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         if self.longest == 0 {
@@ -67,6 +73,11 @@ impl Needles {
         }
         let mut at = ROOT;
         for (place, byte) in text.iter().enumerate() {
+            let cut = || text.get(place..).is_some_and(|rest| rest.starts_with(CUT.as_bytes()));
+            let begun = self.node(at).depth as usize;
+            if begun >= SHORTEST && place < end + begun && cut() {
+                push(&mut found, place - begun..place);
+            }
             at = self.step(at, *byte);
             let Node { depth, hides, .. } = self.node(at);
             let next = place + 1;
