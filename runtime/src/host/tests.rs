@@ -11,7 +11,7 @@ use wasmtime::component::Resource;
 
 use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
-use crate::bindings::plugport::plugin::request::{Host as _, HostCall as _};
+use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
 use crate::config::Limits;
 use crate::sandbox::{Permits, Waiting};
