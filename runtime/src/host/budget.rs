@@ -200,7 +200,11 @@ mod tests {
         assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
         assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
         assert_eq!(tokens("no json at all"), 3);
-        assert_eq!(tokens(r#"{"a":[{"maxTokens":7}],"max\u0054okens":5,"b":1}"#), 5 + 12, "however it is written");
+        assert_eq!(
+            tokens(r#"{"a":[{"maxTokens":7}],"max\u0054okens":5,"b":1}"#),
+            5 + 12,
+            "however it is written"
+        );
         assert_eq!(tokens(r#"{"maxTokens":"many"}"#), 5);
         assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is asked for");
     }

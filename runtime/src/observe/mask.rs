@@ -199,7 +199,11 @@ mod tests {
         ] {
             assert_eq!(mask.text(text), shown);
         }
-        assert_eq!(mask.within("-abcdef-", 2), "-***", "the second begins behind the cut, the first before it");
+        assert_eq!(
+            mask.within("-abcdef-", 2),
+            "-***",
+            "the second begins behind the cut, the first before it"
+        );
     }
 
     #[test]

@@ -63,7 +63,9 @@ fn bodies() -> String {
         let request = OutgoingRequest::new(Fields::new());
         if let Ok(body) = request.body() {
             if let Ok(stream) = body.write() {
-                while stream.check_write().is_ok_and(|room| room > 0) && stream.write(&[b'b'; 8 << 10]).is_ok() {
+                while stream.check_write().is_ok_and(|room| room > 0)
+                    && stream.write(&[b'b'; 8 << 10]).is_ok()
+                {
                     pieces += 1;
                 }
             }

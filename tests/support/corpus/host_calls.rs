@@ -13,9 +13,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     what: "has the host keep long keys, fields, paths and bodies behind a thousand handles",
     shown: &[
         Contained(
-            Attack::call("hostile_held", "keys", "ok", "0 kept")
-                .under("grants = { kv = true }")
-                .times(20),
+            Attack::call("hostile_held", "keys", "ok", "0 kept").under("grants = { kv = true }").times(20),
         ),
         Contained(fields(r#"{"copies": false}"#)),
         Contained(fields(r#"{"copies": true}"#)),

@@ -69,15 +69,12 @@ fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    types.func_wrap_async(
-        "[method]fields.has",
-        |mut store: Store<'_>, (fields, name): (Fields, String)| {
-            Box::new(async move {
-                charge_for(&mut store, &fields, name.len()).await?;
-                Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
-            })
-        },
-    )
+    types.func_wrap_async("[method]fields.has", |mut store: Store<'_>, (fields, name): (Fields, String)| {
+        Box::new(async move {
+            charge_for(&mut store, &fields, name.len()).await?;
+            Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
+        })
+    })
 }
 
 /// Changing one field copies all of them when they are shared with a clone.

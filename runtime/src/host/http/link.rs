@@ -42,13 +42,10 @@ pub(in crate::host) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 fn bound(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
     fields::shadow(&mut types)?;
-    types.func_wrap(
-        "http-error-code",
-        |mut store: Store<'_>, (error,): (Resource<IoError>,)| {
-            let found = store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(errors::code);
-            Ok((found,))
-        },
-    )?;
+    types.func_wrap("http-error-code", |mut store: Store<'_>, (error,): (Resource<IoError>,)| {
+        let found = store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(errors::code);
+        Ok((found,))
+    })?;
     bodies(&mut types)?;
     setters(&mut types)
 }
