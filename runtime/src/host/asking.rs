@@ -102,7 +102,8 @@ impl State {
                 return Err(Error::OverBudget(why));
             }
             let Some(key) = &question.key else { continue };
-            if !keys.insert(key) || key.is_empty() || key.len() > KEY || key.chars().any(char::is_control) {
+            let is_text = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
+            if !is_text || !keys.insert(key) {
                 return Err(Error::InvalidParams(format!(
                     "keys are unique and have 1 to {KEY} bytes of text"
                 )));
