@@ -66,6 +66,7 @@ contained! {
     h31_core_module: "H31";
     h32_wrong_world: "H32";
     h33_wrong_kind: "H33";
+    h60_held: "H60";
     a1_trailing_slash: "A1";
     a2_symlink_rename: "A2";
     a3_hard_link: "A3";

@@ -38,6 +38,7 @@ mod forged;
 mod full;
 mod grants;
 mod guard;
+mod held;
 mod hostile;
 mod http;
 mod https;

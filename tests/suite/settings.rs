@@ -119,3 +119,28 @@ async fn a_secret_is_seen_in_results_and_nowhere_else() {
     assert!(!written(&server).contains("c4nary"), "{}", written(&server));
     assert!(!written(&server).contains("c4nary\\\"sekret"), "{}", written(&server));
 }
+
+/// A secret longer than what of a guest's words is repeated: its beginning alone would not be known for what it is.
+#[tokio::test]
+async fn a_long_secret_is_hidden_before_text_is_cut() {
+    let secret = "l0ng-canary-".repeat(9);
+    let config = "[limits]\nlog_line_bytes = 80\n[plugins.settings.grants]\n\
+        secrets = { token = { file = \"token.txt\" } }\n";
+    let builder = Server::builder().guest("settings").config(config);
+    let server = builder.file("token.txt", secret.as_bytes()).start().await;
+    let client = Client::new(server.url());
+    for (way, said) in [
+        ("unknown key", "asked for the configuration value `***`"),
+        ("stdout", "out ***"),
+        ("pieces", "in pieces ***"),
+        ("unfinished", "no end of line ***"),
+        ("panic", "cannot use ***"),
+    ] {
+        let reply = client.call("settings-leak", json!({ "key": "token", "way": way })).await;
+        assert!(!format!("{reply:?}").contains("l0ng"), "{way}: {reply:?}");
+        server.says(said).await;
+    }
+    client.call("settings-get", json!({ "key": format!("{}{secret}", "k".repeat(60)) })).await;
+    server.says("asked for the configuration value `kkk").await;
+    assert!(!written(&server).contains("l0ng"), "{}", written(&server));
+}

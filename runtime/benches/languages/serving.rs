@@ -148,6 +148,10 @@ impl ClientPort for OnThePipe {
         NoClient.client()
     }
 
+    fn meta_size(&self) -> usize {
+        0
+    }
+
     fn meta(&self) -> Option<String> {
         None
     }

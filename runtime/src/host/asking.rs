@@ -78,13 +78,22 @@ impl State {
         Ok(outcomes)
     }
 
+    /// Whether a call may ask so many more questions; how many it then may still ask.
+    fn left(&self, count: usize) -> Result<u64, Error> {
+        let Questions { most, left, .. } = self.questions;
+        let over = || Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"));
+        left.checked_sub(count as u64).ok_or_else(over)
+    }
+
+    /// The same for questions that are still to be put together.
+    pub(super) fn has_room(&mut self, count: usize) -> Result<(), Error> {
+        self.left(count).inspect_err(|error| self.note_budget(error)).map(|_| ())
+    }
+
     /// Counts the questions against the call's budget, before anything else is done for them, and looks at their form.
     fn admit(&mut self, questions: &[Question]) -> Result<(), Error> {
-        let (most, longest) = (self.questions.most, self.questions.longest);
-        let left = self.questions.left.checked_sub(questions.len() as u64);
-        self.questions.left = left.ok_or_else(|| {
-            Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"))
-        })?;
+        self.questions.left = self.left(questions.len())?;
+        let longest = self.questions.longest;
         let mut keys = HashSet::new();
         for question in questions {
             if question.body.size() > longest {
@@ -93,7 +102,8 @@ impl State {
                 return Err(Error::OverBudget(why));
             }
             let Some(key) = &question.key else { continue };
-            if !keys.insert(key) || key.is_empty() || key.len() > KEY || key.chars().any(char::is_control) {
+            let is_text = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
+            if !is_text || !keys.insert(key) {
                 return Err(Error::InvalidParams(format!(
                     "keys are unique and have 1 to {KEY} bytes of text"
                 )));

@@ -4,10 +4,12 @@
 //! used nobody tells. A question that never reached the model costs nothing.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::bindings::plugport::plugin::types::Error;
 use crate::config::{Limits, SamplingGrant};
@@ -56,10 +58,42 @@ impl Count {
 /// What a question may cost, tokens. One that is no question costs what its text does; it is refused later. Read as it is
 /// when it is asked, so that of a number that is there twice the same one counts.
 fn tokens(params: &str) -> u64 {
-    let params_read = serde_json::from_str::<Map<String, Value>>(params).unwrap_or_default();
-    let allowed = params_read.get("maxTokens").and_then(Value::as_f64).unwrap_or_default();
+    let allowed = serde_json::from_str::<Allowed>(params).unwrap_or_default().0.unwrap_or_default();
     // The cast saturates, and a fraction of a token is none.
     (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
+}
+
+/// The last `maxTokens` of a question. Of the rest, which may be long, nothing is kept.
+#[derive(Default)]
+struct Allowed(Option<f64>);
+
+impl<'de> Deserialize<'de> for Allowed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Allowed;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Allowed, A::Error> {
+                let mut allowed = Allowed::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "maxTokens" {
+                        let value: Box<RawValue> = map.next_value()?;
+                        allowed.0 = serde_json::from_str(value.get()).ok();
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(allowed)
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
 }
 
 /// What is left to each plugin, by name: one that is replaced goes on with what the version before it has left.
@@ -112,7 +146,6 @@ impl OneCall {
     /// Counts a question to the model; what it was counted as.
     pub(super) fn sample(&mut self, hourly: &Hourly, params: &str) -> Result<u64, Error> {
         let over = |why: String| Err(Error::OverBudget(why));
-        let (tokens, now) = (tokens(params), Instant::now());
         let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
         if !self.calls.take(1) {
             return over(format!(
@@ -120,6 +153,8 @@ impl OneCall {
                 self.calls.most
             ));
         }
+        // Only now, since it takes reading the question.
+        let (tokens, now) = (tokens(params), Instant::now());
         if !self.tokens.take(tokens) {
             let Count { most, left } = self.tokens;
             return over(format!(
@@ -165,6 +200,12 @@ mod tests {
         assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
         assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
         assert_eq!(tokens("no json at all"), 3);
+        assert_eq!(
+            tokens(r#"{"a":[{"maxTokens":7}],"max\u0054okens":5,"b":1}"#),
+            5 + 12,
+            "however it is written"
+        );
+        assert_eq!(tokens(r#"{"maxTokens":"many"}"#), 5);
         assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is asked for");
     }
 

@@ -172,6 +172,8 @@ pub trait ClientPort: Send + Sync {
     fn caller(&self) -> Caller;
     /// Who is asking.
     fn client(&self) -> ClientInfo;
+    /// How long the request's `_meta` is, bytes: what reading it costs.
+    fn meta_size(&self) -> usize;
     /// The request's `_meta` without the keys that the protocol reserves, as a JSON object.
     fn meta(&self) -> Option<String>;
     /// Whether the client has withdrawn the request.
@@ -200,6 +202,10 @@ impl ClientPort for NoClient {
 
     fn client(&self) -> ClientInfo {
         ClientInfo::default()
+    }
+
+    fn meta_size(&self) -> usize {
+        0
     }
 
     fn meta(&self) -> Option<String> {

@@ -37,9 +37,10 @@ impl State {
     /// Tells the operator which line would provide a value. Where there is any configuration, a plugin that asks for more
     /// goes on without it; where there is none, it was not granted the interface.
     fn miss(&mut self, key: &str) {
-        let shown = key.get(..key.floor_char_boundary(SHOWN)).unwrap_or(key);
+        // Its secrets are hidden before it is cut: the beginning of one would not be known for what it is.
+        let shown = self.logs.shown(key, SHOWN);
         let wanted = format!("the configuration value `{shown}`");
-        let allow = format!("config = {{ {} = \"...\" }}", toml_key(shown));
+        let allow = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
         let grants = &self.shared.config.grants;
         if grants.config.is_empty() && grants.secrets.is_empty() {
             self.deny(&wanted, &allow);

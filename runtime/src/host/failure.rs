@@ -32,6 +32,11 @@ impl From<Answered> for Failure {
     }
 }
 
+/// A guest went beyond a limit in a function that has no error for it, so the call ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("beyond the limit `{0}`")]
+pub(crate) struct Beyond(pub(crate) &'static str);
+
 /// The answer to an import that is not granted. It names what the operator would have to know, not what the model
 /// could ask for.
 pub(crate) fn denied(capability: &str) -> Error {

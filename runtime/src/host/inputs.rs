@@ -7,12 +7,18 @@ use crate::bindings::plugport::plugin::inputs::{self, Answer, Body, Host};
 use super::client_port::{Question, QuestionBody};
 use super::{Call, Failure, State};
 
+/// What a question takes in the list that a guest hands over, beside its text, bytes.
+const ENTRY: usize = 64;
+
 impl Host for State {
     async fn gather(
         &mut self,
         call: Resource<Call>,
         questions: Vec<inputs::Question>,
     ) -> Result<Vec<Answer>, Failure> {
+        // Before anything is made of them: there may be as many as one call can hand over.
+        self.meter.charge(questions.len().saturating_mul(ENTRY)).await?;
+        self.has_room(questions.len())?;
         let keys: Vec<String> = questions.iter().map(|question| question.key.clone()).collect();
         let questions = questions.into_iter().map(|question| Question {
             key: Some(question.key),

@@ -4,6 +4,7 @@
 //! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
 
 mod asking;
+mod bounded;
 mod budget;
 mod calls;
 mod changes;
@@ -13,6 +14,7 @@ mod denials;
 mod elicitation;
 mod failure;
 mod filesystem;
+mod held;
 mod http;
 mod inputs;
 mod keyvalue;
@@ -32,6 +34,7 @@ pub use changes::{ChangeBoard, Pending};
 pub use client_port::{
     Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
 };
+pub(crate) use failure::Beyond;
 pub use failure::Failure;
 pub(crate) use filesystem::Reach;
 pub use keyvalue::{Bucket, Cas};
@@ -53,9 +56,13 @@ use crate::bindings::keyvalue::Keyvalue;
 pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     random::link(linker)?;
+    bounded::link(linker)?;
     Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     http::link(linker)?;
     filesystem::link(linker)?;
     Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,13 @@ use super::filesystem::NearRoot;
 use super::{Call, Failure, State};
 use crate::config::{RootRefusal, RootsGrant};
 
+/// Longest list of roots that is read, bytes. Clients have a handful, and whoever sends a long one has it read on a thread that
+/// serves others.
+const LIST: usize = 256 << 10;
+
+/// Longest URI of a client that is repeated to the operator, bytes.
+const SHOWN: usize = 4 << 10;
+
 #[derive(Deserialize)]
 struct Listed {
     roots: Vec<Given>,
@@ -29,10 +36,17 @@ struct Given {
 impl Host for State {
     async fn list_roots(&mut self, call: Resource<Call>, key: Option<String>) -> Result<Vec<Root>, Failure> {
         let answer = self.ask_one(call, key, QuestionBody::ListRoots).await?;
-        let listed: Listed = serde_json::from_str(&answer)
-            .map_err(|error| Error::Internal(format!("the client's roots cannot be read: {error}")))?;
+        let listed = listed(&answer).map_err(Error::Internal)?;
         Ok(listed.roots.into_iter().map(|Given { uri, name }| Root { uri, name }).collect())
     }
+}
+
+/// Reads what a client answered.
+fn listed(answer: &str) -> Result<Listed, String> {
+    if answer.len() > LIST {
+        return Err(format!("the client's list of roots has more than {} KiB", LIST >> 10));
+    }
+    serde_json::from_str(answer).map_err(|error| format!("the client's roots cannot be read: {error}"))
 }
 
 impl State {
@@ -44,8 +58,13 @@ impl State {
         let Some(grant) = self.shared.config.grants.read_roots.clone() else { return Ok(()) };
         let waiting = self.waiting.clone();
         let Some(answer) = waiting.outside(port.near_roots()).await else { return Ok(()) };
-        let listed = serde_json::from_str::<Listed>(&answer);
-        let roots = listed.map_or_else(|_| Vec::new(), |listed| listed.roots);
+        let roots = match listed(&answer) {
+            Ok(listed) => listed.roots,
+            Err(why) => {
+                self.logs.note(&why);
+                Vec::new()
+            }
+        };
         let judge =
             move || RootsGrant::first(roots).map(|root| (NearRoot::open(&grant, &root.uri), root)).collect();
         let judged: Vec<_> = tokio::task::spawn_blocking(judge).await?;
@@ -54,7 +73,8 @@ impl State {
                 Ok(opened) => self.files.add_root(opened),
                 Err(RootRefusal::Outside(path)) => {
                     let allow = format!("roots = {{ read = [{path:?}] }}");
-                    self.deny(&format!("reading the client's root {}", root.uri), &allow);
+                    let uri = self.logs.shown(&root.uri, SHOWN).into_owned();
+                    self.deny(&format!("reading the client's root {uri}"), &allow);
                 }
                 Err(refusal) => {
                     self.logs.note(&format!("the client's root {} was not opened: {refusal}", root.uri))
@@ -62,5 +82,18 @@ impl State {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_roots_is_read_unless_it_is_endless() {
+        let list = |count| format!(r#"{{"roots":[{}]}}"#, vec![r#"{"uri":"file:///a"}"#; count].join(","));
+        assert_eq!(listed(&list(3)).unwrap().roots.len(), 3);
+        assert!(listed(&list(20_000)).err().unwrap().contains("256 KiB"));
+        assert!(listed("{}").is_err());
     }
 }

@@ -11,6 +11,7 @@ use super::asking::Questions;
 use super::calls::Calls;
 use super::denials::Denials;
 use super::filesystem::OpenFiles;
+use super::held::Held;
 use super::http::Http;
 use super::stdio::Printed;
 use super::{Logs, Shared, wasi};
@@ -42,6 +43,8 @@ pub(crate) struct State {
     pub(super) bucket: Option<Arc<Bucket>>,
     /// Bytes that one host call may hand over.
     pub(super) transfer: usize,
+    /// What is kept behind its handles.
+    pub(super) held: Held,
     pub(super) waiting: Waiting,
     pub(super) questions: Questions,
     pub(super) denials: Denials,
@@ -81,6 +84,7 @@ impl State {
             logs,
             bucket: grants.kv_mib.map(bucket),
             transfer: mib(limits.transfer_mib),
+            held: Held::new(mib(limits.transfer_mib)),
             waiting,
             questions: Questions::new(limits),
             denials,

@@ -4,12 +4,19 @@
 //! of several lines is looked for line by line, since text is cut into lines before anyone sees it; and also as JSON
 //! writes it, which is how most programs escape what they print. A plugin that wants to get a secret out can write it
 //! backwards; this is for accidents.
+//!
+//! Guests choose the text and know their secrets, so a search that begins anew at every byte could be made to take as long as
+//! the two multiplied. The [`Needles`] pass over each byte once.
+
+mod needles;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
+
+use needles::Needles;
 
 /// What stands for a secret.
 const SHOWN: &str = "***";
@@ -21,84 +28,51 @@ const SHORTEST: usize = 4;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Mask(Arc<Needles>);
 
-#[derive(PartialEq, Eq)]
-struct Needles {
-    /// The longest first, or the rest of a secret that begins with another would stay.
-    forms: Vec<Zeroizing<Vec<u8>>>,
-    /// Bytes that one of them begins with: what passes over all others is fast.
-    begins: [bool; 256],
-}
-
 impl Mask {
     /// Looks for these.
     pub fn new<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
+        let lines = secrets.into_iter().flat_map(str::lines).filter(|line| line.len() >= SHORTEST);
         let mut forms: Vec<Zeroizing<Vec<u8>>> = Vec::new();
-        for line in secrets.into_iter().flat_map(str::lines).filter(|line| line.len() >= SHORTEST) {
+        for line in lines {
             let quoted = Zeroizing::new(serde_json::to_vec(line).unwrap_or_default());
             let escaped = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-            for form in [line.as_bytes(), escaped] {
-                if form.len() >= SHORTEST && !forms.iter().any(|known| known[..] == *form) {
-                    forms.push(Zeroizing::new(form.to_vec()));
-                }
+            if escaped != line.as_bytes() {
+                forms.push(Zeroizing::new(escaped.to_vec()));
             }
+            forms.push(Zeroizing::new(line.as_bytes().to_vec()));
         }
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        let mut begins = [false; 256];
-        for first in forms.iter().filter_map(|form| form.first()) {
-            if let Some(begins) = begins.get_mut(usize::from(*first)) {
-                *begins = true;
-            }
-        }
-        Self(Arc::new(Needles { forms, begins }))
+        Self(Arc::new(Needles::new(&forms)))
     }
 
     /// Whether it hides anything at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.forms.is_empty()
+        self.longest() == 0
     }
 
     /// Length of the longest text that it looks for: how much beyond its end a cut text must be known.
     #[must_use]
     pub fn longest(&self) -> usize {
-        self.0.forms.first().map_or(0, |form| form.len())
+        self.0.longest()
     }
 
     /// The first `end` bytes, with each secret that begins there hidden. What follows may be the rest of one.
     #[must_use]
     pub fn bytes<'t>(&self, text: &'t [u8], end: usize) -> Cow<'t, [u8]> {
         let end = end.min(text.len());
-        let mut masked: Option<Vec<u8>> = None;
-        // What lies before this has been copied or hidden.
+        let found = self.0.find(text, end);
+        if found.is_empty() {
+            return Cow::Borrowed(text.get(..end).unwrap_or(text));
+        }
+        let mut masked = Vec::with_capacity(end);
         let mut done = 0;
-        let mut at = 0;
-        while !self.is_empty() && at < end {
-            let Some(length) = self.match_at(text, at) else {
-                at += 1;
-                continue;
-            };
-            let masked = masked.get_or_insert_default();
-            masked.extend_from_slice(text.get(done..at).unwrap_or_default());
+        for secret in found {
+            masked.extend_from_slice(text.get(done..secret.start).unwrap_or_default());
             masked.extend_from_slice(SHOWN.as_bytes());
-            at += length;
-            done = at;
+            done = secret.end;
         }
-        let rest = text.get(done..end).unwrap_or_default();
-        match masked {
-            None => Cow::Borrowed(rest),
-            Some(mut masked) => {
-                masked.extend_from_slice(rest);
-                Cow::Owned(masked)
-            }
-        }
-    }
-
-    fn match_at(&self, text: &[u8], at: usize) -> Option<usize> {
-        let rest = text.get(at..)?;
-        let Needles { forms, begins } = &*self.0;
-        let possible = rest.first().and_then(|first| begins.get(usize::from(*first)));
-        possible.filter(|begins| **begins)?;
-        forms.iter().find(|form| rest.starts_with(form)).map(|form| form.len())
+        masked.extend_from_slice(text.get(done..end).unwrap_or_default());
+        Cow::Owned(masked)
     }
 
     /// The same for text, which is cut between characters.
@@ -160,15 +134,9 @@ impl Mask {
     }
 }
 
-impl Default for Needles {
-    fn default() -> Self {
-        Self { forms: Vec::new(), begins: [false; 256] }
-    }
-}
-
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mask({})", self.0.forms.len())
+        f.write_str(if self.is_empty() { "Mask(none)" } else { "Mask(***)" })
     }
 }
 
@@ -217,6 +185,55 @@ mod tests {
         assert_eq!(mask.json(r#"{"a":["pass\/word",1],"p\u0061ss/word":2}"#), r#"{"a":["***",1],"***":2}"#);
         assert_eq!(mask.json("pass/word \\"), "*** \\", "text that is not JSON");
         assert_eq!(Mask::new(["12345678"]).json("{\"n\":12345678}"), "{\"n\":***}");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_hidden_together() {
+        let mask = Mask::new(["abcd", "cdef", "xxabcdefgh", "aaaa"]);
+        for (text, shown) in [
+            ("-abcdef-", "-***-"),
+            ("xxabcdefg", "xx***g"),
+            ("xxabcdefgh", "***"),
+            ("aaaaaa-aaa", "***-aaa"),
+            ("abcdabcd", "******"),
+        ] {
+            assert_eq!(mask.text(text), shown);
+        }
+        assert_eq!(
+            mask.within("-abcdef-", 2),
+            "-***",
+            "the second begins behind the cut, the first before it"
+        );
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_is_hidden_where_somebody_cut_the_text() {
+        let mask = Mask::new(["hunter2!-long", "unter"]);
+        for (text, shown) in [
+            ("\"hunter2!-l…; and more", "\"***…; and more"),
+            ("it is hunter2!…", "it is ***…"),
+            ("hunt…", "***…"),
+            ("hun…", "hun…"),
+            ("hunter2!-lo", "h***2!-lo"),
+            ("hunter2!-long…", "***…"),
+        ] {
+            assert_eq!(mask.text(text), shown);
+        }
+        assert_eq!(mask.within("hunter2!-l… and", 4), "***");
+    }
+
+    #[test]
+    fn a_text_that_is_nearly_a_secret_everywhere_takes_no_longer_than_another() {
+        let secret = "ab".repeat(8 << 10);
+        let nearly = format!("{}c", "ab".repeat((8 << 10) - 1));
+        let mask = Mask::new([secret.as_str()]);
+        let started = std::time::Instant::now();
+        for text in ["ab".repeat(4_000), nearly.repeat(100), "a".repeat(2 << 20)] {
+            assert!(matches!(mask.text(&text), Cow::Borrowed(_)));
+        }
+        // Begun anew at each byte it is some 10^10 comparisons.
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert_eq!(mask.text(&secret.repeat(3)), "***");
     }
 
     #[test]

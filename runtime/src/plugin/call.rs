@@ -118,7 +118,7 @@ impl Plugin {
         }
         let mut store = self.store(kept, &waiting).map_err(|error| {
             let failure = CallFailure::not_begun(&error);
-            self.report(&failure, &brief(DETAIL, format_args!("{error:?}")));
+            self.report(&failure, &self.detail(&error));
             failure
         })?;
         let outcome = self.run(wall, errand, &mut store, waiting, record).await;
@@ -203,11 +203,18 @@ impl Plugin {
         }
     }
 
+    /// What is known of a failure, without secrets. They are hidden before it is cut or its lines are joined: neither half of
+    /// one, nor one without the spaces around it, would be known for what it is.
+    fn detail(&self, error: &wasmtime::Error) -> String {
+        let mask = self.mask();
+        let whole = brief(DETAIL.saturating_add(mask.longest()), format_args!("{error:?}"));
+        mask.within(&whole, DETAIL).into_owned()
+    }
+
     /// Notes for the operator why a call failed, with all that the caller is not told.
     fn report(&self, failure: &CallFailure, detail: &str) {
         let lines: Vec<&str> = detail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let (plugin, detail) = (self.name(), lines.join("; "));
-        let detail = self.mask().text(&detail);
         tracing::warn!(target: "plugin", plugin, detail = %Escaped(&detail), "{failure}");
     }
 
@@ -232,7 +239,7 @@ impl Run<'_> {
             Ok(Ok(Ok(value))) => return Ok(value),
             Ok(Ok(Err(error))) => return Err(CallFailure::Guest(shown(error, self.plugin.mask()))),
             Ok(Err(error)) => {
-                let detail = brief(DETAIL, format_args!("{error:?}"));
+                let detail = self.plugin.detail(&error);
                 (CallFailure::classify(&error, self.store.data(), limits), detail)
             }
             // Not the guest's doing, and told of once for all calls.

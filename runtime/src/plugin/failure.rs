@@ -10,7 +10,7 @@ use wasmtime_wasi::I32Exit;
 use super::GuestError;
 use super::plain::Unwritten;
 use crate::config::Limits;
-use crate::host::{Answered, State};
+use crate::host::{Answered, Beyond, State};
 use crate::observe::brief;
 use crate::sandbox::{OutOfHostFuel, Refusal};
 
@@ -119,7 +119,8 @@ impl Limit {
             "startup_ms" => format!("the plugin was stopped: it took longer than {value} ms to start"),
             "memory_mib" => format!("the {what} was stopped: it asked for more than {value} MiB of memory"),
             "transfer_mib" => format!(
-                "the {what} was stopped: what it handed over at once takes more than {value} MiB in the server"
+                "the {what} was stopped: what it handed over at once, or has the server keep, takes more than {value} MiB in the \
+                 server"
             ),
             "result_kib" => format!("the {what}'s result is larger than {value} KiB"),
             "content_items" => format!("the {what}'s result has more than {value} content items"),
@@ -219,6 +220,9 @@ impl CallFailure {
         }
         if error.downcast_ref::<OutOfHostFuel>().is_some() {
             return Self::limit(limits, "fuel");
+        }
+        if let Some(Beyond(limit)) = error.downcast_ref::<Beyond>() {
+            return Self::limit(limits, limit);
         }
         if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
             return Self::Full;

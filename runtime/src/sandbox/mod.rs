@@ -39,5 +39,6 @@ pub use poll_slots::worker_threads;
 pub(crate) use poll_slots::{PollSlots, SlottedPolls};
 pub(crate) use quota::{ChangeError, OverQuota, Quota, Turn};
 pub(crate) use rate::Rate;
+pub(crate) use store::KEY as LONGEST_KEY;
 pub use store::{Store, StoreError};
 pub(crate) use waiting::Waiting;

@@ -19,7 +19,7 @@ use redb::Database;
 use redb::backends::InMemoryBackend;
 
 /// Longest key, bytes.
-pub(super) const KEY: usize = 1_024;
+pub(crate) const KEY: usize = 1_024;
 
 /// The file in the state folder.
 const FILE: &str = "plugins.redb";

@@ -126,7 +126,9 @@ impl Account {
 
     /// Notes that a granted host did not prove who it is.
     pub(super) fn distrust(&self, target: &Target, cause: &io::Error) {
-        let why = brief(WORDS, format_args!("{cause}"));
+        let mask = self.plugin.config.grants.secrets.mask();
+        let why = brief(WORDS.saturating_add(mask.longest()), format_args!("{cause}"));
+        let why = mask.within(&why, WORDS);
         self.denials.note_unproven(&self.plugin, &target.pattern(), &why);
     }
 

@@ -1,21 +1,26 @@
-//! `fields` of `wasi:http/types`, charged by what they hold, with pauses for others.
+//! `fields` of `wasi:http/types`, charged by what they hold and by what is handed over, with pauses for others.
 //!
 //! Each of these functions looks at or copies a whole collection: tens of microseconds of host for a few instructions of
-//! a guest, and wasmtime's own never let anyone else run.
+//! a guest, and wasmtime's own never let anyone else run. What cannot be in a collection, since it is longer than one may be,
+//! is refused before it is read: a name is looked for by its hash, and a list is lifted only as far as it fits.
 
 use wasmtime::StoreContextMut;
-use wasmtime::component::{LinkerInstance, Resource};
+use wasmtime::component::{Lift, LinkerInstance, Resource, WasmList};
 use wasmtime_wasi_http::p2::bindings::http::types::{HeaderError, HostFields as _};
 use wasmtime_wasi_http::p2::{self, HeaderResult};
 use wasmtime_wasi_http::{FieldMap, WasiHttpView as _};
 
-use crate::host::State;
+use crate::config::kib;
+use crate::host::{Beyond, State, held};
 
 type Store<'s> = StoreContextMut<'s, State>;
 type Fields = Resource<FieldMap>;
 
 /// Price of one field, as bytes: about 0.1 µs.
 const FIELD: usize = 1_000;
+
+/// What the library counts for a value beside its bytes, at least.
+const VALUE: usize = 32;
 
 /// Shadows the functions.
 ///
@@ -24,44 +29,67 @@ const FIELD: usize = 1_000;
 pub(super) fn shadow(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[static]fields.from-list",
-        |mut store: Store<'_>, (entries,): (Vec<(String, Vec<u8>)>,)| {
+        |mut store: Store<'_>, (entries,): (WasmList<(String, Vec<u8>)>,)| {
             Box::new(async move {
-                charge(&mut store, entries.len()).await?;
+                let size = |(name, value): &(String, Vec<u8>)| name.len() + value.len();
+                let entries = lifted(&mut store, &entries, size)?;
+                let bytes = entries.iter().map(size).sum();
+                charge(&mut store, entries.len(), bytes).await?;
+                store.data_mut().hold(bytes + held::FIELD * entries.len())?;
                 Ok((told(store.data_mut().http().from_list(entries))?,))
             })
         },
     )?;
     types.func_wrap_async("[method]fields.clone", |mut store: Store<'_>, (fields,): (Fields,)| {
         Box::new(async move {
-            charge_for(&mut store, &fields).await?;
+            charge_for(&mut store, &fields, 0).await?;
+            let bytes = held::of_fields(store.data_mut().table.get(&fields)?);
+            store.data_mut().hold(bytes)?;
             Ok((store.data_mut().http().clone(fields)?,))
         })
     })?;
+    types.func_wrap_async("[method]fields.entries", |mut store: Store<'_>, (fields,): (Fields,)| {
+        Box::new(async move {
+            charge_for(&mut store, &fields, 0).await?;
+            Ok((store.data_mut().http().entries(fields)?,))
+        })
+    })?;
+    questions(types)?;
+    changes(types)
+}
+
+fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[method]fields.get",
         |mut store: Store<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields).await?;
-                Ok((store.data_mut().http().get(fields, name)?,))
+                charge_for(&mut store, &fields, name.len()).await?;
+                let fits = name.len() <= most(&mut store);
+                Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
             })
         },
     )?;
-    types.func_wrap_async("[method]fields.entries", |mut store: Store<'_>, (fields,): (Fields,)| {
+    types.func_wrap_async("[method]fields.has", |mut store: Store<'_>, (fields, name): (Fields, String)| {
         Box::new(async move {
-            charge_for(&mut store, &fields).await?;
-            Ok((store.data_mut().http().entries(fields)?,))
+            charge_for(&mut store, &fields, name.len()).await?;
+            Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
         })
-    })?;
-    changes(types)
+    })
 }
 
 /// Changing one field copies all of them when they are shared with a clone.
 fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[method]fields.set",
-        |mut store: Store<'_>, (fields, name, values): (Fields, String, Vec<Vec<u8>>)| {
+        |mut store: Store<'_>, (fields, name, values): (Fields, String, WasmList<Vec<u8>>)| {
             Box::new(async move {
-                charge_for(&mut store, &fields).await?;
+                let values = lifted(&mut store, &values, Vec::len)?;
+                let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
+                charge_for(&mut store, &fields, bytes.saturating_add(values.len() * FIELD)).await?;
+                if name.len() > most(&mut store) {
+                    return Ok((Err(HeaderError::InvalidSyntax),));
+                }
+                store.data_mut().hold(bytes + held::FIELD * values.len())?;
                 Ok((told(store.data_mut().http().set(fields, name, values))?,))
             })
         },
@@ -70,7 +98,10 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
         "[method]fields.delete",
         |mut store: Store<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields).await?;
+                charge_for(&mut store, &fields, name.len()).await?;
+                if name.len() > most(&mut store) {
+                    return Ok((Err(HeaderError::InvalidSyntax),));
+                }
                 Ok((told(store.data_mut().http().delete(fields, name))?,))
             })
         },
@@ -79,21 +110,49 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
         "[method]fields.append",
         |mut store: Store<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
             Box::new(async move {
-                charge_for(&mut store, &fields).await?;
+                let bytes = name.len() + value.len();
+                charge_for(&mut store, &fields, bytes).await?;
+                if bytes > most(&mut store) {
+                    return Err(Beyond("http_header_kib").into());
+                }
+                store.data_mut().hold(bytes + held::FIELD)?;
                 Ok((told(store.data_mut().http().append(fields, name, value))?,))
             })
         },
     )
 }
 
-async fn charge_for(store: &mut Store<'_>, fields: &Fields) -> wasmtime::Result<()> {
-    let count = store.data_mut().table.get(fields)?.len();
-    charge(store, count).await
+/// Bytes that a collection may hold.
+fn most(store: &mut Store<'_>) -> usize {
+    kib(store.data_mut().shared.config.limits.http_header_kib)
 }
 
-async fn charge(store: &mut Store<'_>, count: usize) -> wasmtime::Result<()> {
+/// What is in a list of the guest's, unless a collection could not hold it.
+fn lifted<T: Lift + 'static>(
+    store: &mut Store<'_>,
+    list: &WasmList<T>,
+    size: impl Fn(&T) -> usize,
+) -> wasmtime::Result<Vec<T>> {
+    let mut left = most(store);
+    let mut taken = Vec::new();
+    for item in list.iter(&mut *store)? {
+        let item = item?;
+        left = left.checked_sub(VALUE + size(&item)).ok_or(Beyond("http_header_kib"))?;
+        taken.push(item);
+    }
+    Ok(taken)
+}
+
+/// Charges for a collection and for the bytes that are handed over.
+async fn charge_for(store: &mut Store<'_>, fields: &Fields, bytes: usize) -> wasmtime::Result<()> {
+    let fields = store.data_mut().table.get(fields)?;
+    let (count, kept) = (fields.len(), held::of_fields(fields));
+    charge(store, count, bytes.saturating_add(kept)).await
+}
+
+async fn charge(store: &mut Store<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
     let meter = store.data_mut().meter.clone();
-    Ok(meter.charge(count.saturating_add(1).saturating_mul(FIELD)).await?)
+    Ok(meter.charge(count.saturating_add(1).saturating_mul(FIELD).saturating_add(bytes)).await?)
 }
 
 /// What the guest is told: an error of the interface, unless it is one that ends the call.

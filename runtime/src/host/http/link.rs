@@ -1,27 +1,31 @@
 //! Links `wasi:http`, and shadows what of it is not enough.
 //!
-//! A method, a path and an authority are text that the host keeps for as long as the guest holds the request. Their
-//! setters are shadowed by ones that charge for the text and refuse what no server would take. And a body that breaks off
-//! has a code, which wasmtime's own function does not find.
+//! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest holds the request, and a
+//! body keeps what was written to it. The functions that take them are shadowed by ones that charge for the text, refuse what
+//! no server would take before anything reads it, count what is [held](crate::host::held), and let others run. And a body that
+//! breaks off has a code, which wasmtime's own function does not find.
 
 use wasmtime::StoreContextMut;
-use wasmtime::component::{Linker, Resource};
+use wasmtime::component::{Linker, LinkerInstance, Resource};
 use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
-use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, IoError, Method};
-use wasmtime_wasi_http::p2::types::HostOutgoingRequest as Outgoing;
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    self, HostOutgoingRequest as _, IoError, Method, Scheme,
+};
+use wasmtime_wasi_http::p2::types::{HostOutgoingRequest as Outgoing, HostOutgoingResponse as Response};
 use wasmtime_wasi_http::{Error, WasiHttpView as _};
 
-use super::{errors, fields};
+use super::{BODY, errors, fields};
 use crate::config::kib;
 use crate::host::State;
 
 /// The interface with the setters, in the version that wasmtime links.
 const TYPES: &str = "wasi:http/types@0.2.12";
 
-/// Longest method and authority that are kept, bytes.
+/// Longest method, scheme and authority that are kept, bytes.
 const SHORT: usize = 300;
 
 type Set = Result<(), ()>;
+type Store<'s> = StoreContextMut<'s, State>;
 
 /// Links the interfaces for requests.
 ///
@@ -38,50 +42,88 @@ pub(in crate::host) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 fn bound(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
     fields::shadow(&mut types)?;
-    types.func_wrap(
-        "http-error-code",
-        |mut store: StoreContextMut<'_, State>, (error,): (Resource<IoError>,)| {
-            let found = store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(errors::code);
-            Ok((found,))
-        },
-    )?;
-    types.func_wrap(
+    types.func_wrap("http-error-code", |mut store: Store<'_>, (error,): (Resource<IoError>,)| {
+        let found = store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(errors::code);
+        Ok((found,))
+    })?;
+    bodies(&mut types)?;
+    setters(&mut types)
+}
+
+fn setters(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    types.func_wrap_async(
         "[method]outgoing-request.set-method",
-        |mut store: StoreContextMut<'_, State>, (request, method): (Resource<Outgoing>, Method)| {
-            let state = store.data_mut();
-            let length = if let Method::Other(name) = &method { name.len() } else { 0 };
-            if !fits(state, length, SHORT)? {
-                return Ok((Set::Err(()),));
-            }
-            Ok((state.http().set_method(request, method)?,))
+        |mut store: Store<'_>, (request, method): (Resource<Outgoing>, Method)| {
+            Box::new(async move {
+                let length = if let Method::Other(name) = &method { name.len() } else { 0 };
+                if !fits(&mut store, length, SHORT).await? {
+                    return Ok((Set::Err(()),));
+                }
+                Ok((store.data_mut().http().set_method(request, method)?,))
+            })
         },
     )?;
-    types.func_wrap(
+    types.func_wrap_async(
+        "[method]outgoing-request.set-scheme",
+        |mut store: Store<'_>, (request, scheme): (Resource<Outgoing>, Option<Scheme>)| {
+            Box::new(async move {
+                let length = if let Some(Scheme::Other(name)) = &scheme { name.len() } else { 0 };
+                if !fits(&mut store, length, SHORT).await? {
+                    return Ok((Set::Err(()),));
+                }
+                Ok((store.data_mut().http().set_scheme(request, scheme)?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
         "[method]outgoing-request.set-authority",
-        |mut store: StoreContextMut<'_, State>,
-         (request, authority): (Resource<Outgoing>, Option<String>)| {
-            let state = store.data_mut();
-            if !fits(state, authority.as_ref().map_or(0, String::len), SHORT)? {
-                return Ok((Set::Err(()),));
-            }
-            Ok((state.http().set_authority(request, authority)?,))
+        |mut store: Store<'_>, (request, authority): (Resource<Outgoing>, Option<String>)| {
+            Box::new(async move {
+                if !fits(&mut store, authority.as_ref().map_or(0, String::len), SHORT).await? {
+                    return Ok((Set::Err(()),));
+                }
+                Ok((store.data_mut().http().set_authority(request, authority)?,))
+            })
         },
     )?;
-    types.func_wrap(
+    types.func_wrap_async(
         "[method]outgoing-request.set-path-with-query",
-        |mut store: StoreContextMut<'_, State>, (request, path): (Resource<Outgoing>, Option<String>)| {
-            let state = store.data_mut();
-            let most = kib(state.shared.config.limits.http_header_kib);
-            if !fits(state, path.as_ref().map_or(0, String::len), most)? {
-                return Ok((Set::Err(()),));
-            }
-            Ok((state.http().set_path_with_query(request, path)?,))
+        |mut store: Store<'_>, (request, path): (Resource<Outgoing>, Option<String>)| {
+            Box::new(async move {
+                let most = kib(store.data_mut().shared.config.limits.http_header_kib);
+                if !fits(&mut store, path.as_ref().map_or(0, String::len), most).await? {
+                    return Ok((Set::Err(()),));
+                }
+                Ok((store.data_mut().http().set_path_with_query(request, path)?,))
+            })
         },
     )
 }
 
-/// Charges for text, and says whether it may be kept.
-fn fits(state: &State, length: usize, most: usize) -> wasmtime::Result<bool> {
-    state.meter.charge_now(length)?;
-    Ok(length <= most)
+fn bodies(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    types.func_wrap(
+        "[method]outgoing-request.body",
+        |mut store: Store<'_>, (request,): (Resource<Outgoing>,)| {
+            store.data_mut().hold(BODY)?;
+            Ok((store.data_mut().http().body(request)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-response.body",
+        |mut store: Store<'_>, (response,): (Resource<Response>,)| {
+            store.data_mut().hold(BODY)?;
+            Ok((types::HostOutgoingResponse::body(&mut store.data_mut().http(), response)?,))
+        },
+    )
+}
+
+/// Charges for text, and says whether it may be kept; if so, it is counted.
+async fn fits(store: &mut Store<'_>, length: usize, most: usize) -> wasmtime::Result<bool> {
+    let state = store.data_mut();
+    state.meter.clone().charge(length).await?;
+    if length > most {
+        return Ok(false);
+    }
+    state.hold(length)?;
+    Ok(true)
 }

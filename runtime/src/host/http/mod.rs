@@ -32,6 +32,9 @@ pub(super) use link::link;
 /// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
 const CHUNK: usize = 8 << 10;
 
+/// What a body keeps of what its guest wrote, bytes.
+pub(super) const BODY: usize = 2 * CHUNK;
+
 /// What one call has of HTTP.
 pub(super) struct Http {
     context: WasiHttpCtx,

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, KEY, State};
+use super::{Bucket, COMMIT, KEY, State, unfit};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Version;
@@ -16,6 +16,13 @@ pub struct Cas {
     version: Version,
 }
 
+impl Cas {
+    /// What is kept of the guest's words, bytes.
+    pub(in crate::host) fn size(&self) -> usize {
+        self.key.len()
+    }
+}
+
 impl Host for State {
     async fn increment(
         &mut self,
@@ -24,6 +31,9 @@ impl Host for State {
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
         self.meter.charge(COMMIT + key.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.increment(&key, delta)).await
     }
 
@@ -50,6 +60,10 @@ impl HostCas for State {
         key: String,
     ) -> wasmtime::Result<Result<Resource<Cas>, Error>> {
         self.meter.charge(KEY + key.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
+        self.hold(key.len())?;
         let bucket = self.table.get(&bucket)?.clone();
         let name = key.clone();
         match self.on(bucket.clone(), move |bucket| bucket.version(&name)).await? {

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, KEY, State};
+use super::{Bucket, COMMIT, KEY, State, unfit};
 use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Found;
@@ -14,6 +14,9 @@ impl Host for State {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<Found, Error>> {
         self.meter.charge(keys.iter().map(|key| key.len() + KEY).sum()).await?;
+        if let Some(error) = unfit(&keys) {
+            return Ok(Err(error));
+        }
         let most = self.transfer;
         let found =
             self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get_many(&keys, most)).await?;
@@ -29,6 +32,9 @@ impl Host for State {
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + KEY).sum();
         self.meter.charge(COMMIT + size).await?;
+        if let Some(error) = unfit(entries.iter().map(|(key, _)| key)) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&entries)).await
     }
 
@@ -39,6 +45,9 @@ impl Host for State {
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = keys.iter().map(|key| key.len() + KEY).sum();
         self.meter.charge(COMMIT + size).await?;
+        if let Some(error) = unfit(&keys) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&keys)).await
     }
 }

@@ -15,7 +15,7 @@ pub use atomics::Cas;
 
 use super::State;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
-use crate::sandbox::{self, Places, StoreError};
+use crate::sandbox::{self, LONGEST_KEY, Places, StoreError};
 
 /// An opened bucket.
 #[derive(Debug, Clone)]
@@ -41,6 +41,13 @@ const FULL: &str =
 /// The operations of one plugin.
 pub(super) fn operations() -> Places {
     Places::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
+}
+
+/// Why nothing is done with these keys: one of them is longer than any key is. Asked before anything is done, so that no thread
+/// is taken for it and no handle keeps it.
+fn unfit<'k>(keys: impl IntoIterator<Item = &'k String>) -> Option<Error> {
+    let has_long = keys.into_iter().any(|key| key.len() > LONGEST_KEY);
+    has_long.then(|| Error::Other(StoreError::Key.to_string()))
 }
 
 impl State {

@@ -2,7 +2,7 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, KEY, State};
+use super::{Bucket, COMMIT, KEY, State, unfit};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 
 /// The names under which a plugin finds its bucket.
@@ -29,6 +29,9 @@ impl HostBucket for State {
         key: String,
     ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
         self.meter.charge(KEY + key.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
         let found = self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
         let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
         self.meter.charge(size).await?;
@@ -42,11 +45,17 @@ impl HostBucket for State {
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Error>> {
         self.meter.charge(COMMIT + key.len() + value.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&[(key, value)])).await
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
         self.meter.charge(COMMIT + key.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&[key])).await
     }
 
@@ -56,6 +65,9 @@ impl HostBucket for State {
         key: String,
     ) -> wasmtime::Result<Result<bool, Error>> {
         self.meter.charge(KEY + key.len()).await?;
+        if let Some(error) = unfit([&key]) {
+            return Ok(Err(error));
+        }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| Ok(bucket.get(&key)?.is_some())).await
     }
 
@@ -65,6 +77,9 @@ impl HostBucket for State {
         cursor: Option<String>,
     ) -> wasmtime::Result<Result<KeyResponse, Error>> {
         self.meter.charge(cursor.as_ref().map_or(0, String::len)).await?;
+        if let Some(error) = unfit(&cursor) {
+            return Ok(Err(error));
+        }
         let listed =
             self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.keys(cursor.as_deref())).await?;
         let size = listed.as_ref().map_or(0, |(keys, _)| keys.iter().map(String::len).sum());

@@ -142,6 +142,10 @@ impl ClientPort for Port {
         self.context.client.clone()
     }
 
+    fn meta_size(&self) -> usize {
+        self.context.round().carried.meta.as_deref().map_or(0, |meta| meta.get().len())
+    }
+
     fn meta(&self) -> Option<String> {
         let round = self.context.round();
         let meta = RawObject::parse(round.carried.meta.as_deref()?.get()).ok()?.without(is_reserved);

@@ -1,0 +1,34 @@
+//! What the host keeps for a guest behind its handles, looked at from outside: the size of the process.
+
+use plugport_tests::contained::Process;
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::json;
+
+/// A guest's own memory is 64 MiB at most, what is behind its handles twice 8 MiB, and what it hands over 8 MiB.
+const MOST: u64 = 128 << 20;
+
+#[tokio::test]
+async fn what_is_kept_behind_handles_does_not_grow_the_server() {
+    let server = Server::builder().guest("hostile_held");
+    let config = "[limits]\nquarantine_traps = 1000\n[plugins.hostile_held.grants]\nkv = true\n";
+    let server = server.config(config).start().await;
+    let client = Client::new(server.url());
+    client.call("hostile_held-modest", json!({})).await;
+    let start = Process::of(&server).peak;
+    for (tool, arguments, says) in [
+        ("keys", json!({}), "0 kept"),
+        ("fields", json!({ "copies": false }), "(limit `transfer_mib`)"),
+        ("fields", json!({ "copies": true }), "(limit `transfer_mib`)"),
+        ("requests", json!({}), "(limit `transfer_mib`)"),
+        ("bodies", json!({}), "(limit `transfer_mib`)"),
+        ("values", json!({}), "(limit `http_header_kib`)"),
+        ("crowd", json!({}), "(limit `handles`)"),
+        ("modest", json!({}), "3000 in turn"),
+    ] {
+        let reply = client.call(&format!("hostile_held-{tool}"), arguments).await;
+        assert!(reply.tool_text().contains(says), "{tool}: {reply:?}");
+        let peak = Process::of(&server).peak;
+        assert!(peak < start + MOST, "{tool}: the server grew from {start} to {peak} bytes");
+    }
+}

@@ -1,0 +1,35 @@
+//! What host functions are made to keep, and to do at once.
+
+use super::Entry;
+use super::Shown::{Contained, Test};
+use crate::contained::{Attack, Ground};
+
+/// Kept behind handles, all of them together.
+const TOO_MUCH: &str = "or has the server keep, takes more than 8 MiB in the server (limit `transfer_mib`)";
+
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    id: "H60",
+    name: "held",
+    what: "has the host keep long keys, fields, paths and bodies behind a thousand handles",
+    shown: &[
+        Contained(
+            Attack::call("hostile_held", "keys", "ok", "0 kept").under("grants = { kv = true }").times(20),
+        ),
+        Contained(fields(r#"{"copies": false}"#)),
+        Contained(fields(r#"{"copies": true}"#)),
+        Contained(web("requests", "limit", TOO_MUCH)),
+        Contained(web("bodies", "limit", TOO_MUCH)),
+        Contained(web("values", "limit", "(limit `http_header_kib`)")),
+        Contained(Attack::call("hostile_held", "crowd", "limit", "(limit `handles`)").times(20)),
+        Contained(web("modest", "ok", "3000 in turn")),
+        Test("what_is_kept_behind_handles_does_not_grow_the_server"),
+    ],
+}];
+
+const fn fields(arguments: &'static str) -> Attack {
+    web("fields", "limit", TOO_MUCH).with(arguments)
+}
+
+const fn web(tool: &'static str, outcome: &'static str, says: &'static str) -> Attack {
+    Attack::call("hostile_held", tool, outcome, says).on(Ground::Web).times(20)
+}
