@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::budget::{Budgets, Hourly};
-use super::keyvalue;
+use super::{filesystem, keyvalue};
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
+    /// How much it may have done with files at the same time.
+    pub(super) file_work: Places,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -52,6 +54,7 @@ impl Shared {
             changes,
             store,
             operations: keyvalue::operations(),
+            file_work: filesystem::work(),
             audit,
         }
     }

@@ -18,6 +18,7 @@ mod places;
 mod quota;
 mod rate;
 mod store;
+mod trees;
 mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};

@@ -1,33 +1,52 @@
 //! `wasi:filesystem`, with the bounds that the library lacks: how much a guest may write, how many files one call may have
-//! open, how much of a directory is listed at once. One file per concern.
+//! open, how much of a directory is listed at once, how many threads wait for a disk. One file per concern.
 //!
 //! The library still resolves every path and opens every file, so its defences against escapes are the only ones there
-//! are; what is replaced is what grows something. Its descriptors stay in the table as they are, and what we know of each
-//! lies beside them, by handle.
+//! are; what is replaced is what grows something, and where it runs. Its descriptors stay in the table as they are, and what
+//! we know of each lies beside them, by handle.
 
 mod descriptor;
 mod entries;
 mod growing;
+mod library;
 mod open_files;
 mod opening;
 mod reading;
 mod writing;
 
 use std::io;
+use std::sync::{Arc, LazyLock};
 
+use tokio::sync::Semaphore;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use super::State;
-use crate::sandbox::{ChangeError, OutOfHostFuel};
+use super::{Shared, State};
+use crate::sandbox::{ChangeError, OutOfHostFuel, Places};
 use open_files::Opened;
 pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
 /// What an operation costs beside its bytes, as if it moved this many: it goes to another thread and back.
 const OPERATION: usize = 10_000;
+
+/// The longest path that systems take. A longer one is refused before anybody looks at it.
+const LONGEST_PATH: usize = 4_095;
+
+/// Operations of one plugin on files that block at the same time. A disk has little use for more, and on one that does not
+/// answer each of them is a thread that never comes back, also when its call has gone.
+const OF_ONE: usize = 16;
+
+/// Operations of all plugins on files that block at the same time: half of the threads that tokio has for what blocks, which
+/// leaves the others to the compiler, the stores and look-ups of names.
+static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
+
+/// The operations of one plugin.
+pub(super) fn work() -> Places {
+    Places::new("operation on files", OF_ONE, Arc::clone(&OF_ALL))
+}
 
 /// Puts our interfaces in place of the library's.
 ///
@@ -77,17 +96,45 @@ impl types::Host for State {
 }
 
 impl State {
-    /// Charges an operation that moves so many bytes of names.
+    /// Charges an operation that moves so many bytes.
     async fn operation(&mut self, bytes: usize) -> FsResult<()> {
-        self.meter.charge(OPERATION + bytes).await.map_err(out_of_fuel)
+        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(out_of_fuel)
     }
+
+    /// Charges an operation on paths, and refuses those that no system takes.
+    async fn on_paths(&mut self, paths: &[&str]) -> FsResult<()> {
+        self.operation(paths.iter().map(|path| path.len()).sum()).await?;
+        short(paths)
+    }
+
+    /// The same where only what the paths take is charged: nothing is changed.
+    async fn on_path(&mut self, path: &str) -> FsResult<()> {
+        self.meter.charge(path.len()).await.map_err(out_of_fuel)?;
+        short(&[path])
+    }
+}
+
+fn short(paths: &[&str]) -> FsResult<()> {
+    if paths.iter().any(|path| path.len() > LONGEST_PATH) {
+        return Err(ErrorCode::NameTooLong.into());
+    }
+    Ok(())
 }
 
 fn out_of_fuel(error: OutOfHostFuel) -> FsError {
     FsError::trap(error)
 }
 
-/// Runs what blocks on a thread that may.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+/// Runs what blocks on a thread that may, as soon as the plugin has one. It keeps its place until it is done, also when its
+/// call has gone.
+async fn blocking<T: Send + 'static>(
+    shared: &Shared,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let place = shared.file_work.take().await.map_err(io::Error::other)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work()
+    });
+    done.await.map_err(io::Error::other)
 }
