@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::budget::{Budgets, Hourly};
-use super::{filesystem, keyvalue};
+use super::filesystem::FileWork;
+use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
@@ -26,7 +27,7 @@ pub(crate) struct Shared {
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
     /// How much it may have done with files at the same time.
-    pub(super) file_work: Places,
+    pub(super) file_work: FileWork,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -54,7 +55,7 @@ impl Shared {
             changes,
             store,
             operations: keyvalue::operations(),
-            file_work: filesystem::work(),
+            file_work: FileWork::new(),
             audit,
         }
     }

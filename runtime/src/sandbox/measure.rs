@@ -52,7 +52,8 @@ pub(super) fn rounded(bytes: u64) -> u64 {
 /// Looks at everything below each root, at hardly more than `most` files, and at the files that are open and have no name
 /// any more. Blocks.
 pub(super) fn measure(roots: &[&File], open: &[Arc<File>], most: u64) -> Measured {
-    let mut walk = Walk { found: Measured { complete: true, ..Measured::default() }, linked: HashSet::new(), most };
+    let mut walk =
+        Walk { found: Measured { complete: true, ..Measured::default() }, linked: HashSet::new(), most };
     for root in roots {
         if walk.below(root).is_err() {
             return Measured { bytes: u64::MAX, complete: true, ..walk.found };

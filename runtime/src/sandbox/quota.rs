@@ -355,7 +355,8 @@ mod tests {
         for n in 0..5 {
             let file = File::create(inside.join("a")).unwrap();
             for _ in 0..2 {
-                let done = write(&mut inner.turn(&meter).await, &file, 1 << 20, file.metadata().unwrap().len());
+                let done =
+                    write(&mut inner.turn(&meter).await, &file, 1 << 20, file.metadata().unwrap().len());
                 written += u64::from(done.is_ok());
             }
             let turn = outer.turn(&meter).await;

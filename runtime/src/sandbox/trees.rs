@@ -90,17 +90,20 @@ impl Tree {
     /// Those around it that somebody may write, in the order in which they are locked.
     pub(super) fn around(&self) -> Vec<(Arc<Self>, Room)> {
         let around = lock(&self.around);
-        around.values().filter_map(Weak::upgrade).filter_map(|tree| Some((Arc::clone(&tree), tree.room()?))).collect()
+        around
+            .values()
+            .filter_map(Weak::upgrade)
+            .filter_map(|tree| Some((Arc::clone(&tree), tree.room()?)))
+            .collect()
     }
 
     /// The most that any grant of it allows.
     pub(super) fn room(&self) -> Option<Room> {
         let rooms = lock(&self.rooms);
         let rooms = rooms.iter().filter_map(Weak::upgrade);
-        rooms.map(|room| *room).reduce(|one, other| Room {
-            mib: one.mib.max(other.mib),
-            files: one.files.max(other.files),
-        })
+        rooms
+            .map(|room| *room)
+            .reduce(|one, other| Room { mib: one.mib.max(other.mib), files: one.files.max(other.files) })
     }
 
     /// Something was deleted, or closed: it may be worth measuring again.
@@ -204,7 +207,13 @@ mod tests {
         let around = |tree: &Tree| tree.around().iter().map(|(_, room)| room.mib).collect::<Vec<_>>();
         assert_eq!([&inner, &middle, &other].map(|(tree, _)| around(tree)), [vec![3, 1], vec![3], vec![3]]);
         assert!(around(&outer.0).is_empty());
-        let touching = |path| Tree::touching(&root.join(path)).iter().filter_map(|tree| tree.room()).map(|room| room.mib).collect::<Vec<_>>();
+        let touching = |path| {
+            Tree::touching(&root.join(path))
+                .iter()
+                .filter_map(|tree| tree.room())
+                .map(|room| room.mib)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(touching("a"), [3, 1, 2]);
         assert_eq!(touching("a/b/c"), [3, 1, 2]);
         assert_eq!(touching("x"), [3]);

@@ -34,7 +34,8 @@ impl State {
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
         };
         let place = self.place()?;
-        let dir = blocking(&self.shared, move || Dir::read_from(&*dir)).await?.map_err(std::io::Error::from)?;
+        let dir =
+            blocking(&self.shared, move || Dir::read_from(&*dir)).await?.map_err(std::io::Error::from)?;
         let entries = Entries { dir: Some(dir), read: VecDeque::new(), _place: place };
         Ok(Resource::new_own(self.table.push(entries)?.rep()))
     }

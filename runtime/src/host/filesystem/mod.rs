@@ -17,7 +17,7 @@ mod writing;
 use std::io;
 use std::sync::{Arc, LazyLock};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
@@ -43,9 +43,29 @@ const OF_ONE: usize = 16;
 /// leaves the others to the compiler, the stores and look-ups of names.
 static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
 
-/// The operations of one plugin.
-pub(super) fn work() -> Places {
-    Places::new("operation on files", OF_ONE, Arc::clone(&OF_ALL))
+/// Pieces that streams of one plugin have taken and not yet written, up to 64 KiB each. They are written when their calls
+/// have gone, so a slow disk must not have them pile up.
+const PIECES: usize = 512;
+
+/// What one plugin has done with files, by all of its calls and by what they left behind.
+#[derive(Debug)]
+pub(crate) struct FileWork {
+    threads: Places,
+    pieces: Arc<Semaphore>,
+}
+
+impl FileWork {
+    /// Of a plugin that does nothing yet.
+    pub(super) fn new() -> Self {
+        let threads = Places::new("operation on files", OF_ONE, Arc::clone(&OF_ALL));
+        Self { threads, pieces: Arc::new(Semaphore::new(PIECES)) }
+    }
+
+    /// A place for another piece.
+    fn piece(&self) -> io::Result<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.pieces).try_acquire_owned();
+        place.map_err(|_| io::Error::other("too much that was written still waits for the disk"))
+    }
 }
 
 /// Puts our interfaces in place of the library's.
@@ -131,7 +151,7 @@ async fn blocking<T: Send + 'static>(
     shared: &Shared,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
-    let place = shared.file_work.take().await.map_err(io::Error::other)?;
+    let place = shared.file_work.threads.take().await.map_err(io::Error::other)?;
     let done = tokio::task::spawn_blocking(move || {
         let _place = place;
         work()

@@ -127,7 +127,8 @@ impl State {
         };
         let below = Arc::clone(&reach);
         let opened = blocking(&self.shared, move || open(&below, &dir, wanted, turn)).await?;
-        let opened = self.table.push(self.had_room(&reach, opened)?)?;
+        let opened = self.had_room(&reach, opened)?;
+        let opened = self.table.push(opened)?;
         self.files.add(&opened, Opened::below(reach, place));
         Ok(opened)
     }
@@ -169,7 +170,9 @@ impl State {
             return Err(ErrorCode::NotPermitted.into());
         }
         match reaches.as_slice() {
-            [first, others @ ..] if others.iter().all(|other| Arc::ptr_eq(first, other)) => Ok(Arc::clone(first)),
+            [first, others @ ..] if others.iter().all(|other| Arc::ptr_eq(first, other)) => {
+                Ok(Arc::clone(first))
+            }
             _ => Err(ErrorCode::CrossDevice.into()),
         }
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::p2::{InputStream, Pollable, StreamError, StreamResult};
 
@@ -32,7 +32,7 @@ pub(super) struct Reading {
 
 enum Work {
     None,
-    UnderWay(JoinHandle<io::Result<Bytes>>),
+    UnderWay(AbortOnDropHandle<io::Result<Bytes>>),
     /// Read, and not yet handed over.
     Done(Bytes),
     Failed(io::Error),
@@ -51,7 +51,7 @@ impl Reading {
     }
 
     fn begin(&mut self, most: usize) {
-        self.work = Work::UnderWay(tokio::spawn(self.piece(most)));
+        self.work = Work::UnderWay(AbortOnDropHandle::new(tokio::spawn(self.piece(most))));
     }
 
     fn settle(&mut self, read: io::Result<Bytes>) {
