@@ -8,6 +8,7 @@ mod advisories;
 mod calls;
 mod descriptions;
 mod files;
+mod quota;
 
 use crate::contained::{Attack, Ground, Source};
 
@@ -39,7 +40,12 @@ pub enum Shown {
 
 /// The corpus, in the order of the ids.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    calls::ENTRIES.iter().chain(descriptions::ENTRIES).chain(files::ENTRIES).chain(advisories::ENTRIES)
+    calls::ENTRIES
+        .iter()
+        .chain(descriptions::ENTRIES)
+        .chain(files::ENTRIES)
+        .chain(advisories::ENTRIES)
+        .chain(quota::ENTRIES)
 }
 
 impl Entry {
