@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::blocking;
 use super::open_files::Opened;
 use crate::host::denials::Denials;
 use crate::host::shared::Shared;
@@ -56,10 +55,11 @@ impl Target {
         after: impl FnOnce(u64) -> u64 + Send + 'static,
         act: impl FnOnce(&File, u64) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ChangeError> {
+        let thread = self.shared.file_work.thread().await?;
         let mut turn = self.quota.turn(&self.meter).await;
         let file = Arc::clone(&self.file);
         let work = move || turn.change(&file, after, |before| act(&file, before));
-        let done = blocking(&self.shared, work).await?;
+        let done = thread.run(work).await?;
         if let Err(ChangeError::Over(over)) = &done {
             let (wanted, allow) = self.opened.reach.words(over);
             self.denials.note(&self.shared, &wanted, &allow);

@@ -25,7 +25,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use super::{Shared, State};
-use crate::sandbox::{ChangeError, OutOfHostFuel, Places};
+use crate::sandbox::{ChangeError, OutOfHostFuel, Places, Taken};
 use open_files::Opened;
 pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
@@ -61,10 +61,30 @@ impl FileWork {
         Self { threads, pieces: Arc::new(Semaphore::new(PIECES)) }
     }
 
+    /// Waits for a thread. Who needs a turn as well waits for that afterwards: others wait for turns, and nobody of another
+    /// plugin is to wait for this plugin's threads.
+    async fn thread(&self) -> io::Result<Thread> {
+        self.threads.take().await.map(Thread).map_err(io::Error::other)
+    }
+
     /// A place for another piece.
     fn piece(&self) -> io::Result<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.pieces).try_acquire_owned();
         place.map_err(|_| io::Error::other("too much that was written still waits for the disk"))
+    }
+}
+
+/// A thread that may block.
+struct Thread(Taken);
+
+impl Thread {
+    /// Runs this on it. It is taken until this is done, also when its call has gone.
+    async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        let done = tokio::task::spawn_blocking(move || {
+            let _taken = self.0;
+            work()
+        });
+        done.await.map_err(io::Error::other)
     }
 }
 
@@ -145,16 +165,52 @@ fn out_of_fuel(error: OutOfHostFuel) -> FsError {
     FsError::trap(error)
 }
 
-/// Runs what blocks on a thread that may, as soon as the plugin has one. It keeps its place until it is done, also when its
-/// call has gone.
+/// Runs what blocks on a thread that may, as soon as the plugin has one.
 async fn blocking<T: Send + 'static>(
     shared: &Shared,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
-    let place = shared.file_work.threads.take().await.map_err(io::Error::other)?;
-    let done = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work()
-    });
-    done.await.map_err(io::Error::other)
+    shared.file_work.thread().await?.run(work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::host::shared::tests::shared;
+
+    #[tokio::test]
+    async fn a_disk_that_does_not_answer_keeps_no_more_threads_than_a_plugins_share() {
+        let (shared, disk) = (shared(), Arc::new(Mutex::new(())));
+        let stuck = disk.lock().unwrap();
+        let soon = Duration::from_millis(5);
+        for _ in 0..OF_ONE {
+            let disk = Arc::clone(&disk);
+            let call = blocking(&shared, move || drop(disk.lock()));
+            assert!(timeout(soon, call).await.is_err(), "its call goes, and it stays");
+        }
+        assert!(timeout(soon, blocking(&shared, || ())).await.is_err());
+        drop(stuck);
+        blocking(&shared, || ()).await.unwrap();
+    }
+
+    #[test]
+    fn pieces_that_wait_for_a_disk_are_bounded() {
+        let work = FileWork::new();
+        let taken: Vec<_> = (0..PIECES).map(|_| work.piece().unwrap()).collect();
+        assert!(work.piece().unwrap_err().to_string().contains("waits for the disk"));
+        drop(taken);
+        work.piece().unwrap();
+    }
+
+    #[test]
+    fn paths_are_refused_by_their_length() {
+        assert!(short(&["a", &"a".repeat(LONGEST_PATH)]).is_ok());
+        let refused = short(&["a", &"a".repeat(LONGEST_PATH + 1)]).unwrap_err();
+        assert!(matches!(refused.downcast_ref(), Some(ErrorCode::NameTooLong)));
+    }
 }

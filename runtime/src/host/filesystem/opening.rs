@@ -12,10 +12,10 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
 
+use super::State;
 use super::descriptor::refused;
 use super::library::library;
 use super::open_files::{Opened, Reach};
-use super::{State, blocking};
 use crate::sandbox::{OverQuota, Turn};
 
 type Fd = Resource<Descriptor>;
@@ -121,12 +121,13 @@ impl State {
         let place = self.place()?;
         self.meter.note_call();
         let dir = self.table.get(&fd)?.clone();
+        let thread = self.shared.file_work.thread().await?;
         let turn = match &reach.quota {
             Some(quota) => Some(quota.turn(&self.meter).await),
             None => Turn::to_read(&reach.host, &self.meter).await,
         };
         let below = Arc::clone(&reach);
-        let opened = blocking(&self.shared, move || open(&below, &dir, wanted, turn)).await?;
+        let opened = thread.run(move || open(&below, &dir, wanted, turn)).await?;
         let opened = self.had_room(&reach, opened)?;
         let opened = self.table.push(opened)?;
         self.files.add(&opened, Opened::below(reach, place));
@@ -147,8 +148,9 @@ impl State {
             on.push(self.table.get(fd)?.clone());
         }
         let on = <[Descriptor; N]>::try_from(on).map_err(|_| ErrorCode::BadDescriptor)?;
+        let thread = self.shared.file_work.thread().await?;
         let mut turn = quota.turn(&self.meter).await;
-        let done = blocking(&self.shared, move || act(&mut turn, on.each_ref())).await?;
+        let done = thread.run(move || act(&mut turn, on.each_ref())).await?;
         self.had_room(&reach, done)
     }
 
