@@ -76,6 +76,8 @@ contained! {
     a7_empty_writes: "A7";
     a8_yield_in_start: "A8";
     a9_borrowed_transfer: "A9";
+    q1_quota_race: "Q1";
+    q2_long_paths: "Q2";
 }
 
 fn names(folder: &str) -> Vec<String> {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::budget::{Budgets, Hourly};
+use super::filesystem::FileWork;
 use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
+    /// How much it may have done with files at the same time.
+    pub(super) file_work: FileWork,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -52,6 +55,7 @@ impl Shared {
             changes,
             store,
             operations: keyvalue::operations(),
+            file_work: FileWork::new(),
             audit,
         }
     }

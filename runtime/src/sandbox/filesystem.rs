@@ -26,7 +26,7 @@ pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, grants: &Grants) -> wasmtime::R
 /// write above it could have put a link in its place: one that was there and led elsewhere, renamed.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    _dir: File,
+    dir: File,
     path: PathBuf,
 }
 
@@ -38,11 +38,16 @@ impl Pinned {
     pub(crate) fn open(host: &Path) -> io::Result<Self> {
         let dir = File::open(host)?;
         match place_of(&dir) {
-            Some(place) if place == host => Ok(Self { path: by_descriptor(&dir), _dir: dir }),
+            Some(place) if place == host => Ok(Self { path: by_descriptor(&dir), dir }),
             Some(_) => Err(io::Error::other("a link stands in the place of a granted directory")),
             // Where the system does not say where an open file lies, the path is all there is.
-            None => Ok(Self { path: host.to_owned(), _dir: dir }),
+            None => Ok(Self { path: host.to_owned(), dir }),
         }
+    }
+
+    /// The directory, open for reading.
+    pub(super) fn dir(&self) -> &File {
+        &self.dir
     }
 
     /// A path that leads to this directory, whatever becomes of its name.

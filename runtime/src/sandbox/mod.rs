@@ -20,6 +20,7 @@ mod poll_slots;
 mod quota;
 mod rate;
 mod store;
+mod trees;
 mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};

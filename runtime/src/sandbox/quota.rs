@@ -1,21 +1,22 @@
 //! How much a guest may put below a granted directory. WASI has no quotas and neither has the library, so this is ours.
 //!
-//! One ledger for each grant, shared by all calls of the plugin, and one change at a time: between looking at a file's size
-//! and writing to it no other call can do the same, so what is counted is what happened. What is counted starts from what
-//! lies there and only grows; when the room seems used up, or the count is old, the directory is measured again, and
+//! One ledger for each directory, and one change at a time: whatever makes, grows, moves or deletes something there has its
+//! turn, and measuring is part of a turn. So between looking at a file's size and writing to it no other call can do the
+//! same, nothing moves while the directory is measured, and what is counted is what happened. What is counted starts from
+//! what lies there and only grows; when the room seems used up, or the count is old, the directory is measured again, and
 //! what was deleted since gives room back.
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 
 use super::Meter;
-use super::measure::{Measured, STEP, measure, rounded};
+use super::measure::{STEP, rounded};
+use super::trees::{Ledger, Tree};
 use crate::config::{DirGrant, Room, mib};
 
 /// After this long the directory is measured again before anything grows: others may have written to it.
@@ -37,7 +38,7 @@ fn price(files: u64) -> usize {
 }
 
 /// The directory is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OverQuota {
     /// Bytes.
     #[error("more than {0} MiB")]
@@ -45,6 +46,9 @@ pub(crate) enum OverQuota {
     /// Files and directories.
     #[error("more than {0} files")]
     Files(u64),
+    /// A directory around it, which is granted as well.
+    #[error("more than may lie in {0:?} around it")]
+    Around(PathBuf),
 }
 
 /// Why a file could not be changed.
@@ -61,52 +65,65 @@ pub(crate) enum ChangeError {
 /// The room below one granted directory.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    root: PathBuf,
-    room: Room,
-    ledger: Arc<Mutex<Ledger>>,
-    released: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Ledger {
-    used: Measured,
-    at: Option<Instant>,
-    /// Files that are open: one that is deleted takes room until it is closed.
-    open: Vec<Weak<File>>,
+    room: Arc<Room>,
+    tree: Arc<Tree>,
 }
 
 impl Quota {
     /// For a directory that may be written.
     pub(crate) fn of(grant: &DirGrant) -> Option<Arc<Self>> {
-        let (root, room) = (grant.host.clone(), grant.write?);
-        Some(Arc::new(Self { root, room, ledger: Arc::default(), released: AtomicBool::new(false) }))
+        let room = Arc::new(grant.write?);
+        Some(Arc::new(Self { tree: Tree::granted(&grant.host, &room), room }))
     }
 
     /// What may lie there.
     pub(crate) fn room(&self) -> Room {
-        self.room
+        *self.room
     }
 
-    /// Something was deleted, or closed: it may be worth measuring again.
+    /// Something was closed: it may be worth measuring again.
     pub(crate) fn release(&self) {
-        self.released.store(true, Ordering::Relaxed);
+        self.tree.release();
     }
 
     /// Waits until no other change is under way.
-    pub(crate) async fn turn(self: &Arc<Self>, meter: &Meter) -> Turn {
-        let ledger = Arc::clone(&self.ledger).lock_owned().await;
-        Turn { quota: Arc::clone(self), ledger, meter: meter.clone() }
+    pub(crate) async fn turn(&self, meter: &Meter) -> Turn {
+        let mut held = Vec::new();
+        for (tree, room) in self.tree.around() {
+            held.push(Held::wait(tree, room).await);
+        }
+        held.push(Held::wait(Arc::clone(&self.tree), self.room()).await);
+        Turn { held, meter: meter.clone() }
     }
 }
 
 /// The right to change what lies there. Held until the change is done, also when its call has gone.
 pub(crate) struct Turn {
-    quota: Arc<Quota>,
-    ledger: OwnedMutexGuard<Ledger>,
+    /// The directory, after those around it.
+    held: Vec<Held>,
     meter: Meter,
 }
 
+/// A directory that nobody else changes now.
+struct Held {
+    tree: Arc<Tree>,
+    room: Room,
+    ledger: OwnedMutexGuard<Ledger>,
+}
+
 impl Turn {
+    /// For opening what may only be read: where the same can be written by another grant, it takes room while it is open.
+    /// `None` where it cannot.
+    pub(crate) async fn to_read(host: &Path, meter: &Meter) -> Option<Self> {
+        let mut held = Vec::new();
+        for tree in Tree::touching(host) {
+            if let Some(room) = tree.room() {
+                held.push(Held::wait(tree, room).await);
+            }
+        }
+        (!held.is_empty()).then(|| Self { held, meter: meter.clone() })
+    }
+
     /// Changes one file. `after` says how long it will be, from how long it is. Blocks.
     pub(crate) fn change<T>(
         &mut self,
@@ -115,79 +132,98 @@ impl Turn {
         act: impl FnOnce(u64) -> io::Result<T>,
     ) -> Result<T, ChangeError> {
         let before = file.metadata()?.len();
-        let more = rounded(after(before)).saturating_sub(rounded(before));
+        let counted = rounded(after(before)).max(rounded(before));
+        let more = counted.saturating_sub(rounded(before));
         self.admit(more, 0)?;
+        // Before it happens: if nobody can say later what became of it, it counts.
+        self.count(more, 0);
         let done = act(before);
         // Half of it may have happened.
         let now = file.metadata()?.len();
-        let used = &mut self.ledger.used;
-        used.bytes = used.bytes.saturating_add(rounded(now)).saturating_sub(rounded(before));
+        self.count(rounded(now), 0);
+        self.discount(counted, 0);
         Ok(done?)
     }
 
-    /// Counts a new file, or a directory. Blocks.
-    pub(crate) fn create(&mut self, directory: bool) -> Result<(), OverQuota> {
+    /// Makes a file, a directory or another name. Blocks.
+    pub(crate) fn make<T, E>(
+        &mut self,
+        directory: bool,
+        act: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Result<T, E>, OverQuota> {
         let bytes = if directory { STEP } else { 0 };
         self.admit(bytes, 1)?;
-        self.ledger.used.bytes += bytes;
-        self.ledger.used.files += 1;
-        Ok(())
-    }
-
-    /// It was not created after all.
-    pub(crate) fn not_created(&mut self, directory: bool) {
-        let used = &mut self.ledger.used;
-        used.bytes = used.bytes.saturating_sub(if directory { STEP } else { 0 });
-        used.files = used.files.saturating_sub(1);
+        self.count(bytes, 1);
+        let made = act();
+        if made.is_err() {
+            self.discount(bytes, 1);
+        }
+        Ok(made)
     }
 
     /// Remembers a file that was opened.
     pub(crate) fn opened(&mut self, file: &Arc<File>) {
-        self.ledger.open.retain(|file| file.strong_count() > 0);
-        self.ledger.open.push(Arc::downgrade(file));
+        self.held.iter_mut().for_each(|held| held.ledger.opened(file));
+    }
+
+    /// Something was deleted, or another took its name: it may be worth measuring again.
+    pub(crate) fn release(&self) {
+        self.held.iter().for_each(|held| held.tree.release());
     }
 
     fn admit(&mut self, bytes: u64, files: u64) -> Result<(), OverQuota> {
+        let Some((own, around)) = self.held.split_last_mut() else { return Ok(()) };
+        for held in around {
+            let admitted = held.admit(bytes, files, &self.meter);
+            admitted.map_err(|_| OverQuota::Around(held.tree.root.clone()))?;
+        }
+        own.admit(bytes, files, &self.meter)
+    }
+
+    fn count(&mut self, bytes: u64, files: u64) {
+        for Held { ledger, .. } in &mut self.held {
+            ledger.used.bytes = ledger.used.bytes.saturating_add(bytes);
+            ledger.used.files = ledger.used.files.saturating_add(files);
+        }
+    }
+
+    fn discount(&mut self, bytes: u64, files: u64) {
+        for Held { ledger, .. } in &mut self.held {
+            ledger.used.bytes = ledger.used.bytes.saturating_sub(bytes);
+            ledger.used.files = ledger.used.files.saturating_sub(files);
+        }
+    }
+}
+
+impl Held {
+    async fn wait(tree: Arc<Tree>, room: Room) -> Self {
+        let ledger = Arc::clone(&tree.ledger).lock_owned().await;
+        Self { tree, room, ledger }
+    }
+
+    fn admit(&mut self, bytes: u64, files: u64, meter: &Meter) -> Result<(), OverQuota> {
         if bytes == 0 && files == 0 {
             return Ok(());
         }
-        if self.is_older_than(OLD) {
+        if self.ledger.is_older_than(OLD) {
             // The clock wants it and not this call, which happens to come first.
-            self.measure();
+            self.ledger.measure(&self.tree, self.room);
         }
-        let again = || self.quota.released.load(Ordering::Relaxed) || self.is_older_than(SOON);
+        let again = || self.tree.is_released() || self.ledger.is_older_than(SOON);
         if self.over(bytes, files).is_some() && again() {
-            let seen = self.measure();
+            let seen = self.ledger.measure(&self.tree, self.room);
             // The next charge fails if this was too much.
-            let _ = self.meter.charge_now(price(seen));
+            let _ = meter.charge_now(price(seen));
         }
         self.over(bytes, files).map_or(Ok(()), Err)
     }
 
-    fn is_older_than(&self, age: Duration) -> bool {
-        self.ledger.at.is_none_or(|at| at.elapsed() >= age)
-    }
-
     fn over(&self, bytes: u64, files: u64) -> Option<OverQuota> {
-        let (used, room) = (self.ledger.used, self.quota.room);
+        let (used, room) = (self.ledger.used, self.room);
         if used.bytes.saturating_add(bytes) > mib(room.mib) as u64 {
             return Some(OverQuota::Bytes(room.mib));
         }
         (used.files.saturating_add(files) > room.files).then_some(OverQuota::Files(room.files))
-    }
-
-    /// Measures the directory, and says at how many files it looked.
-    fn measure(&mut self) -> u64 {
-        self.quota.released.store(false, Ordering::Relaxed);
-        let mut found = measure(&self.quota.root, self.quota.room.files);
-        for file in self.ledger.open.iter().filter_map(Weak::upgrade) {
-            found.and_open(&file);
-        }
-        // Where it could not look, what was counted before may still be.
-        let known = if self.ledger.at.is_some() { self.ledger.used } else { Measured::FULL };
-        self.ledger.used = if found.complete { found } else { found.at_least(known) };
-        self.ledger.at = Some(Instant::now());
-        found.files
     }
 }
 
@@ -195,12 +231,16 @@ impl Turn {
 mod tests {
     use super::*;
     use std::os::unix::fs::FileExt as _;
-    use std::path::Path;
+    use std::time::Instant;
 
     fn quota(root: &Path, mib: u64, files: u64) -> Arc<Quota> {
         let write = Some(Room { mib, files });
         let grant = DirGrant { host: root.to_owned(), guest: "/d".to_owned(), write, hidden: Vec::new() };
         Quota::of(&grant).unwrap()
+    }
+
+    fn create(turn: &mut Turn, directory: bool) -> Result<(), OverQuota> {
+        turn.make(directory, || Ok::<_, ()>(())).map(|_| ())
     }
 
     fn write(turn: &mut Turn, file: &File, len: usize, at: u64) -> Result<(), ChangeError> {
@@ -213,7 +253,7 @@ mod tests {
         std::fs::write(dir.path().join("old"), vec![0; 512 << 10]).unwrap();
         let quota = quota(dir.path(), 1, 3);
         let mut turn = quota.turn(&Meter::new(u64::MAX)).await;
-        turn.create(false).unwrap();
+        create(&mut turn, false).unwrap();
         let file = File::create(dir.path().join("new")).unwrap();
         write(&mut turn, &file, 512 << 10, 0).unwrap();
         write(&mut turn, &file, 512 << 10, 0).unwrap();
@@ -231,14 +271,14 @@ mod tests {
         let quota = quota(dir.path(), 1, 2);
         let mut turn = quota.turn(&Meter::new(u64::MAX)).await;
         for name in ["a", "b"] {
-            turn.create(false).unwrap();
+            create(&mut turn, false).unwrap();
             std::fs::write(dir.path().join(name), "").unwrap();
         }
-        assert_eq!(turn.create(true), Err(OverQuota::Files(2)));
+        assert_eq!(create(&mut turn, true), Err(OverQuota::Files(2)));
         std::fs::remove_file(dir.path().join("a")).unwrap();
-        assert_eq!(turn.create(true), Err(OverQuota::Files(2)), "nobody said that something went");
+        assert_eq!(create(&mut turn, true), Err(OverQuota::Files(2)), "nobody said that something went");
         quota.release();
-        assert_eq!(turn.create(true), Ok(()));
+        assert_eq!(create(&mut turn, true), Ok(()));
     }
 
     #[tokio::test]
@@ -250,13 +290,13 @@ mod tests {
         let (quota, meter) = (quota(dir.path(), 1, 20), Meter::new(u64::MAX));
         let mut turn = quota.turn(&meter).await;
         for _ in 0..3 {
-            assert_eq!(turn.create(false), Err(OverQuota::Files(20)));
-            turn.ledger.at = Instant::now().checked_sub(OLD);
+            assert_eq!(create(&mut turn, false), Err(OverQuota::Files(20)));
+            turn.held[0].ledger.at = Instant::now().checked_sub(OLD);
         }
         assert_eq!(meter.spent(), 0);
-        turn.ledger.at = Some(Instant::now());
+        turn.held[0].ledger.at = Some(Instant::now());
         quota.release();
-        assert_eq!(turn.create(false), Err(OverQuota::Files(20)));
+        assert_eq!(create(&mut turn, false), Err(OverQuota::Files(20)));
         assert!(meter.spent() > price(19) as u64 / 2, "{}", meter.spent());
         assert_eq!(price(1_000_000), DEAREST);
     }
@@ -286,9 +326,67 @@ mod tests {
         }
         let quota = quota(dir.path(), 1, 10);
         let mut turn = quota.turn(&Meter::new(u64::MAX)).await;
-        assert!(turn.create(false).is_err());
+        assert!(create(&mut turn, false).is_err());
         let file = File::options().write(true).open(dir.path().join("1")).unwrap();
         assert!(write(&mut turn, &file, 5_000, 0).is_err());
         assert!(write(&mut turn, &file, 1, 0).is_ok(), "what is there may be changed");
+    }
+
+    #[tokio::test]
+    async fn plugins_with_one_directory_share_what_is_counted_and_each_has_its_own_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let (small, large) = (quota(dir.path(), 1, 9), quota(dir.path(), 2, 9));
+        let meter = Meter::new(u64::MAX);
+        let file = File::create(dir.path().join("a")).unwrap();
+        write(&mut large.turn(&meter).await, &file, 1 << 20, 0).unwrap();
+        assert!(write(&mut small.turn(&meter).await, &file, 1, 1 << 20).is_err());
+        write(&mut large.turn(&meter).await, &file, 1 << 20, 1 << 20).unwrap();
+        assert!(write(&mut large.turn(&meter).await, &file, 1, 2 << 20).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_is_carried_out_of_an_inner_directory_still_counts_in_the_outer_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let inside = dir.path().join("inner");
+        std::fs::create_dir(&inside).unwrap();
+        let (outer, inner) = (quota(dir.path(), 3, 99), quota(&inside, 2, 99));
+        let meter = Meter::new(u64::MAX);
+        let mut written = 0;
+        for n in 0..5 {
+            let file = File::create(inside.join("a")).unwrap();
+            for _ in 0..2 {
+                let done =
+                    write(&mut inner.turn(&meter).await, &file, 1 << 20, file.metadata().unwrap().len());
+                written += u64::from(done.is_ok());
+            }
+            let turn = outer.turn(&meter).await;
+            std::fs::rename(inside.join("a"), dir.path().join(n.to_string())).unwrap();
+            turn.release();
+            inner.release();
+        }
+        assert_eq!(written, 2, "MiB, beside the directory itself");
+        let file = File::create(inside.join("a")).unwrap();
+        let over = write(&mut inner.turn(&meter).await, &file, 1 << 20, 0).unwrap_err().to_string();
+        assert!(over.contains("around it"), "{over}");
+    }
+
+    #[tokio::test]
+    async fn a_deleted_file_takes_room_until_those_who_only_read_it_close_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (quota, meter) = (quota(dir.path(), 1, 9), Meter::new(u64::MAX));
+        let path = dir.path().join("a");
+        let file = File::create(&path).unwrap();
+        write(&mut quota.turn(&meter).await, &file, 1 << 20, 0).unwrap();
+        let read = Arc::new(File::open(&path).unwrap());
+        Turn::to_read(&dir.path().join("below"), &meter).await.unwrap().opened(&read);
+        std::fs::remove_file(&path).unwrap();
+        drop(file);
+        let other = File::create(dir.path().join("b")).unwrap();
+        quota.release();
+        assert!(write(&mut quota.turn(&meter).await, &other, 1, 0).is_err());
+        drop(read);
+        quota.release();
+        write(&mut quota.turn(&meter).await, &other, 1, 0).unwrap();
+        assert!(Turn::to_read(Path::new("/usr"), &meter).await.is_none());
     }
 }

@@ -9,6 +9,7 @@ mod calls;
 mod descriptions;
 mod files;
 mod host_calls;
+mod quota;
 
 use crate::contained::{Attack, Ground, Source};
 
@@ -45,6 +46,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(descriptions::ENTRIES)
         .chain(files::ENTRIES)
         .chain(host_calls::ENTRIES)
+        .chain(quota::ENTRIES)
         .chain(advisories::ENTRIES)
 }
 

@@ -1,5 +1,7 @@
 //! `wasi:filesystem/types`: the functions of a descriptor. What reads is passed on; what opens, creates or grows is counted.
 
+use std::sync::Arc;
+
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -10,7 +12,9 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::State;
 use super::growing::{At, Target};
+use super::library::library;
 use super::open_files::Place;
+use super::opening::Wanted;
 use super::reading::Reading;
 use super::writing::Writing;
 use crate::sandbox::ChangeError;
@@ -20,42 +24,71 @@ type Fd = Resource<Descriptor>;
 /// Functions that are the library's own.
 macro_rules! passed_on {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> $result {
-            HostDescriptor::$name(&mut self.filesystem(), fd, $($arg),*).await
+        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<$result> {
+            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($arg),*).await).await
+        })*
+    };
+}
+
+/// The same with a path.
+macro_rules! passed_on_with_path {
+    ($($name:ident($($flags:ident: $type:ty)?) -> $result:ty;)*) => {
+        $(async fn $name(&mut self, fd: Fd, $($flags: $type,)? path: String) -> FsResult<$result> {
+            self.on_path(&path).await?;
+            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($flags,)? path).await).await
         })*
     };
 }
 
 /// The same, where an operation is charged: they change something, though nothing grows.
 macro_rules! charged {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> $result {
+    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<()> {
             self.operation(0).await?;
-            let done = HostDescriptor::$name(&mut self.filesystem(), fd, $($arg),*).await?;
-            Ok(done)
+            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($arg),*).await).await
         })*
     };
 }
 
 impl HostDescriptor for State {
     passed_on! {
-        get_flags() -> FsResult<DescriptorFlags>;
-        get_type() -> FsResult<DescriptorType>;
-        read(len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)>;
-        stat() -> FsResult<DescriptorStat>;
-        stat_at(flags: PathFlags, path: String) -> FsResult<DescriptorStat>;
-        readlink_at(path: String) -> FsResult<String>;
-        is_same_object(other: Fd) -> wasmtime::Result<bool>;
-        metadata_hash() -> FsResult<MetadataHashValue>;
-        metadata_hash_at(flags: PathFlags, path: String) -> FsResult<MetadataHashValue>;
-        advise(offset: Filesize, len: Filesize, advice: Advice) -> FsResult<()>;
+        get_flags() -> DescriptorFlags;
+        get_type() -> DescriptorType;
+        read(len: Filesize, offset: Filesize) -> (Vec<u8>, bool);
+        stat() -> DescriptorStat;
+        metadata_hash() -> MetadataHashValue;
+        advise(offset: Filesize, len: Filesize, advice: Advice) -> ();
+    }
+
+    passed_on_with_path! {
+        stat_at(flags: PathFlags) -> DescriptorStat;
+        readlink_at() -> String;
+        metadata_hash_at(flags: PathFlags) -> MetadataHashValue;
     }
 
     charged! {
-        sync() -> FsResult<()>;
-        sync_data() -> FsResult<()>;
-        set_times(accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()>;
-        set_times_at(flags: PathFlags, path: String, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()>;
+        sync();
+        sync_data();
+        set_times(accessed: NewTimestamp, modified: NewTimestamp);
+    }
+
+    async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
+        self.same(&one, &other).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.on_paths(&[&path]).await?;
+        self.pass(&fd, async move |library, fd| {
+            HostDescriptor::set_times_at(library, fd, flags, path, accessed, modified).await
+        })
+        .await
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
@@ -71,12 +104,15 @@ impl HostDescriptor for State {
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        let file = self.files.get(&fd)?.clone();
+        self.meter.note_call();
+        let of = self.files.get(&fd)?.clone();
+        let file = match self.table.get(&fd)? {
+            Descriptor::File(file) => Arc::clone(&file.file),
+            Descriptor::Dir(_) => return Err(ErrorCode::IsDirectory.into()),
+        };
         let place = self.files.stream_place();
         let place = self.seated(place)?;
-        let stream = HostDescriptor::read_via_stream(&mut self.filesystem(), fd, offset)?;
-        let inner = self.table.delete(stream)?;
-        let reading: DynInputStream = Box::new(Reading { inner, _file: file, _stream: place });
+        let reading: DynInputStream = Box::new(Reading::new(file, offset, &self.shared, (of, place)));
         Ok(self.table.push(reading)?)
     }
 
@@ -94,17 +130,15 @@ impl HostDescriptor for State {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.operation(path.len()).await?;
-        let Some(quota) = self.files.get(&fd)?.reach.quota.clone() else {
-            return Err(ErrorCode::NotPermitted.into());
-        };
-        let turn = quota.turn(&self.meter).await;
-        let mut turn = self.counted(&fd, turn, true).await?;
-        let made = HostDescriptor::create_directory_at(&mut self.filesystem(), fd, path).await;
-        if made.is_err() {
-            turn.not_created(true);
-        }
-        made
+        self.on_paths(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            turn.make(true, || {
+                library([dir], async |library, [dir]| {
+                    HostDescriptor::create_directory_at(library, dir, path).await
+                })
+            })
+        })
+        .await
     }
 
     async fn link_at(
@@ -115,51 +149,59 @@ impl HostDescriptor for State {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
-        self.operation(old.len() + new.len()).await?;
-        let Some(quota) = self.one_grant(&fd, &new_fd)? else {
-            return Err(ErrorCode::NotPermitted.into());
-        };
-        let turn = quota.turn(&self.meter).await;
-        let mut turn = self.counted(&fd, turn, false).await?;
-        let made = HostDescriptor::link_at(&mut self.filesystem(), fd, flags, old, new_fd, new).await;
-        if made.is_err() {
-            turn.not_created(false);
-        }
-        made
+        self.on_paths(&[&old, &new]).await?;
+        self.change([&fd, &new_fd], move |turn, both| {
+            turn.make(false, || {
+                library(both, async |library, [from, to]| {
+                    HostDescriptor::link_at(library, from, flags, old, to, new).await
+                })
+            })
+        })
+        .await
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.operation(old.len() + new.len()).await?;
-        let Some(quota) = self.one_grant(&fd, &new_fd)? else {
-            return Err(ErrorCode::NotPermitted.into());
-        };
-        HostDescriptor::rename_at(&mut self.filesystem(), fd, old, new_fd, new).await?;
-        // What had the new name is gone.
-        quota.release();
-        Ok(())
+        self.on_paths(&[&old, &new]).await?;
+        self.change([&fd, &new_fd], |turn, both| {
+            let moved = library(both, async |library, [from, to]| {
+                HostDescriptor::rename_at(library, from, old, to, new).await
+            });
+            // What had the new name is gone.
+            turn.release();
+            Ok(moved)
+        })
+        .await
     }
 
     /// Links are never made: a guest has no use for them that a copy would not serve, while another program of the host
     /// that follows one leaves the directory.
     async fn symlink_at(&mut self, _: Fd, old: String, new: String) -> FsResult<()> {
-        self.operation(old.len() + new.len()).await?;
+        self.on_paths(&[&old, &new]).await?;
         Err(ErrorCode::NotPermitted.into())
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.operation(path.len()).await?;
-        let quota = self.files.get(&fd)?.reach.quota.clone();
-        HostDescriptor::unlink_file_at(&mut self.filesystem(), fd, path).await?;
-        quota.iter().for_each(|quota| quota.release());
-        Ok(())
+        self.on_paths(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            let gone = library([dir], async |library, [dir]| {
+                HostDescriptor::unlink_file_at(library, dir, path).await
+            });
+            turn.release();
+            Ok(gone)
+        })
+        .await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.operation(path.len()).await?;
-        let quota = self.files.get(&fd)?.reach.quota.clone();
-        HostDescriptor::remove_directory_at(&mut self.filesystem(), fd, path).await?;
-        quota.iter().for_each(|quota| quota.release());
-        Ok(())
+        self.on_paths(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            let gone = library([dir], async |library, [dir]| {
+                HostDescriptor::remove_directory_at(library, dir, path).await
+            });
+            turn.release();
+            Ok(gone)
+        })
+        .await
     }
 
     async fn open_at(
@@ -170,8 +212,8 @@ impl HostDescriptor for State {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        self.operation(path.len()).await?;
-        self.open(fd, super::opening::Wanted { follow, path, how, flags }).await
+        self.on_paths(&[&path]).await?;
+        self.open(fd, Wanted { follow, path, how, flags }).await
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {

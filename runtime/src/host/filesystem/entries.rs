@@ -34,7 +34,8 @@ impl State {
             Descriptor::File(_) => return Err(ErrorCode::NotDirectory.into()),
         };
         let place = self.place()?;
-        let dir = blocking(move || Dir::read_from(&*dir)).await?.map_err(std::io::Error::from)?;
+        let dir =
+            blocking(&self.shared, move || Dir::read_from(&*dir)).await?.map_err(std::io::Error::from)?;
         let entries = Entries { dir: Some(dir), read: VecDeque::new(), _place: place };
         Ok(Resource::new_own(self.table.push(entries)?.rep()))
     }
@@ -51,11 +52,11 @@ impl HostDirectoryEntryStream for State {
             && let Some(mut dir) = entries.dir.take()
         {
             self.operation(0).await?;
-            let (read, dir) = blocking(move || {
+            let part = move || {
                 let read: VecDeque<_> = std::iter::from_fn(|| next(&mut dir)).take(PART).collect();
                 (read, dir)
-            })
-            .await?;
+            };
+            let (read, dir) = blocking(&self.shared, part).await?;
             let entries = self.table.get_mut(&stream)?;
             entries.dir = (read.len() == PART).then_some(dir);
             entries.read = read;

@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::blocking;
-use super::open_files::{Opened, Reach};
-use crate::config::Room;
+use super::open_files::Opened;
 use crate::host::denials::Denials;
 use crate::host::shared::Shared;
-use crate::sandbox::{ChangeError, Meter, OverQuota, Quota};
+use crate::sandbox::{ChangeError, Meter, Quota};
 
 /// Where something is written.
 #[derive(Debug, Clone, Copy)]
@@ -57,11 +55,13 @@ impl Target {
         after: impl FnOnce(u64) -> u64 + Send + 'static,
         act: impl FnOnce(&File, u64) -> io::Result<T> + Send + 'static,
     ) -> Result<T, ChangeError> {
+        let thread = self.shared.file_work.thread().await?;
         let mut turn = self.quota.turn(&self.meter).await;
         let file = Arc::clone(&self.file);
-        let done = blocking(move || turn.change(&file, after, |before| act(&file, before))).await?;
+        let work = move || turn.change(&file, after, |before| act(&file, before));
+        let done = thread.run(work).await?;
         if let Err(ChangeError::Over(over)) = &done {
-            let (wanted, allow) = words(&self.opened.reach, *over);
+            let (wanted, allow) = self.opened.reach.words(over);
             self.denials.note(&self.shared, &wanted, &allow);
         }
         done
@@ -86,18 +86,4 @@ fn append(file: &File, bytes: &[u8], _: u64) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn append(file: &File, bytes: &[u8], end: u64) -> io::Result<()> {
     file.write_all_at(bytes, end)
-}
-
-/// What the guest wanted, and the line that would allow it.
-pub(super) fn words(reach: &Reach, over: OverQuota) -> (String, String) {
-    let Room { mib, files } = reach.quota.as_ref().map_or(Room { mib: 0, files: 0 }, |quota| quota.room());
-    let Room { mib, files } = match over {
-        OverQuota::Bytes(_) => Room { mib: mib * 2, files },
-        OverQuota::Files(_) => Room { mib, files: files * 2 },
-    };
-    let Reach { host, guest, .. } = reach;
-    let allow = format!(
-        "dirs = [{{ host = {host:?}, guest = {guest:?}, write = true, quota_mib = {mib}, files = {files} }}]"
-    );
-    (format!("{over} below {guest}"), allow)
 }

@@ -1,33 +1,92 @@
 //! `wasi:filesystem`, with the bounds that the library lacks: how much a guest may write, how many files one call may have
-//! open, how much of a directory is listed at once. One file per concern.
+//! open, how much of a directory is listed at once, how many threads wait for a disk. One file per concern.
 //!
 //! The library still resolves every path and opens every file, so its defences against escapes are the only ones there
-//! are; what is replaced is what grows something. Its descriptors stay in the table as they are, and what we know of each
-//! lies beside them, by handle.
+//! are; what is replaced is what grows something, and where it runs. Its descriptors stay in the table as they are, and what
+//! we know of each lies beside them, by handle.
 
 mod descriptor;
 mod entries;
 mod growing;
+mod library;
 mod open_files;
 mod opening;
 mod reading;
 mod writing;
 
 use std::io;
+use std::sync::{Arc, LazyLock};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use super::State;
-use crate::sandbox::{ChangeError, OutOfHostFuel};
+use super::{Shared, State};
+use crate::sandbox::{ChangeError, OutOfHostFuel, Places, Taken};
 use open_files::Opened;
 pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
 /// What an operation costs beside its bytes, as if it moved this many: it goes to another thread and back.
 const OPERATION: usize = 10_000;
+
+/// The longest path that systems take. A longer one is refused before anybody looks at it.
+const LONGEST_PATH: usize = 4_095;
+
+/// Operations of one plugin on files that block at the same time. A disk has little use for more, and on one that does not
+/// answer each of them is a thread that never comes back, also when its call has gone.
+const OF_ONE: usize = 16;
+
+/// Operations of all plugins on files that block at the same time: half of the threads that tokio has for what blocks, which
+/// leaves the others to the compiler, the stores and look-ups of names.
+static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(256)));
+
+/// Pieces that streams of one plugin have taken and not yet written, up to 64 KiB each. They are written when their calls
+/// have gone, so a slow disk must not have them pile up.
+const PIECES: usize = 512;
+
+/// What one plugin has done with files, by all of its calls and by what they left behind.
+#[derive(Debug)]
+pub(crate) struct FileWork {
+    threads: Places,
+    pieces: Arc<Semaphore>,
+}
+
+impl FileWork {
+    /// Of a plugin that does nothing yet.
+    pub(super) fn new() -> Self {
+        let threads = Places::new("operation on files", OF_ONE, Arc::clone(&OF_ALL));
+        Self { threads, pieces: Arc::new(Semaphore::new(PIECES)) }
+    }
+
+    /// Waits for a thread. Who needs a turn as well waits for that afterwards: others wait for turns, and nobody of another
+    /// plugin is to wait for this plugin's threads.
+    async fn thread(&self) -> io::Result<Thread> {
+        self.threads.take().await.map(Thread).map_err(io::Error::other)
+    }
+
+    /// A place for another piece.
+    fn piece(&self) -> io::Result<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.pieces).try_acquire_owned();
+        place.map_err(|_| io::Error::other("too much that was written still waits for the disk"))
+    }
+}
+
+/// A thread that may block.
+struct Thread(Taken);
+
+impl Thread {
+    /// Runs this on it. It is taken until this is done, also when its call has gone.
+    async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        let done = tokio::task::spawn_blocking(move || {
+            let _taken = self.0;
+            work()
+        });
+        done.await.map_err(io::Error::other)
+    }
+}
 
 /// Puts our interfaces in place of the library's.
 ///
@@ -77,17 +136,81 @@ impl types::Host for State {
 }
 
 impl State {
-    /// Charges an operation that moves so many bytes of names.
+    /// Charges an operation that moves so many bytes.
     async fn operation(&mut self, bytes: usize) -> FsResult<()> {
-        self.meter.charge(OPERATION + bytes).await.map_err(out_of_fuel)
+        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(out_of_fuel)
     }
+
+    /// Charges an operation on paths, and refuses those that no system takes.
+    async fn on_paths(&mut self, paths: &[&str]) -> FsResult<()> {
+        self.operation(paths.iter().map(|path| path.len()).sum()).await?;
+        short(paths)
+    }
+
+    /// The same where only what the paths take is charged: nothing is changed.
+    async fn on_path(&mut self, path: &str) -> FsResult<()> {
+        self.meter.charge(path.len()).await.map_err(out_of_fuel)?;
+        short(&[path])
+    }
+}
+
+fn short(paths: &[&str]) -> FsResult<()> {
+    if paths.iter().any(|path| path.len() > LONGEST_PATH) {
+        return Err(ErrorCode::NameTooLong.into());
+    }
+    Ok(())
 }
 
 fn out_of_fuel(error: OutOfHostFuel) -> FsError {
     FsError::trap(error)
 }
 
-/// Runs what blocks on a thread that may.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+/// Runs what blocks on a thread that may, as soon as the plugin has one.
+async fn blocking<T: Send + 'static>(
+    shared: &Shared,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    shared.file_work.thread().await?.run(work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::host::shared::tests::shared;
+
+    #[tokio::test]
+    async fn a_disk_that_does_not_answer_keeps_no_more_threads_than_a_plugins_share() {
+        let (shared, disk) = (shared(), Arc::new(Mutex::new(())));
+        let stuck = disk.lock().unwrap();
+        let soon = Duration::from_millis(5);
+        for _ in 0..OF_ONE {
+            let disk = Arc::clone(&disk);
+            let call = blocking(&shared, move || drop(disk.lock()));
+            assert!(timeout(soon, call).await.is_err(), "its call goes, and it stays");
+        }
+        assert!(timeout(soon, blocking(&shared, || ())).await.is_err());
+        drop(stuck);
+        blocking(&shared, || ()).await.unwrap();
+    }
+
+    #[test]
+    fn pieces_that_wait_for_a_disk_are_bounded() {
+        let work = FileWork::new();
+        let taken: Vec<_> = (0..PIECES).map(|_| work.piece().unwrap()).collect();
+        assert!(work.piece().unwrap_err().to_string().contains("waits for the disk"));
+        drop(taken);
+        work.piece().unwrap();
+    }
+
+    #[test]
+    fn paths_are_refused_by_their_length() {
+        assert!(short(&["a", &"a".repeat(LONGEST_PATH)]).is_ok());
+        let refused = short(&["a", &"a".repeat(LONGEST_PATH + 1)]).unwrap_err();
+        assert!(matches!(refused.downcast_ref(), Some(ErrorCode::NameTooLong)));
+    }
 }

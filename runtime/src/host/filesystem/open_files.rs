@@ -13,8 +13,8 @@ use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-use crate::config::{DirGrant, RootRefusal, RootsGrant};
-use crate::sandbox::{Pinned, Quota, place_of};
+use crate::config::{DirGrant, Room, RootRefusal, RootsGrant};
+use crate::sandbox::{OverQuota, Pinned, Quota, place_of};
 
 /// Streams for each file: guests commonly have one to read and one to write.
 const STREAMS: usize = 4;
@@ -47,6 +47,24 @@ impl Reach {
         };
         let is_hidden = |place: &Path| self.hidden.iter().any(|hidden| place.starts_with(hidden));
         place_of(file).is_some_and(|place| !is_hidden(&place))
+    }
+
+    /// What the guest wanted, and the line that would allow it.
+    pub(super) fn words(&self, over: &OverQuota) -> (String, String) {
+        let Self { host, guest, .. } = self;
+        let wanted = format!("{over} below {guest}");
+        let Room { mib, files } = self.quota.as_ref().map_or(Room { mib: 0, files: 0 }, |quota| quota.room());
+        let Room { mib, files } = match over {
+            OverQuota::Bytes(_) => Room { mib: mib * 2, files },
+            OverQuota::Files(_) => Room { mib, files: files * 2 },
+            OverQuota::Around(outer) => {
+                return (wanted, format!("a larger `quota_mib` or `files` where {outer:?} is granted"));
+            }
+        };
+        let allow = format!(
+            "dirs = [{{ host = {host:?}, guest = {guest:?}, write = true, quota_mib = {mib}, files = {files} }}]"
+        );
+        (wanted, allow)
     }
 }
 

@@ -71,9 +71,11 @@ impl OutputStream for Writing {
             return Err(StreamError::trap("write exceeded budget"));
         }
         self.charge(&bytes)?;
+        let piece = self.target.shared.file_work.piece();
+        let piece = piece.map_err(|error| StreamError::LastOperationFailed(error.into()))?;
         let (target, at, place) = (self.target.clone(), self.at, self.stream.clone());
         self.work = Work::UnderWay(tokio::spawn(async move {
-            let _held_until_written = place;
+            let _held_until_written = (place, piece);
             target.write(bytes, at).await
         }));
         Ok(())

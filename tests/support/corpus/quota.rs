@@ -1,0 +1,38 @@
+//! Quotas of directories, attacked by several calls at once.
+
+use super::Shown::{Contained, Soak, Test};
+use super::{Attack, Entry, Ground};
+
+const WRITE: Ground = Ground::Directory { write: true };
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "Q1",
+        name: "quota_race",
+        what: "renames, links, empties, deletes and writes at random while the quota is measured",
+        shown: &[
+            Contained(
+                Attack::call("hostile_quota_race", "race", "ok", "done")
+                    .with(r#"{"directory": "/d", "seed": 7, "ms": 100}"#)
+                    .on(WRITE)
+                    .times(20),
+            ),
+            Test("hostile_quota_race"),
+            Soak("soak_hostile_quota_race"),
+        ],
+    },
+    Entry {
+        id: "Q2",
+        name: "long_paths",
+        what: "hands paths of 8 MB to every function that takes one",
+        shown: &[
+            Contained(
+                Attack::call("hostile_quota_race", "long_paths", "ok", "NameTooLong")
+                    .with(r#"{"directory": "/d", "times": 1}"#)
+                    .on(WRITE)
+                    .times(10),
+            ),
+            Test("paths_that_no_system_takes_are_refused_before_anybody_looks_at_them"),
+        ],
+    },
+];
