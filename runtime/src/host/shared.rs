@@ -8,7 +8,7 @@ use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Egress, Places, Rate, Store};
+use crate::sandbox::{Egress, Offload, Places, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
+    /// Where large work of the server for it is done.
+    pub(crate) offload: Offload,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -52,6 +54,7 @@ impl Shared {
             changes,
             store,
             operations: keyvalue::operations(),
+            offload: Offload::new(),
             audit,
         }
     }
