@@ -75,6 +75,7 @@ contained! {
     a7_empty_writes: "A7";
     a8_yield_in_start: "A8";
     a9_borrowed_transfer: "A9";
+    s1_dear_promises: "S1";
 }
 
 fn names(folder: &str) -> Vec<String> {

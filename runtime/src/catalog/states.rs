@@ -62,13 +62,15 @@ fn times(rest: &mut Peekable<Chars<'_>>) -> u64 {
     most.max(number)
 }
 
+/// A class of ASCII is one state.
 fn class(rest: &mut Peekable<Chars<'_>>) -> u64 {
-    let mut states = CLASS;
+    let mut states = if rest.next_if_eq(&'^').is_some() { CLASS } else { 1 };
     while let Some(character) = rest.next() {
         match character {
-            '\\' => states = states.saturating_add(escaped(rest)),
+            '\\' => states = states.max(escaped(rest)),
             ']' => break,
-            _ => {}
+            character if character.is_ascii() => {}
+            _ => states = states.max(CLASS),
         }
     }
     states
@@ -100,8 +102,9 @@ mod tests {
             ("a{100}", 100),
             ("(ab{10}){10,20}", 220),
             ("((a{50}){50}){50}", 125_000),
-            ("[0-9a-f]{8}-[0-9a-f]{4}", 97),
+            ("[0-9a-f]{8}-[0-9a-f]{4}", 13),
             (r"\p{L}{3}", 900),
+            (r"[^a][\]\p{L}]", 308),
             (r"\{3\}", 3),
             ("(a|b", 3),
             ("a{,3}b{", 4),

@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
     /// Where large work of the server for it is done.
-    pub(crate) offload: Offload,
+    pub(crate) offload: Arc<Offload>,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -54,7 +54,7 @@ impl Shared {
             changes,
             store,
             operations: keyvalue::operations(),
-            offload: Offload::new(),
+            offload: Arc::new(Offload::new()),
             audit,
         }
     }

@@ -119,7 +119,7 @@ impl Plugin {
     }
 
     /// Where large work of the server for it is done.
-    pub(crate) fn offload(&self) -> &Offload {
+    pub(crate) fn offload(&self) -> &Arc<Offload> {
         &self.shared.offload
     }
 

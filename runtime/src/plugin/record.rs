@@ -138,6 +138,11 @@ impl Record {
         }
     }
 
+    /// Bytes of the arguments that are written down or digested.
+    pub(super) fn bytes_noted(&self) -> usize {
+        if self.plugin.audit.tells_arguments().is_some() { self.bytes_in } else { 0 }
+    }
+
     /// It has a place and begins; `job` is asked for only when something is to be noted of it.
     pub(super) fn began<'j>(&mut self, job: impl FnOnce() -> Job<'j>) {
         if !self.is_listing() {
