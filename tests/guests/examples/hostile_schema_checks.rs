@@ -8,10 +8,6 @@ fn unwanted(tool: &str) -> String {
         // Of mixed types, so that no set of them is made.
         "compare" => format!(r#"{{"enum":[{}0]}}"#, r#"0,"","#.repeat(12_000)),
         "alternatives" => format!(r#"{{"anyOf":[{}false]}}"#, "false,".repeat(10_000)),
-        "required" => {
-            let names: Vec<String> = (0..7_000).map(|n| format!("\"{n}\"")).collect();
-            format!(r#"{{"required":[{}]}}"#, names.join(","))
-        }
         _ => r#"{"type":"string"}"#.to_owned(),
     }
 }
@@ -30,17 +26,13 @@ struct Plugin;
 
 impl Guest for Plugin {
     fn list_tools() -> Result<Vec<Tool>, Error> {
-        Ok(["compare", "alternatives", "required", "search", "faults"].map(promised).into())
+        Ok(["compare", "alternatives", "search", "faults"].map(promised).into())
     }
 
     fn call_tool(_: Call, name: String, args: String) -> Result<ToolResult, Error> {
         let items = number(&args)?;
         let list = match name.as_str() {
             "search" => format!("\"{}\"", "ab".repeat(items)),
-            "required" => {
-                let fields: Vec<String> = (0..6_999).map(|n| format!("\"{n}\":0")).collect();
-                vec![format!("{{{}}}", fields.join(",")); items].join(",")
-            }
             _ => vec!["1"; items].join(","),
         };
         Ok(ToolResult { structured: Some(format!(r#"{{"a":[{list}]}}"#)), ..raw::text("kept") })

@@ -29,9 +29,6 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .under(LITTLE_TIME)
                     .times(5),
             ),
-            Contained(
-                Attack::call(CHECKS, "required", "contract", TOO_DEAR).with(r#"{"items":40}"#).times(5),
-            ),
             Contained(Attack::call(CHECKS, "search", "contract", TOO_DEAR).with(r#"{"items":200000}"#).times(5)),
             Contained(
                 Attack::call(CHECKS, "faults", "contract", "1 is not of type \"string\"")

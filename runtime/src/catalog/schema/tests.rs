@@ -135,18 +135,15 @@ fn patterns_are_linear_and_of_bounded_size() {
 #[test]
 fn what_a_schema_compares_is_charged_for_each_comparison() {
     let entries: Vec<Value> = (0..16_000).flat_map(|n| [json!(n), json!(format!("{n}"))]).collect();
-    let names: Vec<String> = (0..16_000).map(|n| format!("n{n}")).collect();
     let deep: Vec<Value> = (0..500).map(|n| json!([[[0, 0, 0, 0, 0, 0, 0, 0], n]])).collect();
     let numbers = || (0..20_000).map(|n| json!(-1 - n)).collect::<Vec<_>>();
     let consts: Vec<Value> = entries.iter().map(|entry| json!({ "const": entry })).collect();
-    let fields: serde_json::Map<_, _> = names.iter().skip(1).map(|name| (name.clone(), Value::Null)).collect();
     let lists = || vec![json!([[[0, 0, 0, 0, 0, 0, 0, 0], -1]]); 20_000];
     for (what, unwanted, items) in [
         ("enum", json!({ "enum": entries }), numbers()),
         ("alternatives", json!({ "anyOf": vec![json!({ "type": "null" }); 3_000] }), numbers()),
         ("nothing", json!({ "anyOf": vec![false; 8_000] }), numbers()),
         ("consts", json!({ "oneOf": consts }), numbers()),
-        ("required", json!({ "required": names }), vec![json!(fields); 40]),
         ("structures", json!({ "enum": deep }), lists()),
     ] {
         let (schema, value) = each(json!({ "not": unwanted }), items);
