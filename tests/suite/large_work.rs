@@ -51,8 +51,7 @@ async fn a_neighbour_answers_while_results_are_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_ends_with_its_call() {
     let limits = "[limits]\ncpu_ms = 600000\n";
-    let server =
-        Server::builder().guest("hostile_schema_checks").config(limits).alone().start().await;
+    let server = Server::builder().guest("hostile_schema_checks").config(limits).alone().start().await;
     let url = server.url();
     let attacks: Vec<_> = (0..10)
         .map(|_| {

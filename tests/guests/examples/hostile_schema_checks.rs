@@ -2,21 +2,13 @@
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 
-/// Each is tried on every item of the result and fits none, which takes the longest.
-fn unwanted(tool: &str) -> String {
-    match tool {
-        // Of mixed types, so that no set of them is made.
-        "compare" => format!(r#"{{"enum":[{}0]}}"#, r#"0,"","#.repeat(12_000)),
-        "alternatives" => format!(r#"{{"anyOf":[{}false]}}"#, "false,".repeat(10_000)),
-        _ => r#"{"type":"string"}"#.to_owned(),
-    }
-}
-
 fn promised(tool: &str) -> Tool {
     let items = match tool {
+        // Tried on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
+        "compare" => format!(r#"{{"not":{{"enum":[{}0]}}}}"#, r#"0,"","#.repeat(12_000)),
+        "alternatives" => format!(r#"{{"not":{{"anyOf":[{}false]}}}}"#, "false,".repeat(10_000)),
         "search" => r#"{"pattern":"[ab]*a[ab]{900}c"}"#.to_owned(),
-        "faults" => r#"{"type":"string"}"#.to_owned(),
-        _ => format!(r#"{{"not":{}}}"#, unwanted(tool)),
+        _ => r#"{"type":"string"}"#.to_owned(),
     };
     let output = format!(r#"{{"type":"object","properties":{{"a":{{"items":{items}}}}}}}"#);
     Tool { output_schema: Some(output), ..raw::tool(tool, &raw::amount("items")) }

@@ -16,7 +16,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "dear_promises",
         what: "promises results by schemas that compare each item with thousands of others",
         shown: &[
-            Contained(Attack::call(CHECKS, "compare", "contract", TOO_DEAR).with(r#"{"items":4000}"#).times(5)),
+            Contained(
+                Attack::call(CHECKS, "compare", "contract", TOO_DEAR).with(r#"{"items":4000}"#).times(5),
+            ),
             Contained(
                 Attack::call(CHECKS, "compare", "limit", OUT_OF_TIME)
                     .with(r#"{"items":500000}"#)
@@ -29,7 +31,9 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .under(LITTLE_TIME)
                     .times(5),
             ),
-            Contained(Attack::call(CHECKS, "search", "contract", TOO_DEAR).with(r#"{"items":200000}"#).times(5)),
+            Contained(
+                Attack::call(CHECKS, "search", "contract", TOO_DEAR).with(r#"{"items":200000}"#).times(5),
+            ),
             Contained(
                 Attack::call(CHECKS, "faults", "contract", "1 is not of type \"string\"")
                     .with(r#"{"items":20000}"#)

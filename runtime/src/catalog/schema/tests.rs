@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::*;
 use serde_json::json;
 
-
 fn compile(text: &str) -> Result<Schema, SchemaError> {
     Schema::of_arguments(text, &Limits::default())
 }
@@ -77,10 +76,7 @@ fn schemas_that_reach_out_or_are_too_big_are_refused() {
 fn a_small_schema_of_endless_work_ends() {
     let defs: Vec<String> = (0..40)
         .map(|n| {
-            format!(
-                r##""d{n}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##,
-                n + 1
-            )
+            format!(r##""d{n}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##, n + 1)
         })
         .collect();
     let doubling =
@@ -111,8 +107,7 @@ fn a_long_chain_of_references_does_not_overflow_the_stack() {
     let defs: Vec<String> =
         (0..1_000).map(|n| format!(r##""{n}":{{"$ref":"#/$defs/{}"}}"##, n + 1)).collect();
     let end = r##""1000":{"properties":{"a":{"$ref":"#/$defs/0"}}}"##;
-    let chain =
-        format!(r##"{{"type":"object","$ref":"#/$defs/0","$defs":{{{},{end}}}}}"##, defs.join(","));
+    let chain = format!(r##"{{"type":"object","$ref":"#/$defs/0","$defs":{{{},{end}}}}}"##, defs.join(","));
     let mut nested = json!({});
     for _ in 0..40 {
         nested = json!({ "a": nested });
@@ -127,8 +122,7 @@ fn patterns_are_linear_and_of_bounded_size() {
     let started = Instant::now();
     assert!(check(&schema, &json!({"a": format!("{}!", "a".repeat(5_000))}), 5_010).is_err());
     assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
-    let huge =
-        compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
+    let huge = compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
     assert!(matches!(huge, Err(SchemaError::Invalid(_))), "{huge:?}");
 }
 
@@ -179,7 +173,8 @@ fn honest_lists_are_checked_as_before() {
     let ids = vec![json!("01234567-89ab-cdef-0123-456789abcdef"); 5_000];
     let (schema, value) = each(json!({ "type": "string", "maxLength": 36, "pattern": uuid }), ids);
     assert_eq!(weighed(&schema, &value).0, Ok(Ok(())));
-    let (schema, value) = each(json!({ "pattern": "^[A-Za-z0-9+/=]*$" }), vec![json!("QUJD".repeat(1 << 20))]);
+    let (schema, value) =
+        each(json!({ "pattern": "^[A-Za-z0-9+/=]*$" }), vec![json!("QUJD".repeat(1 << 20))]);
     assert_eq!(weighed(&schema, &value).0, Ok(Ok(())));
 }
 
@@ -192,7 +187,12 @@ fn items_are_compared_in_linear_time_however_they_are_chosen() {
     assert!(took < Duration::from_secs(3), "{took:?}");
     // The same leaves in ever other lists.
     let nested: Vec<Value> = (0..4_096_u32)
-        .map(|n| (0..12).fold(json!([[]]), |list, bit| if n >> bit & 1 == 0 { json!([list, []]) } else { json!([[], list]) }))
+        .map(|n| {
+            (0..12).fold(
+                json!([[]]),
+                |list, bit| if n >> bit & 1 == 0 { json!([list, []]) } else { json!([[], list]) },
+            )
+        })
         .collect();
     let (checked, took) = weighed(&unique, &json!({ "a": nested }));
     assert_eq!(checked, Ok(Ok(())));
@@ -251,7 +251,8 @@ fn only_what_is_short_is_checked_at_once() {
 
 #[test]
 fn what_is_false_says_so() {
-    let schema = compile(r#"{"type":"object","properties":{"a":false},"additionalProperties":false}"#).unwrap();
+    let schema =
+        compile(r#"{"type":"object","properties":{"a":false},"additionalProperties":false}"#).unwrap();
     let told = check(&schema, &json!({"a": 1}), 7).unwrap_err().to_string();
     assert_eq!(told, "/a: nothing is allowed here");
 }

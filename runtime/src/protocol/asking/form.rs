@@ -102,7 +102,7 @@ fn value_fits(field: &Value, value: &Value) -> bool {
     };
     match (kind(field), value) {
         ("string", Value::String(text)) => {
-            within(text.chars().count() as f64, "minLength", "maxLength") 
+            within(text.chars().count() as f64, "minLength", "maxLength")
                 && (choices(field).next().is_none() || choices(field).any(|choice| choice == text))
         }
         ("number", Value::Number(number)) => number.as_f64().is_some_and(|n| within(n, "minimum", "maximum")),
@@ -171,9 +171,7 @@ mod tests {
 
     #[test]
     fn choices_are_texts_and_few_and_many_answers_are_read_in_time() {
-        let form = |choices: Vec<Value>| {
-            json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": choices}}}})
-        };
+        let form = |choices: Vec<Value>| json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": choices}}}});
         let named = |count: usize| (0..count).map(|n| json!(format!("choice {n}"))).collect::<Vec<_>>();
         assert!(check(&form(named(1_001))).unwrap_err().contains("more than 1000 choices"));
         assert!(check(&form(vec![json!(1)])).unwrap_err().contains("must be texts"));

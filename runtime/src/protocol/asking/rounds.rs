@@ -92,9 +92,8 @@ pub(in crate::protocol) fn park(
 ) -> Result<Reply, RpcError> {
     let parked = Arc::clone(&context.parked);
     let questions = asking.open.iter().map(|(_, question)| question);
-    let worded: Vec<_> = questions
-        .map(|question| (question.key.clone(), question.method, question.params.clone()))
-        .collect();
+    let worded: Vec<_> =
+        questions.map(|question| (question.key.clone(), question.method, question.params.clone())).collect();
     let state = parked.park(ParkedCall { work, context, asking });
     let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
     let worded = worded.iter().map(|(key, method, params)| (key.as_str(), InputRequest { method, params }));

@@ -50,9 +50,7 @@ pub(in super::super) async fn call(
     let call = tool.plugin.call_tool(&tool.tool.name, &args, port);
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
     match outcome {
-        Ok(result) => {
-            running::wanted(context, finish(server, context, &tool, &result, &mut record)).await
-        }
+        Ok(result) => running::wanted(context, finish(server, context, &tool, &result, &mut record)).await,
         Err(failure) => Some(match answer(failure, &tool.name, context.revision) {
             Answer::Told(text) => tell(server, context, text),
             Answer::Refused(error) => Err(error),
@@ -61,10 +59,7 @@ pub(in super::super) async fn call(
 }
 
 /// The tool that is meant, and the text of its arguments, not looked into yet.
-fn prepare(
-    server: &Server,
-    params: Option<&RawValue>,
-) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
+fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
     let params: CallParams<'_> = read(params)?;
     let snapshot = server.catalog.current();
     let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
@@ -144,9 +139,10 @@ async fn keeps_promise(
     let (structured, failed) = (view.structured().map(ToOwned::to_owned), view.is_error());
     let limits = &tool.plugin.config().limits;
     let (checked, unchecked) = (Arc::clone(tool), record.checking());
-    let work = tool.plugin.offload().run(limits.cpu(), move |allowance| {
-        checked.keeps_promise(structured.as_deref(), failed, allowance)
-    });
+    let work = tool
+        .plugin
+        .offload()
+        .run(limits.cpu(), move |allowance| checked.keeps_promise(structured.as_deref(), failed, allowance));
     match work.await {
         Ok(kept) => {
             record.checked(unchecked);
