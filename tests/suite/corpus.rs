@@ -78,6 +78,7 @@ contained! {
     a9_borrowed_transfer: "A9";
     q1_quota_race: "Q1";
     q2_long_paths: "Q2";
+    s1_dear_promises: "S1";
 }
 
 fn names(folder: &str) -> Vec<String> {

@@ -46,6 +46,7 @@ mod https;
 mod kept;
 mod killed;
 mod languages;
+mod large_work;
 mod lifecycle;
 mod loading;
 mod malformed;

@@ -1,149 +1,157 @@
 //! A budget for checking one value against one schema.
 //!
-//! A few kilobytes of `allOf` and `$ref` can describe more work than the age of the universe, and a plugin writes its own
-//! schemas. The validator cannot be interrupted from outside, so each subschema is given one more keyword that counts:
-//! it unwinds when the budget is used up. Every cycle passes through an object that holds a `$ref`, and every such object
-//! is counted, so no schema escapes. Recursion is deep where references are chained, hence the roomy stack.
+//! A few kilobytes of schema can describe more work than the age of the universe, and a plugin writes its own. The validator
+//! cannot be interrupted from outside, so it reads the value through [`metered`](super::metered), which charges for every
+//! look before it is taken: a keyword that compares a value with a thousand others looks a thousand times. Where nothing is
+//! looked at, [marked](super::marks) subschemas charge. What is used up unwinds the validator. Recursion is deep where
+//! references are chained, hence the roomy stack.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use jsonschema::{Keyword, ValidationError};
-use serde_json::{Map, Value};
+use crate::sandbox::{Allowance, Stopped};
 
-/// The counting keyword. No plugin's schema can mean anything by it.
-pub(super) const KEYWORD: &str = "plugport:step";
+/// Steps between two looks at the allowance, some ten microseconds.
+const LOOK: u64 = 1_000;
 
-/// Keywords whose value maps names to schemas, so that the map itself is no schema.
-const MAPS: [&str; 8] = [
-    "properties",
-    "patternProperties",
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "dependentRequired",
-    "dependencies",
-    "$vocabulary",
-];
+/// Bytes of text that are compared or counted in one step.
+const BYTES: u64 = 256;
 
-/// Keywords whose value is data.
-const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+/// States of a regular expression times bytes of text that are one step. A search that falls back to following all states at
+/// once takes some nanoseconds for each.
+const STATES: u64 = 128;
+
+/// Steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 where it follows all states.
+const LONGEST: u64 = 200_000;
+
+/// Memory for the faults of one value, bytes. Each holds the place of the fault and parts of the schema.
+const FAULTS: usize = 32 << 20;
+
+/// What one of them takes at least.
+const FAULT: usize = 512;
 
 /// Enough for a chain of a thousand references at the deepest value that is accepted. Address space until it is used.
 const STACK: usize = 512 << 20;
 
-thread_local! {
-    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+/// What a check may take, and of what its parts cost.
+#[derive(Debug, Clone)]
+pub(super) struct Effort {
+    pub(super) steps: u64,
+    pub(super) allowance: Option<Allowance>,
+    /// States of the largest regular expression.
+    pub(super) states: u64,
+    /// Bytes of the schema, and of the value.
+    pub(super) schema: usize,
+    pub(super) value: usize,
 }
 
-/// The budget was used up.
+/// Why a check came to no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Exhausted;
+pub(super) enum Ended {
+    /// It has no steps left.
+    Exhausted,
+    /// There are more faults than can be kept.
+    Faults,
+    /// It may not go on.
+    Stopped(Stopped),
+}
 
-/// Counts one subschema at one place of the value, and what reading that place costs.
-#[derive(Debug)]
-pub(super) struct Step;
+/// A check under way on this thread.
+struct Check {
+    effort: Effort,
+    faults: usize,
+    /// Longest name of a field that is part of a place.
+    name: usize,
+}
 
-impl Keyword<'_> for Step {
-    fn validate(&self, instance: &Value) -> Result<(), ValidationError<'static>> {
-        self.is_valid(instance);
+thread_local! {
+    /// Steps until the next look.
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+    static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
+}
+
+/// Charges steps, before what costs them is done. Outside of a check, nothing is charged.
+pub(super) fn charge(steps: u64) {
+    match LEFT.get().checked_sub(steps) {
+        Some(left) => LEFT.set(left),
+        None => look(steps - LEFT.get()),
+    }
+}
+
+/// Charges for text that is compared or counted.
+pub(super) fn charge_bytes(bytes: usize) {
+    charge(1 + bytes as u64 / BYTES);
+}
+
+/// Charges for text that a regular expression may be about to search.
+pub(super) fn charge_search(bytes: usize) {
+    let states = with(|check| Ok(check.effort.states)).unwrap_or(1);
+    let steps = (bytes as u64 + 8).saturating_mul(states) / STATES;
+    if steps > LONGEST {
+        end(Ended::Exhausted);
+    }
+    charge(1 + steps);
+}
+
+/// Notes the name of a field.
+pub(super) fn note_name(bytes: usize) {
+    if bytes > FAULT {
+        with(|check| {
+            check.name = check.name.max(bytes);
+            Ok(())
+        });
+    }
+}
+
+/// Charges for a fault that is about to be described. That of an object or an array may repeat all of it.
+pub(super) fn charge_fault(is_whole: bool) {
+    charge(1);
+    with(|check| {
+        let Effort { schema, value, .. } = check.effort;
+        let told = if is_whole { value } else { 0 };
+        let parts = schema.saturating_add(check.name).saturating_mul(8).saturating_add(told);
+        let faults = check.faults.checked_sub(FAULT.saturating_add(parts));
+        check.faults = faults.ok_or(Ended::Faults)?;
         Ok(())
-    }
-
-    fn is_valid(&self, instance: &Value) -> bool {
-        let cost = match instance {
-            Value::String(text) => 1 + text.len() as u64 / 16,
-            Value::Array(items) => 1 + items.len() as u64,
-            Value::Object(fields) => 1 + fields.len() as u64,
-            _ => 1,
-        };
-        let left = LEFT.get().checked_sub(cost);
-        // Not a panic: nothing is printed, and only `within` ever sees it.
-        LEFT.set(left.unwrap_or_else(|| resume_unwind(Box::new(Exhausted))));
-        true
-    }
+    });
 }
 
-/// Puts the keyword into every subschema, and into whatever a reference could take for one.
-pub(super) fn mark(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            mark_fields(fields);
-            fields.insert(KEYWORD.to_owned(), Value::Bool(true));
+#[cold]
+fn look(beyond: u64) {
+    LEFT.set(0);
+    let next = with(|check| {
+        let left = check.effort.steps.checked_sub(beyond).ok_or(Ended::Exhausted)?;
+        if let Some(allowance) = &check.effort.allowance {
+            allowance.check().map_err(Ended::Stopped)?;
         }
-        Value::Array(items) => items.iter_mut().for_each(mark),
-        _ => {}
-    }
+        let next = left.min(LOOK);
+        check.effort.steps = left - next;
+        Ok(next)
+    });
+    LEFT.set(next.unwrap_or_default());
 }
 
-fn mark_fields(fields: &mut Map<String, Value>) {
-    for (name, value) in fields {
-        match value {
-            Value::Object(map) if MAPS.contains(&name.as_str()) => map.values_mut().for_each(mark),
-            _ if DATA.contains(&name.as_str()) => {}
-            value => mark(value),
-        }
-    }
+/// Does something with the check under way, if there is one, or ends it.
+fn with<T>(act: impl FnOnce(&mut Check) -> Result<T, Ended>) -> Option<T> {
+    CHECK.with_borrow_mut(|check| check.as_mut().map(act)).map(|done| done.unwrap_or_else(|ended| end(ended)))
 }
 
-/// A reference that cannot be followed here: one that leads out of the schema, or to something that is not counted.
-/// `root` is marked. Only forms that mean the same to the validator and to us are let through: no percent-encoding, and
-/// no `$id` below the root, which would change what `#` stands for.
-pub(super) fn stray_reference(root: &Value) -> Option<String> {
-    let mut pending = vec![(root, true)];
-    while let Some((value, is_root)) = pending.pop() {
-        match value {
-            Value::Object(fields) => {
-                if let (Some(id), false) = (fields.get("$id").and_then(Value::as_str), is_root) {
-                    return Some(id.to_owned());
-                }
-                let own = ["$ref", "$dynamicRef"].iter().filter_map(|key| fields.get(*key)?.as_str());
-                if let Some(stray) = own.into_iter().find(|target| !is_counted(root, target)) {
-                    return Some(stray.to_owned());
-                }
-                pending.extend(fields.values().map(|value| (value, false)));
-            }
-            Value::Array(items) => pending.extend(items.iter().map(|value| (value, false))),
-            _ => {}
-        }
-    }
-    None
+/// Not a panic: nothing is printed, and only `within` ever sees it.
+fn end(ended: Ended) -> ! {
+    resume_unwind(Box::new(ended))
 }
 
-/// Whether a reference leads to a subschema that carries the keyword. Anchors stand in subschemas, which all do.
-fn is_counted(root: &Value, target: &str) -> bool {
-    let Some(fragment) = target.strip_prefix('#') else { return false };
-    if !fragment.starts_with('/') {
-        return fragment.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    }
-    if fragment.contains('%') {
-        return false;
-    }
-    match root.pointer(fragment) {
-        Some(Value::Object(fields)) => fields.contains_key(KEYWORD),
-        Some(Value::Bool(_)) => true,
-        _ => false,
-    }
-}
-
-/// Whether anything in a schema refers to anything else. Without, a check is never deeper than the schema.
-pub(super) fn has_references(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => {
-            let own = ["$ref", "$dynamicRef"].iter().any(|key| fields.contains_key(*key));
-            own || fields.values().any(has_references)
-        }
-        Value::Array(items) => items.iter().any(has_references),
-        _ => false,
-    }
-}
-
-/// Runs `work` with a budget of steps.
-pub(super) fn within<T>(budget: u64, work: impl FnOnce() -> T) -> Result<T, Exhausted> {
-    let outer = LEFT.replace(budget);
+/// Runs `work` with a budget.
+pub(super) fn within<T>(effort: &Effort, work: impl FnOnce() -> T) -> Result<T, Ended> {
+    let check = Check { effort: effort.clone(), faults: FAULTS, name: 0 };
+    let outer = (LEFT.replace(0), CHECK.replace(Some(check)));
     let done = catch_unwind(AssertUnwindSafe(work));
-    LEFT.set(outer);
-    done.map_err(|cause| if cause.is::<Exhausted>() { Exhausted } else { resume_unwind(cause) })
+    LEFT.set(outer.0);
+    CHECK.set(outer.1);
+    done.map_err(|cause| match cause.downcast::<Ended>() {
+        Ok(ended) => *ended,
+        Err(panic) => resume_unwind(panic),
+    })
 }
 
 /// Runs `work` with room for deep recursion, which costs some microseconds.
@@ -154,47 +162,54 @@ pub(super) fn roomy<T>(work: impl FnOnce() -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use std::time::Duration;
 
-    #[test]
-    fn subschemas_are_marked_and_maps_and_data_are_not() {
-        let mut schema = json!({ "properties": { "a": { "enum": [{}] } }, "allOf": [{}], "dependentRequired": { "a": [] } });
-        mark(&mut schema);
-        assert_eq!(
-            schema,
-            json!({ "properties": { "a": { "enum": [{}], KEYWORD: true } }, "allOf": [{ KEYWORD: true }],
-                    "dependentRequired": { "a": [] }, KEYWORD: true })
-        );
+    fn effort(steps: u64, allowance: Option<Allowance>) -> Effort {
+        Effort { steps, allowance, states: 1, schema: 100, value: 100 }
     }
 
-    #[test]
-    fn references_must_lead_to_what_is_counted() {
-        let stray = |mut schema: Value| {
-            mark(&mut schema);
-            stray_reference(&schema)
-        };
-        let defs = json!({ "x": {}, "default": {}, "a/b": {}, "yes": true });
-        for good in ["#", "#/$defs/x", "#/$defs/default", "#/$defs/a~1b", "#/$defs/yes", "#here"] {
-            assert_eq!(stray(json!({ "$defs": defs, "items": { "$ref": good } })), None, "{good}");
+    fn endless() {
+        loop {
+            charge(1);
         }
-        let data = json!([{}, {}]);
-        for bad in
-            ["x.json", "#/enum/0", "#/%65num/0", "#/%24defs/x", "#/$defs", "#/$defs/none", "https://a/b"]
-        {
-            let schema = json!({ "$defs": defs, "enum": data, "items": { "$ref": bad } });
-            assert_eq!(stray(schema).as_deref(), Some(bad));
-        }
-        assert_eq!(stray(json!({ "items": { "$id": "inner", "$ref": "#" } })).as_deref(), Some("inner"));
     }
 
     #[test]
     fn a_budget_ends_the_work_and_leaves_the_outer_one() {
-        let endless = || {
+        let outer = within(&effort(10, None), || {
+            charge(4);
+            assert_eq!(within(&effort(100_000, None), endless), Err(Ended::Exhausted));
+            charge(6);
+            7
+        });
+        assert_eq!(outer, Ok(7));
+        assert_eq!(within(&effort(10, None), || charge(11)), Err(Ended::Exhausted));
+    }
+
+    #[test]
+    fn an_allowance_ends_the_work() {
+        let allowance = Allowance::of(Duration::from_millis(10));
+        let ended = within(&effort(u64::MAX, Some(allowance)), endless);
+        assert_eq!(ended, Err(Ended::Stopped(Stopped::Cpu)));
+    }
+
+    #[test]
+    fn one_search_is_never_long() {
+        let wide = Effort { states: 10_000, ..effort(u64::MAX, None) };
+        assert_eq!(within(&wide, || charge_search(1 << 20)), Err(Ended::Exhausted));
+        assert_eq!(within(&effort(u64::MAX, None), || charge_search(4 << 20)), Ok(()));
+    }
+
+    #[test]
+    fn faults_fit_into_memory() {
+        let told = Cell::new(0);
+        let many = Effort { schema: 64 << 10, ..effort(u64::MAX, None) };
+        let ended: Result<(), _> = within(&many, || {
             loop {
-                Step.is_valid(&Value::Null);
+                charge_fault(false);
+                told.set(told.get() + 1);
             }
-        };
-        assert_eq!(within::<()>(1_000, endless), Err(Exhausted));
-        assert_eq!(within(10, || 7), Ok(7));
+        });
+        assert_eq!((ended, told.get()), (Err(Ended::Faults), 63));
     }
 }

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::headers::ParamHeader;
 use super::list::{Fingerprint, Item, Kind, Print};
 use super::naming;
-use super::schema::Schema;
+use super::schema::{Mismatch, Schema};
 use super::template::Template;
 use crate::json::RawObject;
 use crate::plugin::{Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::sandbox::{Allowance, SMALL, Stopped};
 
 /// A tool that clients can see and call.
 #[derive(Debug)]
@@ -79,21 +79,66 @@ pub struct PublishedPrompt {
 }
 
 impl PublishedTool {
-    /// A tool with an output schema owes structured content that fits it, unless it failed.
+    /// A tool with an output schema owes structured content that fits it, unless it failed. Says so at once if that is sure to
+    /// be short, else `None`.
+    pub(crate) fn keeps_promise_at_once(
+        &self,
+        structured: Option<&RawValue>,
+        is_error: bool,
+    ) -> Option<Result<(), String>> {
+        let (schema, text) = match self.owed(structured, is_error).transpose() {
+            None => return Some(Ok(())),
+            Some(Ok(owed)) => owed,
+            Some(Err(fault)) => return Some(Err(fault)),
+        };
+        if text.len() > SMALL {
+            return None;
+        }
+        match serde_json::from_str(text) {
+            Ok(value) => schema.validate_at_once(&value).map(unfit),
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
+
+    /// The same, however long it takes.
     ///
     /// # Errors
-    /// With what is missing or does not fit.
-    pub fn keeps_promise(&self, structured: Option<&RawValue>, is_error: bool) -> Result<(), String> {
-        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(()) };
+    /// When the allowance ends it.
+    pub(crate) fn keeps_promise(
+        &self,
+        structured: Option<&RawValue>,
+        is_error: bool,
+        allowance: &Allowance,
+    ) -> Result<Result<(), String>, Stopped> {
+        let (schema, text) = match self.owed(structured, is_error) {
+            Ok(Some(owed)) => owed,
+            Ok(None) => return Ok(Ok(())),
+            Err(fault) => return Ok(Err(fault)),
+        };
+        match serde_json::from_str(text) {
+            Ok(value) => schema.validate(&value, text.len(), allowance).map(unfit),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    }
+
+    /// The schema that the structured content has to fit.
+    fn owed<'s>(
+        &self,
+        structured: Option<&'s RawValue>,
+        is_error: bool,
+    ) -> Result<Option<(&Schema, &'s str)>, String> {
+        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(None) };
         let text = structured.ok_or("it promises structured content and gave none")?.get();
-        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let checked = schema.validate(&value, text.len());
-        checked.map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
+        Ok(Some((schema, text)))
     }
 
     pub(super) fn patterns(&self) -> u64 {
         self.input.patterns() + self.output.as_ref().map_or(0, Schema::patterns)
     }
+}
+
+fn unfit(checked: Result<(), Mismatch>) -> Result<(), String> {
+    checked.map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
 }
 
 impl PublishedTemplate {

@@ -2,34 +2,49 @@
 //!
 //! The text is kept as the plugin wrote it, since that is what clients get. Nothing is fetched for a `$ref`, patterns run
 //! on a linear-time engine of bounded size, and a check has a budget, so a schema cannot make the server wait or call out.
+//! A check that is short is done at once, and one that is not is begun again where it holds up nobody.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::effort::{self, Step};
+use super::effort::{self, Effort, Ended};
+use super::marks::{self, Step};
+use super::metered::{Metered, MeteredJson};
+use super::states::states;
 use crate::config::{Limits, kib};
 use crate::json;
+use crate::observe::brief;
+use crate::sandbox::{Allowance, SMALL, Stopped};
 
 /// Faults that one message names; a model mends the first ones first.
 const FAULTS: usize = 5;
 
-/// Longest description of one fault, characters.
+/// Longest description of one fault, bytes.
 const FAULT_LENGTH: usize = 300;
 
-/// Steps that any check may take, and how many more for each byte of the value: about 20 ms for a small one.
-const STEPS: u64 = 100_000;
-const STEPS_PER_BYTE: u64 = 2;
+/// Bytes of one state of a compiled pattern, at least.
+const STATE: usize = 16;
+
+/// Steps that any check may take, and how many more for each byte of the value. One takes some 10 to 50 ns.
+const STEPS: u64 = 1_000_000;
+const STEPS_PER_BYTE: u64 = 20;
+
+/// Steps of a check that is done at once, wherever it is asked for: about 100 microseconds.
+const AT_ONCE: u64 = 4_000;
 
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
     plain: Option<Box<RawValue>>,
-    validator: Validator,
+    validator: Validator<MeteredJson>,
     object: bool,
     patterns: u64,
+    /// States of the largest of them.
+    states: u64,
+    /// Whether a check may recurse deeper than the schema is.
     references: bool,
 }
 
@@ -80,23 +95,18 @@ impl Schema {
         if json::depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
-        let patterns = patterns(&value);
+        let (patterns, states) = patterns(&value);
         if patterns > limits.patterns {
             return Err(SchemaError::Patterns(limits.patterns));
         }
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        let references = effort::has_references(&value);
-        let validator = build(value, kib(limits.pattern_kib))?;
+        let references = marks::has_references(&value);
+        let size = kib(limits.pattern_kib);
+        let validator = build(value, size)?;
         let plain = super::plain::plain(&raw);
-        Ok(Self { text: raw, plain, validator, object, patterns, references })
-    }
-
-    fn faults(&self, value: &Value) -> Result<(), String> {
-        if self.validator.is_valid(value) {
-            return Ok(());
-        }
-        let errors = self.validator.iter_errors(value);
-        Err(errors.take(FAULTS).map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
+        // A pattern with more does not compile.
+        let states = states.min((size / STATE) as u64).max(1);
+        Ok(Self { text: raw, plain, validator, object, patterns, states, references })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -132,54 +142,108 @@ impl Schema {
         self.patterns
     }
 
-    /// Whether a check may recurse, and should not run where others wait.
-    #[must_use]
-    pub fn has_references(&self) -> bool {
-        self.references
+    /// Checks a small value if that is sure to be short, else `None`.
+    pub(crate) fn validate_at_once(&self, value: &Value) -> Option<Result<(), Mismatch>> {
+        if self.references {
+            return None;
+        }
+        let effort = self.effort(AT_ONCE, SMALL, None);
+        match self.fits(value, &effort).ok()? {
+            true => Some(Ok(())),
+            false => self.explain(value, &effort).ok().map(Err),
+        }
     }
 
-    /// Checks a value that was `bytes` long as text.
+    /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
+    /// expected there; what takes too many steps does not fit either.
     ///
     /// # Errors
-    /// With the JSON pointer of each fault and what was expected there, or when checking takes too many steps.
-    pub fn validate(&self, value: &Value, bytes: usize) -> Result<(), Mismatch> {
-        let budget = STEPS + STEPS_PER_BYTE * bytes as u64;
-        let check = || effort::within(budget, || self.faults(value));
-        let checked = if self.references { effort::roomy(check) } else { check() };
-        match checked {
-            Ok(outcome) => outcome.map_err(Mismatch),
-            Err(effort::Exhausted) => {
-                Err(Mismatch("checking takes too long; send less, or simplify the schema".into()))
+    /// When the allowance ends it.
+    pub(crate) fn validate(
+        &self,
+        value: &Value,
+        bytes: usize,
+        allowance: &Allowance,
+    ) -> Result<Result<(), Mismatch>, Stopped> {
+        let steps = STEPS + STEPS_PER_BYTE * bytes as u64;
+        let effort = self.effort(steps, bytes, Some(allowance.clone()));
+        let check = || match self.fits(value, &effort) {
+            Ok(true) => Ok(Ok(())),
+            Ok(false) => {
+                // What has more faults than can be told has at least a first one.
+                let told = self.explain(value, &effort).or_else(|_| self.explain_first(value, &effort));
+                told.map(Err)
             }
+            Err(ended) => Err(ended),
+        };
+        match if self.references { effort::roomy(check) } else { check() } {
+            Ok(checked) => Ok(checked),
+            Err(Ended::Stopped(stopped)) => Err(stopped),
+            Err(Ended::Exhausted) => Ok(Err(Mismatch::too_much())),
+            Err(Ended::Faults) => Ok(Err(Mismatch("it has more faults than can be told".to_owned()))),
         }
+    }
+
+    fn effort(&self, steps: u64, value: usize, allowance: Option<Allowance>) -> Effort {
+        Effort { steps, allowance, states: self.states, schema: self.text.get().len(), value }
+    }
+
+    fn fits(&self, value: &Value, effort: &Effort) -> Result<bool, Ended> {
+        effort::within(effort, || self.validator.is_valid(Metered(value)))
+    }
+
+    fn explain(&self, value: &Value, effort: &Effort) -> Result<Mismatch, Ended> {
+        effort::within(effort, || {
+            let faults = self.validator.iter_errors(Metered(value)).take(FAULTS);
+            Mismatch(faults.map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
+        })
+    }
+
+    fn explain_first(&self, value: &Value, effort: &Effort) -> Result<Mismatch, Ended> {
+        effort::within(effort, || {
+            let first = self.validator.validate(Metered(value)).err();
+            Mismatch(first.map(|error| fault(&error)).unwrap_or_default())
+        })
     }
 }
 
-fn build(mut value: Value, size: usize) -> Result<Validator, SchemaError> {
-    effort::mark(&mut value);
-    if let Some(target) = effort::stray_reference(&value) {
+impl Mismatch {
+    /// Nobody can say whether it fits.
+    pub(crate) fn too_much() -> Self {
+        Self("checking takes too long; send less, or simplify the schema".to_owned())
+    }
+}
+
+fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, SchemaError> {
+    marks::mark(&mut value);
+    if let Some(target) = marks::stray_reference(&value) {
         return Err(SchemaError::Reference(shortened(&target)));
     }
     let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
-    let options = jsonschema::options()
+    let options = jsonschema::options_for::<MeteredJson>()
         .with_draft(Draft::Draft202012)
         .offline()
         .with_pattern_options(patterns)
-        .with_keyword(effort::KEYWORD, |_, _, _| Ok(Box::new(Step)));
+        .with_keyword(marks::KEYWORD, |_, _, _| Ok(Box::new(Step)));
     let built = effort::roomy(|| options.build(&value).map_err(|error| shortened(&error.to_string())));
     built.map_err(SchemaError::Invalid)
 }
 
-fn patterns(value: &Value) -> u64 {
+/// How many patterns there are, and the states of the largest.
+fn patterns(value: &Value) -> (u64, u64) {
+    let each = |values: &mut dyn Iterator<Item = &Value>| {
+        values.map(patterns).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1.max(next.1)))
+    };
     match value {
-        Value::Array(items) => items.iter().map(patterns).sum(),
+        Value::Array(items) => each(&mut items.iter()),
         Value::Object(fields) => {
-            let own = u64::from(fields.contains_key("pattern"));
-            let named =
-                fields.get("patternProperties").and_then(Value::as_object).map_or(0, |map| map.len() as u64);
-            own + named + fields.values().map(patterns).sum::<u64>()
+            let inner = each(&mut fields.values());
+            let named = fields.get("patternProperties").and_then(Value::as_object);
+            let named = named.into_iter().flat_map(|map| map.keys().map(String::as_str));
+            let own = fields.get("pattern").map(|own| own.as_str().unwrap_or_default());
+            own.into_iter().chain(named).fold(inner, |sum, text| (sum.0 + 1, sum.1.max(states(text))))
         }
-        _ => 0,
+        _ => (0, 0),
     }
 }
 
@@ -195,10 +259,12 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
                 unexpected.iter().take(FAULTS).map(|name| format!("{at}/{}", escaped(name))).collect();
             shortened(&format!("{}: not a known property", names.join(", ")))
         }
-        _ => {
-            let place = if at.is_empty() { "/" } else { &at };
-            format!("{place}: {}", shortened(&error.to_string()))
+        // Of what is written for `false`.
+        ValidationErrorKind::Not { schema } if *schema == marks::anything() => {
+            shortened(&format!("{at}: nothing is allowed here"))
         }
+        // It shows the value, which may be large.
+        _ => brief(FAULT_LENGTH, format_args!("{}: {error}", if at.is_empty() { "/" } else { &at })),
     }
 }
 
@@ -208,112 +274,8 @@ fn escaped(name: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(FAULT_LENGTH) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    brief(FAULT_LENGTH, format_args!("{text}"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn compile(text: &str) -> Result<Schema, SchemaError> {
-        Schema::of_arguments(text, &Limits::default())
-    }
-
-    #[test]
-    fn a_mismatch_names_the_pointer_and_what_was_expected() {
-        let schema = compile(
-            r#"{"type":"object","properties":{"zone":{"type":"string"},"n":{"type":"integer","maximum":3}},
-                "required":["zone"],"additionalProperties":false}"#,
-        )
-        .unwrap();
-        assert_eq!(schema.validate(&json!({"zone": "x"}), 9), Ok(()));
-        let message = |value: Value| schema.validate(&value, 99).unwrap_err().to_string();
-        assert_eq!(message(json!({})), "/zone: is required and missing");
-        assert_eq!(message(json!({"zone": 5})), "/zone: 5 is not of type \"string\"");
-        assert_eq!(message(json!({"zone": "x", "n": 4})), "/n: 4 is greater than the maximum of 3");
-        assert_eq!(message(json!({"zone": "x", "q": 1})), "/q: not a known property");
-    }
-
-    #[test]
-    fn the_text_stays_as_written() {
-        let schema = compile("{\"type\": \"object\",\n\"x-extra\":  1.0,\"a\":\"\\u00e9\"}").unwrap();
-        assert_eq!(schema.text().get(), "{\"type\": \"object\",\n\"x-extra\":  1.0,\"a\":\"\\u00e9\"}");
-    }
-
-    #[test]
-    fn schemas_that_reach_out_or_are_too_big_are_refused() {
-        let remote = compile(r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}"#);
-        assert!(matches!(remote, Err(SchemaError::Reference(_))), "{remote:?}");
-        let file = compile(r#"{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}"#);
-        assert!(matches!(file, Err(SchemaError::Reference(_))), "{file:?}");
-        let deep = format!(r#"{{"type":"object","a":{}{}}}"#, "[".repeat(40), "]".repeat(40));
-        assert!(matches!(compile(&deep), Err(SchemaError::TooDeep(32))));
-        let long = format!(r#"{{"type":"object","a":"{}"}}"#, "x".repeat(70_000));
-        assert!(matches!(compile(&long), Err(SchemaError::TooLong(64))));
-        assert!(matches!(compile("{\"type\":\"string\"}"), Err(SchemaError::NotAnObject)));
-        assert!(matches!(compile("nonsense"), Err(SchemaError::NotJson(_))));
-    }
-
-    #[test]
-    fn a_small_schema_of_endless_work_ends() {
-        let defs: Vec<String> = (0..40)
-            .map(|n| {
-                format!(
-                    r##""d{n}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##,
-                    n + 1
-                )
-            })
-            .collect();
-        let doubling =
-            format!(r##"{{"type":"object","$ref":"#/$defs/d0","$defs":{{{},"d40":{{}}}}}}"##, defs.join(","));
-        let twice = r##"{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##;
-        let mut nested = json!({});
-        for _ in 0..60 {
-            nested = json!({ "a": nested });
-        }
-        for text in [doubling.as_str(), twice] {
-            let started = std::time::Instant::now();
-            let checked = compile(text).unwrap().validate(&nested, 500);
-            let told = checked.err().map(|mismatch| mismatch.to_string()).unwrap_or_default();
-            assert!(text == twice || told.contains("takes too long"), "{told}");
-            assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
-        }
-    }
-
-    #[test]
-    fn hidden_recursion_through_data_is_refused() {
-        let hidden = r##"{"type":"object","$ref":"#/%65num/0","enum":[{"properties":{"a":{"allOf":[
-            {"$ref":"#/%65num/0"},{"$ref":"#/%65num/0"}]}}},{}]}"##;
-        assert!(matches!(compile(hidden), Err(SchemaError::Reference(_))));
-    }
-
-    #[test]
-    fn a_long_chain_of_references_does_not_overflow_the_stack() {
-        let defs: Vec<String> =
-            (0..1_000).map(|n| format!(r##""{n}":{{"$ref":"#/$defs/{}"}}"##, n + 1)).collect();
-        let end = r##""1000":{"properties":{"a":{"$ref":"#/$defs/0"}}}"##;
-        let chain =
-            format!(r##"{{"type":"object","$ref":"#/$defs/0","$defs":{{{},{end}}}}}"##, defs.join(","));
-        let mut nested = json!({});
-        for _ in 0..40 {
-            nested = json!({ "a": nested });
-        }
-        let schema = std::thread::spawn(move || compile(&chain).unwrap()).join().unwrap();
-        assert_eq!(std::thread::spawn(move || schema.validate(&nested, 500)).join().unwrap(), Ok(()));
-    }
-
-    #[test]
-    fn patterns_are_linear_and_of_bounded_size() {
-        let schema = compile(r#"{"type":"object","properties":{"a":{"pattern":"^(a+)+$"}}}"#).unwrap();
-        let started = std::time::Instant::now();
-        assert!(schema.validate(&json!({"a": format!("{}!", "a".repeat(5_000))}), 5_010).is_err());
-        assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
-        let huge =
-            compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
-        assert!(matches!(huge, Err(SchemaError::Invalid(_))), "{huge:?}");
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::compiler::compiler;
 use super::{Failure, console};
-use crate::catalog::{Entry, Kind, Pins, PublishedTool, Refused};
+use crate::catalog::{Entry, Kind, Mismatch, Pins, PublishedTool, Refused};
 use crate::cli;
 use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
 use crate::host::NoClient;
@@ -17,7 +17,7 @@ use crate::json;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, LeftOut, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
-use crate::sandbox::Store;
+use crate::sandbox::{Allowance, Store};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -29,7 +29,9 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     }
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
-    tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
+    let allowance = Allowance::of(tool.plugin.config().limits.cpu());
+    let checked = tool.input.validate(&value, args.args.len(), &allowance);
+    checked.unwrap_or_else(|_| Err(Mismatch::too_much())).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
     let called = tool.plugin.call_tool(&tool.tool.name, &args.args, Arc::new(NoClient)).await;
@@ -176,7 +178,9 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
 fn show(tool: &PublishedTool, result: &ToolResult, json: bool) -> Result<ExitCode, String> {
     let structured =
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
-    tool.keeps_promise(structured.as_deref(), result.is_error)?;
+    let limits = &tool.plugin.config().limits;
+    let kept = tool.keeps_promise(structured.as_deref(), result.is_error, &Allowance::of(limits.cpu()));
+    kept.map_err(|_| CallFailure::limit(limits, "cpu_ms").to_string())??;
     let in_words = || {
         match (&structured, &*result.content) {
             // As for clients that read nothing but text.

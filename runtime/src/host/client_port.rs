@@ -122,7 +122,7 @@ impl QuestionBody {
     }
 
     /// Its text, bytes.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Self::CreateMessage(params) | Self::Elicit(params) => params.len(),
             Self::ListRoots => 0,

@@ -9,7 +9,7 @@ use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Egress, Places, Rate, Store};
+use crate::sandbox::{Egress, Offload, Places, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(super) operations: Places,
     /// How much it may have done with files at the same time.
     pub(super) file_work: FileWork,
+    /// Where large work of the server for it is done.
+    pub(crate) offload: Arc<Offload>,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -56,6 +58,7 @@ impl Shared {
             store,
             operations: keyvalue::operations(),
             file_work: FileWork::new(),
+            offload: Arc::new(Offload::new()),
             audit,
         }
     }

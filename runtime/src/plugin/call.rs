@@ -109,7 +109,7 @@ impl Plugin {
             record.refused(&self.refusals);
             return Err(CallFailure::Replaced);
         }
-        record.began(|| errand.job());
+        self.offload().in_place(record.bytes_noted(), || record.began(|| errand.job())).await;
         let waiting = Waiting::new(Arc::clone(&self.permits), permit);
         let turn = self.kept.as_ref().and_then(|kept| kept.turn(&errand.job()));
         let kept = turn.as_ref().and_then(Turn::take);

@@ -16,7 +16,7 @@ use crate::host::{Call, Caller, ClientPort, State};
 pub(super) type Ended<T> = wasmtime::Result<Result<T, GuestError>>;
 
 /// A call into a guest.
-pub(super) trait Errand: Send {
+pub(super) trait Errand: Send + Sync {
     /// What the guest answers.
     type Answer: Send;
 

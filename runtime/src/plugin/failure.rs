@@ -183,7 +183,7 @@ pub(super) enum Interrupted {
 }
 
 impl CallFailure {
-    pub(super) fn limit(limits: &Limits, name: &'static str) -> Self {
+    pub(crate) fn limit(limits: &Limits, name: &'static str) -> Self {
         let value = limits.get(name);
         Self::Limit(Limit { name, value })
     }

@@ -65,7 +65,7 @@ pub use tally::Tally;
 use crate::config::PluginConfig;
 use crate::host::{Shared, State};
 use crate::observe::Mask;
-use crate::sandbox::{EpochTicker, Permits};
+use crate::sandbox::{EpochTicker, Offload, Permits};
 use admission::Admission;
 use exports::Exports;
 use kept::Kept;
@@ -121,6 +121,11 @@ impl Plugin {
     #[must_use]
     pub fn config(&self) -> &PluginConfig {
         &self.shared.config
+    }
+
+    /// Where large work of the server for it is done.
+    pub(crate) fn offload(&self) -> &Arc<Offload> {
+        &self.shared.offload
     }
 
     /// Whether it is a component that knows nothing of MCP and whose functions are its tools.

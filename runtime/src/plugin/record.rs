@@ -46,6 +46,10 @@ pub struct Record {
     refused: Option<Arc<Refusals>>,
 }
 
+/// How a call ended whose answer is still looked at.
+#[derive(Debug)]
+pub(crate) struct Unchecked(Outcome, End);
+
 /// One call, or several that were refused, in the audit.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
@@ -134,6 +138,11 @@ impl Record {
         }
     }
 
+    /// Bytes of the arguments that are written down or digested.
+    pub(super) fn bytes_noted(&self) -> usize {
+        if self.plugin.audit.tells_arguments().is_some() { self.bytes_in } else { 0 }
+    }
+
     /// It has a place and begins; `job` is asked for only when something is to be noted of it.
     pub(super) fn began<'j>(&mut self, job: impl FnOnce() -> Job<'j>) {
         if !self.is_listing() {
@@ -208,6 +217,27 @@ impl Record {
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage.unwrap_or_else(|| Usage { fuel: 0, elapsed: self.begun.elapsed() })
+    }
+
+    /// Bytes of the answer.
+    pub(crate) fn bytes_out(&self) -> usize {
+        self.bytes_out
+    }
+
+    /// The answer is looked at, which may take a while: until that is [over](Record::checked), the call has not gone well.
+    pub(crate) fn checking(&mut self) -> Unchecked {
+        let outcome = std::mem::replace(&mut self.outcome, Outcome::Cancelled);
+        Unchecked(outcome, std::mem::replace(&mut self.end, End::Cancelled))
+    }
+
+    /// It ended as it had ended before the answer was looked at.
+    pub(crate) fn checked(&mut self, Unchecked(outcome, end): Unchecked) {
+        (self.outcome, self.end) = (outcome, end);
+    }
+
+    /// Looking at the answer took more than the call may.
+    pub(crate) fn exceeded(&mut self, failure: &CallFailure) {
+        (self.outcome, self.end) = (Outcome::of(failure), End::of(failure));
     }
 
     /// The answer cannot be sent after all; `fault` has no secrets in it.

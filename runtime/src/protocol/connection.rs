@@ -26,6 +26,7 @@ use super::sessions::presence::Presence;
 use super::sessions::session::Session;
 use super::skim::Skimmed;
 use crate::host::Caller;
+use crate::sandbox::Offload;
 
 /// What to do about one message.
 #[derive(Debug)]
@@ -114,6 +115,11 @@ impl Connection {
         }
         let id = if let Skimmed::Request(id) = skimmed { Some(id) } else { None };
         error_response(id, &RpcError::invalid_request(&format!("the message is {why}")))
+    }
+
+    /// Where its messages are read, if they are large.
+    pub(crate) fn reading(&self) -> Arc<Offload> {
+        Arc::clone(&self.server.reading)
     }
 
     /// Cancelled when the server is to end.

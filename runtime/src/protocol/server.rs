@@ -13,6 +13,7 @@ use super::sessions::Sessions;
 use crate::catalog::Catalog;
 use crate::config;
 use crate::host::Caller;
+use crate::sandbox::Offload;
 
 /// How often waiting calls and silent sessions are looked at.
 const SWEEP: Duration = Duration::from_millis(500);
@@ -28,6 +29,8 @@ pub struct Server {
     pub(super) settings: config::Server,
     /// Name and version of this program.
     pub(super) info: Box<RawValue>,
+    /// Where what clients send is read, if it is large.
+    pub(super) reading: Arc<Offload>,
 }
 
 impl Server {
@@ -42,7 +45,13 @@ impl Server {
             stopping: CancellationToken::new(),
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
+            reading: Arc::new(Offload::new()),
         }
+    }
+
+    /// Where what clients send is read, if it is large.
+    pub(crate) fn reading(&self) -> &Offload {
+        &self.reading
     }
 
     /// The `[server]` settings it was made with.

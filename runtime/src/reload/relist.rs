@@ -134,8 +134,9 @@ async fn list(known: Arc<Entry>, catalog: Arc<Catalog>) -> Result<(), Unlisted> 
         Err(failure) => return Err(Unlisted::Failed(failure.of("plugin"))),
     };
     // A plugin may describe a lot; other tasks should not wait while it is read.
-    let publishing = tokio::task::spawn_blocking(move || publish(known.listed(offer), &catalog));
-    publishing.await.map_err(|_| Unlisted::Failed("what it offers could not be checked".to_owned()))
+    let offload = Arc::clone(known.plugin.offload());
+    offload.run(Duration::MAX, move |_| publish(known.listed(offer), &catalog)).await;
+    Ok(())
 }
 
 fn publish(listed: Entry, catalog: &Catalog) {

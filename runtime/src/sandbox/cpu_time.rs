@@ -39,7 +39,8 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
     }
 }
 
-fn thread_time() -> Duration {
+/// Processor time of this thread.
+pub(super) fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.try_into().unwrap_or_default(), now.tv_nsec.try_into().unwrap_or_default())
 }

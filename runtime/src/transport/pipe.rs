@@ -4,6 +4,7 @@
 //! Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client that does
 //! not read stops being read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines::{self, Line};
 use crate::protocol::{Connection, Exchange, Frame, Received};
+use crate::sandbox::Offload;
 
 /// Messages that may wait for a client that is slow to read.
 const WAITING: usize = 64;
@@ -30,6 +32,9 @@ pub(super) struct Pipe {
     sender: mpsc::Sender<Bytes>,
     output: mpsc::Receiver<Bytes>,
     stopping: CancellationToken,
+    reading: Arc<Offload>,
+    /// What was read and is not taken yet, since a large message waits until there is a place to read it.
+    line: Option<Line>,
     /// Until when requests under way may go on, once the input has ended.
     closing: Option<Instant>,
 }
@@ -39,12 +44,19 @@ impl Pipe {
     pub(super) fn new(connection: Connection, input: mpsc::Receiver<Line>, most: usize) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
-        Self { connection, input, most, requests: JoinSet::new(), sender, output, stopping, closing: None }
+        let (requests, reading) = (JoinSet::new(), connection.reading());
+        let (line, closing) = (None, None);
+        Self { connection, input, most, requests, sender, output, stopping, reading, line, closing }
     }
 
     /// The next message for the client, on one line; `None` when the conversation is over.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if self.line.is_some()
+                && let Some(reply) = self.take().await
+            {
+                return Some(reply);
+            }
             if let Some(end) = self.closing {
                 return self.drain(end).await;
             }
@@ -61,23 +73,25 @@ impl Pipe {
                 unasked = self.connection.unasked() => return unasked,
             };
             match line {
-                Some(line) => {
-                    if let Some(reply) = self.take(&line) {
-                        return Some(reply);
-                    }
-                }
+                Some(line) => self.line = Some(line),
                 None => self.closing = Some(Instant::now() + DRAIN),
             }
         }
     }
 
-    fn take(&mut self, line: &Line) -> Option<Bytes> {
-        let received = match line {
-            Line::Whole(line) if line.is_empty() => return None,
-            Line::Whole(line) => self.connection.receive(line),
-            Line::TooLong(skimmed) => Received::Reply(self.connection.too_long(skimmed, self.most)),
+    /// Takes what was read. It stays until there is a place: whoever asks for the next message may go away and ask again.
+    async fn take(&mut self) -> Option<Bytes> {
+        let bytes = match &self.line {
+            Some(Line::Whole(line)) => line.len(),
+            _ => 0,
         };
-        match received {
+        let Self { connection, line, most, reading, .. } = self;
+        let receive = || match line.take() {
+            Some(Line::Whole(line)) if !line.is_empty() => connection.receive(&line),
+            Some(Line::TooLong(skimmed)) => Received::Reply(connection.too_long(&skimmed, *most)),
+            Some(Line::Whole(_)) | None => Received::Nothing,
+        };
+        match reading.in_place(bytes, receive).await {
             Received::Nothing => None,
             Received::Reply(reply) => Some(reply),
             Received::Exchange(exchange) => {

@@ -12,6 +12,7 @@ use super::super::sessions::session::Session;
 use super::asked::{Answered, Awaited, ClientError};
 use super::question::Prepared;
 use crate::host::AskError;
+use crate::sandbox::Offload;
 
 type Answer = (usize, Result<String, AskError>);
 
@@ -22,7 +23,7 @@ const REJECTED: i64 = -1;
 pub(in crate::protocol) async fn in_session(
     context: &RequestContext,
     session: &Arc<Session>,
-    plugin: &Arc<str>,
+    (plugin, offload): (&Arc<str>, &Offload),
     most_parked: usize,
     open: Vec<(usize, Prepared)>,
 ) -> Vec<Answer> {
@@ -39,7 +40,8 @@ pub(in crate::protocol) async fn in_session(
     let Some(ticket) = context.parked.wait(plugin, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
-    let questions = join_all(open.iter().map(|(at, question)| ask(session, &round, *at, question)));
+    let questions = open.iter().map(|(at, question)| ask(session, &round, offload, (*at, question)));
+    let questions = join_all(questions);
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => all(&open, &AskError::Cancelled),
@@ -53,7 +55,12 @@ pub(in crate::protocol) async fn in_session(
     }
 }
 
-async fn ask(session: &Arc<Session>, round: &Round, at: usize, question: &Prepared) -> Answer {
+async fn ask(
+    session: &Arc<Session>,
+    round: &Round,
+    offload: &Offload,
+    (at, question): (usize, &Prepared),
+) -> Answer {
     let mut pending = Pending { round, awaited: session.asked.begin(), settled: false };
     let message = request(pending.awaited.id, question.method, &question.params);
     if round.outbox.deliver(Outgoing::Message(message)).await.is_err() {
@@ -61,7 +68,9 @@ async fn ask(session: &Arc<Session>, round: &Round, at: usize, question: &Prepar
     }
     let answered = (&mut pending.awaited.answer).await;
     pending.settled = true;
-    (at, answered.map_or(Err(AskError::Cancelled), |answered| read(question, answered)))
+    let Ok(answered) = answered else { return (at, Err(AskError::Cancelled)) };
+    let bytes = answered.as_ref().map_or(0, |answer| answer.get().len());
+    (at, offload.in_place(bytes, || read(question, answered)).await)
 }
 
 fn read(question: &Prepared, answered: Answered) -> Result<String, AskError> {

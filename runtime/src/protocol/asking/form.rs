@@ -3,7 +3,12 @@
 //! MCP allows only these so that any client can show them. A guest's form is checked before anyone is asked, and the
 //! answer before the guest sees it: what a person typed is as foreign as anything else from outside.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
+
+/// Choices of one field. Nobody picks from more, and clients show them all.
+const CHOICES: usize = 1_000;
 
 /// What bounds a field.
 const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
@@ -32,10 +37,17 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
             "string" | "number" | "integer" | "boolean" => true,
             "array" => {
                 let items = field.get("items").unwrap_or(&Value::Null);
-                items.get("oneOf").is_none() && !choices(items).is_empty()
+                items.get("oneOf").is_none() && choices(items).next().is_some()
             }
             _ => false,
         };
+        let from = field.get("items").unwrap_or(field);
+        if choices(from).nth(CHOICES).is_some() {
+            return Err(format!("the field `{name}` has more than {CHOICES} choices"));
+        }
+        if !choices(from).all(Value::is_string) {
+            return Err(format!("the choices of the field `{name}` must be texts"));
+        }
         if let Some(bound) =
             BOUNDS.iter().find(|bound| field.get(**bound).is_some_and(|value| !value.is_number()))
         {
@@ -88,13 +100,10 @@ fn value_fits(field: &Value, value: &Value) -> bool {
     let within = |number: f64, least: &str, most: &str| {
         bound(least).is_none_or(|least| number >= least) && bound(most).is_none_or(|most| number <= most)
     };
-    let chosen = |from: &Value, value: &Value| {
-        let choices = choices(from);
-        choices.is_empty() || choices.contains(&value)
-    };
     match (kind(field), value) {
         ("string", Value::String(text)) => {
-            within(text.chars().count() as f64, "minLength", "maxLength") && chosen(field, value)
+            within(text.chars().count() as f64, "minLength", "maxLength")
+                && (choices(field).next().is_none() || choices(field).any(|choice| choice == text))
         }
         ("number", Value::Number(number)) => number.as_f64().is_some_and(|n| within(n, "minimum", "maximum")),
         ("integer", Value::Number(number)) => {
@@ -103,7 +112,9 @@ fn value_fits(field: &Value, value: &Value) -> bool {
         ("boolean", Value::Bool(_)) => true,
         ("array", Value::Array(items)) => {
             let from = field.get("items").unwrap_or(&Value::Null);
-            within(items.len() as f64, "minItems", "maxItems") && items.iter().all(|item| chosen(from, item))
+            let choices: HashSet<&str> = choices(from).filter_map(Value::as_str).collect();
+            let chosen = |item: &Value| item.as_str().is_some_and(|item| choices.contains(item));
+            within(items.len() as f64, "minItems", "maxItems") && items.iter().all(chosen)
         }
         _ => false,
     }
@@ -114,12 +125,12 @@ pub(in crate::protocol) fn kind(field: &Value) -> &str {
 }
 
 /// The values to choose from; none when the field is free.
-pub(in crate::protocol) fn choices(field: &Value) -> Vec<&Value> {
-    if let Some(plain) = field.get("enum").and_then(Value::as_array) {
-        return plain.iter().collect();
-    }
-    let titled = field.get("oneOf").or_else(|| field.get("anyOf")).and_then(Value::as_array);
-    titled.into_iter().flatten().filter_map(|choice| choice.get("const")).collect()
+pub(in crate::protocol) fn choices(field: &Value) -> impl Iterator<Item = &Value> {
+    let list = |name: &str| field.get(name).and_then(Value::as_array);
+    let plain = list("enum");
+    let titled = if plain.is_some() { None } else { field.get("oneOf").or_else(|| field.get("anyOf")) };
+    let titled = titled.and_then(Value::as_array).into_iter().flatten();
+    plain.into_iter().flatten().chain(titled.filter_map(|choice| choice.get("const")))
 }
 
 #[cfg(test)]
@@ -156,6 +167,20 @@ mod tests {
         assert_eq!(check(&form), Ok(()));
         let fits = |value: Value| fits(&form, json!({ "c": value }).as_object().unwrap());
         assert!(fits(json!(["a"])).is_ok() && fits(json!(["x"])).is_err() && fits(json!("a")).is_err());
+    }
+
+    #[test]
+    fn choices_are_texts_and_few_and_many_answers_are_read_in_time() {
+        let form = |choices: Vec<Value>| json!({"type": "object", "properties": {"c": {"type": "array", "items": {"enum": choices}}}});
+        let named = |count: usize| (0..count).map(|n| json!(format!("choice {n}"))).collect::<Vec<_>>();
+        assert!(check(&form(named(1_001))).unwrap_err().contains("more than 1000 choices"));
+        assert!(check(&form(vec![json!(1)])).unwrap_err().contains("must be texts"));
+        let largest = form(named(1_000));
+        assert_eq!(check(&largest), Ok(()));
+        let answer = json!({"c": vec![json!("choice 999"); 200_000]});
+        let started = std::time::Instant::now();
+        assert_eq!(fits(&largest, answer.as_object().unwrap()), Ok(()));
+        assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
     }
 
     #[test]

@@ -32,8 +32,6 @@ pub(crate) struct ParkedCall {
     pub(crate) work: Running,
     pub(crate) context: Arc<RequestContext>,
     pub(crate) asking: Asking,
-    /// Of which request it is a part.
-    pub(crate) binding: Binding,
 }
 
 /// What a guest waits for.
@@ -42,6 +40,8 @@ pub(crate) struct Asking {
     pub(crate) plugin: Arc<str>,
     /// How many calls of that plugin may wait.
     pub(crate) most: usize,
+    /// Of which request it is a part.
+    pub(crate) binding: Binding,
     /// Without an answer so far, by their place among the questions.
     pub(crate) open: Vec<(usize, Prepared)>,
     /// Answered in an earlier round.
@@ -166,7 +166,7 @@ impl Parked {
         let mut entries = self.lock();
         let gone = if entries.given_up.contains(&handle) { Lost::GivenUp } else { Lost::Used };
         match entries.by_handle.get(&handle).map(|entry| &entry.hold) {
-            Some(Hold::Call(call)) if call.binding == binding => {}
+            Some(Hold::Call(call)) if call.asking.binding == binding => {}
             Some(Hold::Call(_)) => return Err(Lost::Foreign),
             _ => return Err(gone),
         }

@@ -3,6 +3,8 @@
 //! Nothing is lost on the way: names of choices stand beside the choices, and a list becomes a yes or no for each of them,
 //! which is put together again when the answer comes. The guest never learns of it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::form::{choices, kind};
@@ -62,15 +64,20 @@ fn switches(name: &str, field: &Value) -> Vec<(String, Value)> {
         format!("{title}: {}", own.or(choice.as_str()).unwrap_or_default())
     };
     let default = field.get("default").and_then(Value::as_array);
+    let default = default.map(|default| default.iter().filter_map(Value::as_str).collect::<HashSet<_>>());
+    let is_default = |default: &HashSet<&str>, choice: &Value| {
+        choice.as_str().is_some_and(|choice| default.contains(choice))
+    };
     let one = |(at, choice): (usize, &Value)| {
         let mut one = Map::new();
         one.insert("type".to_owned(), "boolean".into());
         one.insert("title".to_owned(), shown(at, choice).into());
         one.extend(field.get("description").map(|text| ("description".to_owned(), text.clone())));
-        one.extend(default.map(|default| ("default".to_owned(), default.contains(choice).into())));
+        let default = default.as_ref().map(|default| is_default(default, choice));
+        one.extend(default.map(|default| ("default".to_owned(), default.into())));
         (switch(name, choice), one.into())
     };
-    choices(items(field)).into_iter().enumerate().map(one).collect()
+    choices(items(field)).enumerate().map(one).collect()
 }
 
 /// A field whose choices have their names in a list of their own.

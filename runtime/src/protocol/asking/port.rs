@@ -20,6 +20,7 @@ use super::question::{Prepared, prepare};
 use crate::host::{Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, Question, QuestionBody};
 use crate::json::RawObject;
 use crate::plugin::Plugin;
+use crate::sandbox::Offload;
 
 /// Names the question for the roots that is asked before the guest starts.
 const ROOTS: &str = "plugport-roots";
@@ -29,6 +30,8 @@ pub(crate) struct Port {
     context: Arc<RequestContext>,
     plugin: Arc<str>,
     most_parked: usize,
+    /// Where large questions and answers are read.
+    offload: Arc<Offload>,
     /// Questions so far: they number those that the guest does not name.
     asked: AtomicUsize,
 }
@@ -40,6 +43,7 @@ impl Port {
             context: Arc::clone(context),
             plugin: plugin.name().into(),
             most_parked,
+            offload: Arc::clone(plugin.offload()),
             asked: AtomicUsize::new(0),
         }
     }
@@ -52,18 +56,21 @@ impl Port {
             return questions.iter().map(|_| Err(no.clone())).collect();
         }
         let abilities = context.round().abilities;
-        let prepared = questions.into_iter().map(|question| {
-            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-            prepare(question, number, context.revision, abilities)
-        });
         let mut slots = Vec::new();
         let mut open = Vec::new();
-        for (at, question) in prepared.enumerate() {
-            slots.push(question.as_ref().err().cloned().map(Err));
-            open.extend(question.ok().map(|question| (at, question)));
+        for (at, question) in questions.into_iter().enumerate() {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            let bytes = question.body.size();
+            let prepare = || prepare(question, number, context.revision, abilities);
+            let prepared = self.offload.in_place(bytes, prepare).await;
+            slots.push(prepared.as_ref().err().cloned().map(Err));
+            open.extend(prepared.ok().map(|question| (at, question)));
         }
         let answers = match &context.session {
-            Some(session) => ask::in_session(context, session, &self.plugin, self.most_parked, open).await,
+            Some(session) => {
+                let Self { plugin, offload, most_parked, .. } = self;
+                ask::in_session(context, session, (plugin, offload), *most_parked, open).await
+            }
             None => self.by_retry(open).await,
         };
         for (at, answer) in answers {
@@ -97,15 +104,24 @@ impl Port {
         let round = self.context.round();
         let (mut answered, mut left) = (Vec::new(), Vec::new());
         for (at, question) in open {
-            match round.answer(&question.key).map(|answer| question.read(&answer)) {
-                Some(Ok(answer)) => answered.push((at, answer)),
-                Some(Err(_)) | None => left.push((at, question)),
+            let answer = match round.answer(&question.key) {
+                Some(answer) => {
+                    self.offload.in_place(answer.get().len(), || question.read(&answer)).await.ok()
+                }
+                None => None,
+            };
+            match answer {
+                Some(answer) => answered.push((at, answer)),
+                None => left.push((at, question)),
             }
         }
         if !left.is_empty() {
             let (resume, answers) = oneshot::channel();
             let (plugin, most) = (Arc::clone(&self.plugin), self.most_parked);
-            let asking = Asking { plugin, most, open: left, answered, resume };
+            let context = &self.context;
+            let request = context.request.params.as_ref().map_or(0, |params| params.get().len());
+            let binding = self.offload.in_place(request, || context.binding()).await;
+            let asking = Asking { plugin, most, binding, open: left, answered, resume };
             // Nobody reads: the request is gone, and this future with it in a moment.
             let asked = round.outbox.deliver(Outgoing::Ask(asking)).await;
             drop(round);

@@ -18,7 +18,8 @@ use crate::host::{AskError, Question, QuestionBody};
 pub(crate) struct Prepared {
     pub(crate) key: String,
     pub(crate) method: &'static str,
-    pub(crate) params: Value,
+    /// Written once, where that may take a while; it is sent as it is.
+    pub(crate) params: Box<RawValue>,
     expects: Expects,
 }
 
@@ -57,6 +58,8 @@ pub(crate) fn prepare(
         QuestionBody::ListRoots if abilities.roots => ("roots/list", (json!({}), Expects::Roots)),
         QuestionBody::ListRoots => return Err(AskError::Missing("roots")),
     };
+    let params = serde_json::value::to_raw_value(&params);
+    let params = params.map_err(|error| AskError::Invalid(error.to_string()))?;
     Ok(Prepared { key, method, params, expects })
 }
 
@@ -185,6 +188,10 @@ mod tests {
             {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}})
     }
 
+    fn params(params: &Value, revision: Revision) -> Value {
+        serde_json::from_str(ask(params, revision).unwrap().params.get()).unwrap()
+    }
+
     fn read(prepared: &Prepared, answer: &Value) -> Result<String, String> {
         prepared.read(&RawValue::from_string(answer.to_string()).unwrap())
     }
@@ -193,12 +200,12 @@ mod tests {
     fn a_question_is_worded_for_the_revision() {
         let newest = ask(&form(), Revision::V2026_07_28).unwrap();
         assert_eq!((newest.key.as_str(), newest.method), ("question-3", "elicitation/create"));
-        assert_eq!(newest.params["mode"], "form");
-        assert_eq!(ask(&form(), Revision::V2025_06_18).unwrap().params.get("mode"), None);
+        assert_eq!(params(&form(), Revision::V2026_07_28)["mode"], "form");
+        assert_eq!(params(&form(), Revision::V2025_06_18).get("mode"), None);
         let visit =
             json!({"mode": "url", "message": "Log in", "url": "https://a.example", "elicitationId": "mine"});
-        assert_eq!(ask(&visit, Revision::V2026_07_28).unwrap().params.get("elicitationId"), None);
-        let id = ask(&visit, Revision::V2025_11_25).unwrap().params["elicitationId"].clone();
+        assert_eq!(params(&visit, Revision::V2026_07_28).get("elicitationId"), None);
+        let id = params(&visit, Revision::V2025_11_25)["elicitationId"].clone();
         assert!(id.is_string() && id != "mine");
     }
 

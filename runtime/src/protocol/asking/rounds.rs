@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::super::context::{RequestContext, Round};
@@ -20,6 +19,9 @@ use super::binding;
 use super::parked::{Asking, ParkedCall};
 use super::question::Prepared;
 use crate::json::RawObject;
+
+/// Answers that one request may bring: as many as a call may ever ask.
+const ANSWERS: usize = 1_000;
 
 /// What a request brings back from an earlier round.
 #[derive(Debug, Default)]
@@ -56,6 +58,10 @@ impl Returned {
         let answers = params.input_responses.map(|answers| RawObject::parse(answers.get())).transpose();
         let answers =
             answers.map_err(|error| RpcError::invalid_params(&format!("`inputResponses`: {error}")))?;
+        if answers.as_ref().is_some_and(|answers| answers.iter().nth(ANSWERS).is_some()) {
+            let why = format!("`inputResponses` has more than {ANSWERS} answers");
+            return Err(RpcError::invalid_params(&why));
+        }
         Ok(Self { state: params.request_state.map(Cow::into_owned), answers: answers.unwrap_or_default() })
     }
 }
@@ -63,7 +69,18 @@ impl Returned {
 #[derive(Serialize)]
 struct InputRequest<'a> {
     method: &'static str,
-    params: &'a serde_json::Value,
+    params: &'a RawValue,
+}
+
+/// The result that asks. Written in one go: questions may be large.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired<'a> {
+    result_type: &'static str,
+    input_requests: BTreeMap<&'a str, InputRequest<'a>>,
+    request_state: &'a str,
+    #[serde(rename = "_meta")]
+    meta: BTreeMap<&'static str, &'a RawValue>,
 }
 
 /// Keeps a call that asks, and words its questions as the result.
@@ -73,23 +90,21 @@ pub(in crate::protocol) fn park(
     context: Arc<RequestContext>,
     asking: Asking,
 ) -> Result<Reply, RpcError> {
-    let worded = |(_, question): &(usize, Prepared)| {
-        let Prepared { key, method, params, .. } = question;
-        Ok((key.clone(), serde_json::to_value(InputRequest { method, params })?))
-    };
-    let requests: Result<BTreeMap<_, _>, serde_json::Error> = asking.open.iter().map(worded).collect();
-    let internal = |error: serde_json::Error| RpcError::internal(&error.to_string());
-    let requests = requests.map_err(internal)?;
-    let (parked, binding) = (Arc::clone(&context.parked), context.binding());
-    let state = parked.park(ParkedCall { work, context, asking, binding });
+    let parked = Arc::clone(&context.parked);
+    let questions = asking.open.iter().map(|(_, question)| question);
+    let worded: Vec<_> =
+        questions.map(|question| (question.key.clone(), question.method, question.params.clone())).collect();
+    let state = parked.park(ParkedCall { work, context, asking });
     let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
-    let result = json!({
-        "resultType": "input_required",
-        "inputRequests": requests,
-        "requestState": state,
-        "_meta": { SERVER_INFO: server.info },
-    });
-    serde_json::to_vec(&result).map(Reply::from_json).map_err(internal)
+    let worded = worded.iter().map(|(key, method, params)| (key.as_str(), InputRequest { method, params }));
+    let result = InputRequired {
+        result_type: "input_required",
+        input_requests: worded.collect(),
+        request_state: &state,
+        meta: BTreeMap::from([(SERVER_INFO, &*server.info)]),
+    };
+    let written = serde_json::to_vec(&result).map(Reply::from_json);
+    written.map_err(|error| RpcError::internal(&error.to_string()))
 }
 
 /// A guest that has all its answers and does not know yet.

@@ -62,7 +62,8 @@ pub(in super::super) async fn complete(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let params: CompleteParams<'_> = match read(params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let params: CompleteParams<'_> = match server.reading().in_place(bytes, || read(params)).await {
         Ok(params) => params,
         Err(error) => return Some(Err(error)),
     };
@@ -80,7 +81,10 @@ pub(in super::super) async fn complete(
     let call = plugin.complete(unfinished, running::port(context, &plugin));
     let called = running::run(context, name, call).await?;
     Some(match called.outcome {
-        Ok(completion) => finish(server, context, &completion),
+        Ok(completion) => {
+            let bytes = called.record.bytes_out();
+            plugin.offload().in_place(bytes, || finish(server, context, &completion)).await
+        }
         Err(failure) => Err(refusal(failure, context.revision, "completion", || unknown(&params.reference))),
     })
 }

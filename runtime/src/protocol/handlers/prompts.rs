@@ -1,6 +1,7 @@
 //! `prompts/get`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -31,7 +32,8 @@ pub(in super::super) async fn get(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let (published, args) = match prepare(server, params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let (published, args) = match server.reading().in_place(bytes, || prepare(server, params)).await {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
@@ -40,9 +42,15 @@ pub(in super::super) async fn get(
     let call = plugin.get_prompt(&published.prompt.name, &args, port);
     let Called { outcome, mut record } = running::run(context, &published.name, call).await?;
     Some(match outcome {
-        Ok(result) => PromptView::new(&result)
-            .map_err(|fault| running::breach(&mut record, plugin, &published.name, &fault))
-            .and_then(|view| Reply::new(&view, context.revision, &server.info)),
+        Ok(result) => {
+            let bytes = record.bytes_out();
+            let write = || {
+                PromptView::new(&result)
+                    .map_err(|fault| running::breach(&mut record, plugin, &published.name, &fault))
+                    .and_then(|view| Reply::new(&view, context.revision, &server.info))
+            };
+            plugin.offload().in_place(bytes, write).await
+        }
         Err(failure) => {
             Err(refusal(failure, context.revision, "prompt", || RpcError::unknown_prompt(&published.name)))
         }
@@ -69,8 +77,9 @@ fn prepare(
 
 /// The first required argument that was not given.
 fn missing<'p>(declared: &'p [PromptArgument], given: &[(String, String)]) -> Option<&'p str> {
+    let given: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
     let required = declared.iter().filter(|argument| argument.required);
-    required.map(|argument| argument.name.as_str()).find(|name| given.iter().all(|(given, _)| given != name))
+    required.map(|argument| argument.name.as_str()).find(|name| !given.contains(name))
 }
 
 #[cfg(test)]

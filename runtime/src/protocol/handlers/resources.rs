@@ -27,7 +27,8 @@ pub(in super::super) async fn read(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let (plugin, uri) = match prepare(server, context, params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let (plugin, uri) = match server.reading().in_place(bytes, || prepare(server, context, params)).await {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
@@ -35,9 +36,15 @@ pub(in super::super) async fn read(
     let Called { outcome, mut record } =
         running::run(context, &uri, plugin.read_resource(&uri, port)).await?;
     Some(match outcome {
-        Ok(contents) => ReadView::new(&contents)
-            .map_err(|fault| running::breach(&mut record, &plugin, &uri, &fault))
-            .and_then(|view| Reply::new(&view, context.revision, &server.info)),
+        Ok(contents) => {
+            let bytes = record.bytes_out();
+            let write = || {
+                ReadView::new(&contents)
+                    .map_err(|fault| running::breach(&mut record, &plugin, &uri, &fault))
+                    .and_then(|view| Reply::new(&view, context.revision, &server.info))
+            };
+            plugin.offload().in_place(bytes, write).await
+        }
         Err(failure) => Err(refusal(failure, context.revision, "resource", || {
             RpcError::resource_not_found(&uri, context.revision)
         })),

@@ -45,6 +45,15 @@ pub(super) async fn run<T>(
     Some(called)
 }
 
+/// Does what may take a while, beside a call. `None` when the client has withdrawn the request meanwhile.
+pub(super) async fn wanted<T>(context: &RequestContext, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = context.cancel.cancelled() => None,
+    }
+}
+
 /// Notes that a plugin's answer cannot be sent.
 pub(super) fn note_breach(record: &mut Record, plugin: &Plugin, what: &str, fault: &str) {
     let fault = plugin.mask().text(fault);

@@ -15,10 +15,8 @@ use super::super::wire::ResultView;
 use super::failures::{Answer, answer};
 use super::{read, running};
 use crate::catalog::{Mismatch, PublishedTool};
-use crate::plugin::{Called, Record, ToolResult};
-
-/// What is checked without leaving the task, bytes.
-const SMALL: usize = 64 << 10;
+use crate::plugin::{CallFailure, Called, Record, ToolResult};
+use crate::sandbox::{SMALL, Stopped};
 
 #[derive(Deserialize)]
 struct CallParams<'a> {
@@ -34,42 +32,70 @@ pub(in super::super) async fn call(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let (tool, args) = match prepare(server, params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let prepared = server.reading().in_place(bytes, || prepare(server, params)).await;
+    let (tool, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    if let Err(mismatch) = validate(&tool, args.value, args.text.len()).await {
-        let told = format!("the arguments do not fit the tool's schema: {mismatch}");
-        return Some(tell(server, context, told));
+    match running::wanted(context, check(&tool, &args)).await? {
+        Ok(()) => {}
+        Err(Unfit::Invalid(error)) => return Some(Err(error)),
+        Err(Unfit::Mismatch(mismatch)) => {
+            let told = format!("the arguments do not fit the tool's schema: {mismatch}");
+            return Some(tell(server, context, told));
+        }
     }
     let port = running::port(context, &tool.plugin);
-    let call = tool.plugin.call_tool(&tool.tool.name, &args.text, port);
+    let call = tool.plugin.call_tool(&tool.tool.name, &args, port);
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
-    Some(match outcome {
-        Ok(result) => finish(server, context, &tool, &result, &mut record).await,
-        Err(failure) => match answer(failure, &tool.name, context.revision) {
+    match outcome {
+        Ok(result) => running::wanted(context, finish(server, context, &tool, &result, &mut record)).await,
+        Err(failure) => Some(match answer(failure, &tool.name, context.revision) {
             Answer::Told(text) => tell(server, context, text),
             Answer::Refused(error) => Err(error),
-        },
-    })
+        }),
+    }
 }
 
-struct Arguments {
-    text: String,
-    value: Value,
-}
-
-fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arguments), RpcError> {
+/// The tool that is meant, and the text of its arguments, not looked into yet.
+fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
     let params: CallParams<'_> = read(params)?;
     let snapshot = server.catalog.current();
     let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
-    let text = params.arguments.map_or("{}", RawValue::get);
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| RpcError::invalid_params(&format!("`arguments`: {error}")))?;
-    if !value.is_object() {
-        return Err(RpcError::invalid_params("`arguments` must be an object"));
+    Ok((Arc::clone(tool), params.arguments.map_or("{}", RawValue::get).into()))
+}
+
+/// Why a tool is not called with some arguments.
+enum Unfit {
+    Invalid(RpcError),
+    Mismatch(Mismatch),
+}
+
+fn parse(args: &str) -> Result<Value, Unfit> {
+    let invalid = |why: &str| Unfit::Invalid(RpcError::invalid_params(why));
+    let value: Value =
+        serde_json::from_str(args).map_err(|error| invalid(&format!("`arguments`: {error}")))?;
+    if value.is_object() { Ok(value) } else { Err(invalid("`arguments` must be an object")) }
+}
+
+/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
+async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>) -> Result<(), Unfit> {
+    if args.len() <= SMALL
+        && let Some(checked) = tool.input.validate_at_once(&parse(args)?)
+    {
+        return checked.map_err(Unfit::Mismatch);
     }
-    Ok((Arc::clone(tool), Arguments { text: text.to_owned(), value }))
+    let (checked, text) = (Arc::clone(tool), Arc::clone(args));
+    let work = tool.plugin.offload().run(tool.plugin.config().limits.cpu(), move |allowance| {
+        // Parsed here, since a value may take thirty times the memory of its text, and dropping it time.
+        let value = parse(&text)?;
+        match checked.input.validate(&value, text.len(), allowance) {
+            Ok(checked) => checked.map_err(Unfit::Mismatch),
+            Err(_) => Err(Unfit::Mismatch(Mismatch::too_much())),
+        }
+    });
+    work.await
 }
 
 async fn finish(
@@ -79,46 +105,55 @@ async fn finish(
     result: &ToolResult,
     record: &mut Record,
 ) -> Result<Reply, RpcError> {
-    let view = match ResultView::new(result) {
-        Ok(view) => keeps_promise(tool, &view).await.map(|()| view),
-        Err(fault) => Err(fault),
+    let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
+    let view = match offload.in_place(bytes, || ResultView::new(result)).await {
+        Ok(view) => keeps_promise(tool, &view, record).await.map(|()| view),
+        Err(fault) => Err(Broken::Contract(fault)),
     };
     match view {
-        Ok(view) => Reply::new(&view, context.revision, &server.info),
-        Err(fault) => {
+        Ok(view) => offload.in_place(bytes, || Reply::new(&view, context.revision, &server.info)).await,
+        Err(Broken::Contract(fault)) => {
             running::note_breach(record, &tool.plugin, &tool.name, &fault);
             tell(server, context, format!("the tool broke its contract: {fault}"))
         }
+        Err(Broken::Limit(failure)) => tell(server, context, failure.to_string()),
     }
 }
 
-async fn validate(tool: &Arc<PublishedTool>, value: Value, bytes: usize) -> Result<(), Mismatch> {
-    let tool = Arc::clone(tool);
-    let alone = tool.input.has_references();
-    check(bytes, alone, move || tool.input.validate(&value, bytes)).await
+/// Why a result is not passed on.
+enum Broken {
+    Contract(String),
+    Limit(CallFailure),
 }
 
-async fn keeps_promise(tool: &Arc<PublishedTool>, view: &ResultView<'_>) -> Result<(), String> {
-    let Some(schema) = &tool.output else { return Ok(()) };
-    let alone = schema.has_references();
-    let structured = view.structured().map(ToOwned::to_owned);
-    let (tool, failed) = (Arc::clone(tool), view.is_error());
-    let bytes = structured.as_ref().map_or(0, |text| text.get().len());
-    check(bytes, alone, move || tool.keeps_promise(structured.as_deref(), failed)).await
-}
-
-/// Checks something of `bytes` bytes: at once when that is sure to be short, else where it holds up nobody.
-async fn check<E: Send + 'static>(
-    bytes: usize,
-    alone: bool,
-    work: impl FnOnce() -> Result<(), E> + Send + 'static,
-) -> Result<(), E> {
-    if bytes <= SMALL && !alone {
-        return work();
+/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the call,
+/// with as much processor time as its guest had.
+async fn keeps_promise(
+    tool: &Arc<PublishedTool>,
+    view: &ResultView<'_>,
+    record: &mut Record,
+) -> Result<(), Broken> {
+    if let Some(kept) = tool.keeps_promise_at_once(view.structured(), view.is_error()) {
+        return kept.map_err(Broken::Contract);
     }
-    match tokio::task::spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(panicked) => std::panic::resume_unwind(Box::new(panicked)),
+    let (structured, failed) = (view.structured().map(ToOwned::to_owned), view.is_error());
+    let limits = &tool.plugin.config().limits;
+    let (checked, unchecked) = (Arc::clone(tool), record.checking());
+    let work = tool
+        .plugin
+        .offload()
+        .run(limits.cpu(), move |allowance| checked.keeps_promise(structured.as_deref(), failed, allowance));
+    match work.await {
+        Ok(kept) => {
+            record.checked(unchecked);
+            kept.map_err(Broken::Contract)
+        }
+        Err(Stopped::Cpu | Stopped::Abandoned) => {
+            let failure = CallFailure::limit(limits, "cpu_ms");
+            record.exceeded(&failure);
+            tracing::warn!(target: "plugin", plugin = tool.plugin.name(), "checking a result: {failure}");
+            Err(Broken::Limit(failure))
+        }
     }
 }
 

@@ -66,7 +66,9 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         Ok(body) => {
             // Nothing can be asked of a client that takes no event stream as answer.
             let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
-            write(shared.endpoint.post(&parts.headers, &body, &via), accepts).await
+            let reading = shared.endpoint.server().reading();
+            let answer = reading.in_place(body.len(), || shared.endpoint.post(&parts.headers, &body, &via));
+            write(answer.await, accepts).await
         }
         Err(refusal) => refusal.into_response(),
     }

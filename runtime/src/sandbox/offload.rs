@@ -1,0 +1,192 @@
+//! Work of the server that a guest or a client can make heavy: checks against schemas, large JSON, forms, large answers.
+//!
+//! Such work never yields, and on a worker of the async runtime it would hold up whoever else is there. What is small is done
+//! where it is asked for and costs nothing more; everything else takes a place here first. There are as many places as
+//! cores, for the whole process, since cores are what is shared, and whoever asks has a share of them: a crowd waits among
+//! itself. Work that takes its time is given an [`Allowance`], which it asks often; whoever no longer waits for the outcome
+//! ends the work, and its place is taken until it has really ended.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::Semaphore;
+
+use super::cpu_time::thread_time;
+use super::places::{Places, Taken};
+
+/// What is small enough to be read or written where it is, bytes: some hundred microseconds.
+pub(crate) const SMALL: usize = 64 << 10;
+
+/// Of the whole process.
+static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(cores())));
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+/// The places of one plugin, or of all clients together, at most half of all.
+#[derive(Debug)]
+pub(crate) struct Offload(Places);
+
+/// What a piece of work may still use. It is asked on the thread that does the work.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowance {
+    /// The thread's processor time at which it is used up.
+    end: Duration,
+    abandoned: Arc<AtomicBool>,
+}
+
+/// Why a piece of work has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// It used up its processor time.
+    Cpu,
+    /// Nobody waits for it any more.
+    Abandoned,
+}
+
+impl Allowance {
+    /// As much processor time of this thread, from now on, for work that nobody can abandon.
+    pub(crate) fn of(cpu: Duration) -> Self {
+        Self::until_abandoned(cpu, Arc::default())
+    }
+
+    fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>) -> Self {
+        Self { end: thread_time().saturating_add(cpu), abandoned }
+    }
+
+    /// Whether the work may go on. Costs a fraction of a microsecond.
+    pub(crate) fn check(&self) -> Result<(), Stopped> {
+        if self.abandoned.load(Ordering::Relaxed) {
+            return Err(Stopped::Abandoned);
+        }
+        if thread_time() >= self.end { Err(Stopped::Cpu) } else { Ok(()) }
+    }
+}
+
+/// Ends the work when whoever waits for it goes away.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Offload {
+    /// A share of the places.
+    pub(crate) fn new() -> Self {
+        Self(Places::new("thread for large work", cores().div_ceil(2), Arc::clone(&PLACES)))
+    }
+
+    /// Does `work` on a thread of its own, once there is a place, with `cpu` of processor time. It ends when the returned
+    /// future is dropped, as far as it asks its allowance. A panic goes on here.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        cpu: Duration,
+        work: impl FnOnce(&Allowance) -> T + Send + 'static,
+    ) -> T {
+        let place = self.place().await;
+        let waits = Waits(Arc::default());
+        let abandoned = Arc::clone(&waits.0);
+        let task = tokio::task::spawn_blocking(move || {
+            let done = work(&Allowance::until_abandoned(cpu, abandoned));
+            drop(place);
+            done
+        });
+        match task.await {
+            Ok(done) => done,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The runtime itself ends, and with it whoever waits.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    /// Does `work` that reads or writes `bytes` here, and if they are many with a place and so that the other tasks of this
+    /// worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
+    pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        if bytes <= SMALL {
+            return work();
+        }
+        let _place = self.place().await;
+        // A runtime of one thread has nobody to hand the other tasks to.
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+            _ => work(),
+        }
+    }
+
+    /// The semaphores are never closed.
+    async fn place(&self) -> Option<Taken> {
+        self.0.take().await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::Instant;
+
+    /// Works until it may not go on, and says why and after how much processor time.
+    fn endless(allowance: &Allowance) -> (Stopped, Duration) {
+        let begun = thread_time();
+        loop {
+            if let Err(stopped) = allowance.check() {
+                return (stopped, thread_time().saturating_sub(begun));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn work_ends_with_its_processor_time() {
+        let (stopped, used) = Offload::new().run(Duration::from_millis(20), endless).await;
+        assert_eq!(stopped, Stopped::Cpu);
+        assert!(used < Duration::from_millis(60), "{used:?}");
+    }
+
+    #[tokio::test]
+    async fn work_ends_with_whoever_waits_for_it_and_has_its_place_until_then() {
+        let offload = Offload::new();
+        let (sender, ended) = mpsc::channel();
+        let work = offload.run(Duration::from_secs(60), move |allowance| sender.send(endless(allowance)));
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        let (stopped, used) = ended.recv_timeout(Duration::from_secs(5)).unwrap();
+        assert_eq!(stopped, Stopped::Abandoned);
+        assert!(used < Duration::from_secs(1), "{used:?}");
+        assert_eq!(offload.run(Duration::from_secs(1), |_| 5).await, 5);
+    }
+
+    #[tokio::test]
+    async fn one_share_is_never_more_than_half_of_the_places() {
+        let offload = Arc::new(Offload::new());
+        let (running, most) = (Arc::new(Semaphore::new(100)), Arc::new(std::sync::Mutex::new(0)));
+        let works = (0..4 * cores()).map(|_| {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            offload.run(Duration::from_secs(9), move |_| {
+                let _one = running.try_acquire().unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+                let now = 100 - running.available_permits();
+                let mut most = most.lock().unwrap();
+                *most = now.max(*most);
+            })
+        });
+        futures_util::future::join_all(works).await;
+        assert!(*most.lock().unwrap() <= cores().div_ceil(2));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn others_go_on_while_large_work_is_done_in_place() {
+        let begun = Instant::now();
+        let other = tokio::spawn(async { Instant::now() });
+        let offload = Offload::new();
+        let block = || std::thread::sleep(Duration::from_millis(200));
+        tokio::spawn(async move { offload.in_place(SMALL + 1, block).await }).await.unwrap();
+        assert!(other.await.unwrap().duration_since(begun) < Duration::from_millis(150));
+    }
+}
