@@ -210,6 +210,11 @@ impl Record {
         self.usage.unwrap_or_else(|| Usage { fuel: 0, elapsed: self.begun.elapsed() })
     }
 
+    /// Size of the guest's answer, bytes.
+    pub(crate) fn answered(&self) -> usize {
+        self.bytes_out
+    }
+
     /// The answer cannot be sent after all; `fault` has no secrets in it.
     pub fn broke_contract(&mut self, fault: &str) {
         self.outcome = Outcome::Contract { why: Escaped(fault).to_string() };

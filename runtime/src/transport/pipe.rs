@@ -12,11 +12,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{self, Line};
-use crate::protocol::{Connection, Exchange, Frame, Received};
+use super::lines::Line;
+use crate::protocol::{Connection, Exchange, Frame, Held, Received};
 
 /// Messages that may wait for a client that is slow to read.
-const WAITING: usize = 64;
+const WAITING: usize = 16;
+
+/// A line of input, with what is held for it if it is large.
+pub(super) type Input = (Line, Option<Held>);
 
 /// What requests under way have left when the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
@@ -24,7 +27,7 @@ pub(super) const DRAIN: Duration = Duration::from_secs(5);
 /// The pipes.
 pub(super) struct Pipe {
     connection: Connection,
-    input: mpsc::Receiver<Line>,
+    input: mpsc::Receiver<Input>,
     most: usize,
     requests: JoinSet<()>,
     sender: mpsc::Sender<Bytes>,
@@ -36,7 +39,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     /// Serves `connection` with messages of at most `most` bytes from `input`.
-    pub(super) fn new(connection: Connection, input: mpsc::Receiver<Line>, most: usize) -> Self {
+    pub(super) fn new(connection: Connection, input: mpsc::Receiver<Input>, most: usize) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
         Self { connection, input, most, requests: JoinSet::new(), sender, output, stopping, closing: None }
@@ -62,7 +65,7 @@ impl Pipe {
             };
             match line {
                 Some(line) => {
-                    if let Some(reply) = self.take(&line) {
+                    if let Some(reply) = self.take(line) {
                         return Some(reply);
                     }
                 }
@@ -71,11 +74,11 @@ impl Pipe {
         }
     }
 
-    fn take(&mut self, line: &Line) -> Option<Bytes> {
+    fn take(&mut self, (line, held): Input) -> Option<Bytes> {
         let received = match line {
             Line::Whole(line) if line.is_empty() => return None,
-            Line::Whole(line) => self.connection.receive(line),
-            Line::TooLong(skimmed) => Received::Reply(self.connection.too_long(skimmed, self.most)),
+            Line::Whole(line) => self.connection.take(&line, held),
+            Line::TooLong(skimmed) => Received::Reply(self.connection.too_long(&skimmed, self.most)),
         };
         match received {
             Received::Nothing => None,
@@ -113,7 +116,7 @@ impl Pipe {
 async fn pump(mut exchange: Exchange, sender: mpsc::Sender<Bytes>) {
     while let Some(frame) = exchange.next().await {
         let (Frame::Message(line) | Frame::Answer(line, _)) = frame;
-        if sender.send(lines::unbroken(line)).await.is_err() {
+        if sender.send(line).await.is_err() {
             return;
         }
     }
