@@ -8,7 +8,7 @@ use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Egress, Places, Rate, Store};
+use crate::sandbox::{Egress, GuestMemory, Places, PluginMemory, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// How much of that it may have done at the same time.
     pub(super) operations: Places,
+    /// The memory of its instances.
+    pub(crate) memory: Arc<PluginMemory>,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -40,7 +42,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// A plugin of this name and digest, of which the operator says `config`.
     pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
-        let Common { changes, store, audit, budgets } = common;
+        let Common { changes, store, audit, budgets, memory } = common;
         Self {
             name: name.into(),
             digest,
@@ -51,6 +53,7 @@ impl Shared {
             config,
             changes,
             store,
+            memory: memory.of_plugin(),
             operations: keyvalue::operations(),
             audit,
         }
@@ -64,17 +67,20 @@ pub(crate) struct Common {
     pub(crate) store: Arc<Store>,
     pub(crate) audit: Audit,
     pub(crate) budgets: Arc<Budgets>,
+    pub(crate) memory: Arc<GuestMemory>,
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Server};
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
         let (changes, budgets) = (Arc::default(), Arc::default());
-        let common = Common { changes, store: Store::new("state".into()), audit: Audit::none(), budgets };
+        let memory = GuestMemory::new(&Server::default());
+        let (store, audit) = (Store::new("state".into()), Audit::none());
+        let common = Common { changes, store, audit, budgets, memory };
         Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

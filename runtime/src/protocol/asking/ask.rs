@@ -10,6 +10,7 @@ use super::super::message::{notification, request};
 use super::super::outbox::Outgoing;
 use super::super::sessions::session::Session;
 use super::asked::{Answered, Awaited, ClientError};
+use super::parked::Whose;
 use super::question::Prepared;
 use crate::host::AskError;
 
@@ -36,7 +37,8 @@ pub(in crate::protocol) async fn in_session(
             .map(|(at, question)| (*at, Err(AskError::Missing(question.capability()))))
             .collect();
     }
-    let Some(ticket) = context.parked.wait(plugin, most_parked) else {
+    let whose = Whose { plugin: Arc::clone(plugin), caller: context.caller.clone() };
+    let Some(ticket) = context.parked.wait(whose, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
     let questions = join_all(open.iter().map(|(at, question)| ask(session, &round, *at, question)));
