@@ -54,7 +54,7 @@ pub(super) fn serve(
                 }
             }
             Ok(Message::Notification(notification)) => session.notified(&notification),
-            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered),
+            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered, held.take()),
             Ok(Message::Response(None, _)) => {}
             Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),
         }

@@ -112,7 +112,7 @@ impl Connection {
             Ok(Message::Response(id, answered)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
                     session.touch();
-                    session.asked.settle(&id, answered);
+                    session.asked.settle(&id, answered, held);
                 }
                 Received::Nothing
             }
@@ -141,7 +141,7 @@ impl Connection {
     fn unread(&self, skimmed: &Skimmed, why: &str, error: &RpcError) -> Bytes {
         if let (Skimmed::Response(id), Some(session)) = (skimmed, &self.session) {
             let message = format!("the client's answer cannot be used: {why}");
-            session.asked.settle(id, Err(ClientError { code: -32603, message }));
+            session.asked.settle(id, Err(ClientError { code: -32603, message }), None);
         }
         let id = if let Skimmed::Request(id) = skimmed { Some(id) } else { None };
         error_response(id, error)

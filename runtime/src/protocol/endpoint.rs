@@ -118,7 +118,7 @@ impl Endpoint {
                 .map(|session| {
                     session.touch();
                     if let Some(id) = id {
-                        session.asked.settle(&id, answered);
+                        session.asked.settle(&id, answered, held);
                     }
                     Answer::Accepted
                 })

@@ -106,6 +106,9 @@ impl Drop for InstanceMemory {
 }
 
 #[cfg(test)]
+pub(super) use tests::unbounded;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -130,6 +133,3 @@ mod tests {
         assert_eq!((all.used.load(Ordering::Relaxed), greedy.used.load(Ordering::Relaxed)), (0, 0));
     }
 }
-
-#[cfg(test)]
-pub(super) use tests::unbounded;

@@ -41,7 +41,7 @@ pub(in crate::protocol) async fn in_session(
     let Some(ticket) = context.parked.wait(whose, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
-    let questions = join_all(open.iter().map(|(at, question)| ask(session, &round, *at, question)));
+    let questions = join_all(open.iter().map(|(at, question)| ask(context, (session, &round), *at, question)));
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => all(&open, &AskError::Cancelled),
@@ -55,7 +55,12 @@ pub(in crate::protocol) async fn in_session(
     }
 }
 
-async fn ask(session: &Arc<Session>, round: &Round, at: usize, question: &Prepared) -> Answer {
+async fn ask(
+    context: &RequestContext,
+    (session, round): (&Arc<Session>, &Round),
+    at: usize,
+    question: &Prepared,
+) -> Answer {
     let mut pending = Pending { round, awaited: session.asked.begin(), settled: false };
     let message = request(pending.awaited.id, question.method, &question.params);
     if round.outbox.deliver(Outgoing::Message(message)).await.is_err() {
@@ -63,7 +68,9 @@ async fn ask(session: &Arc<Session>, round: &Round, at: usize, question: &Prepar
     }
     let answered = (&mut pending.awaited.answer).await;
     pending.settled = true;
-    (at, answered.map_or(Err(AskError::Cancelled), |answered| read(question, answered)))
+    let Ok((answered, held)) = answered else { return (at, Err(AskError::Cancelled)) };
+    context.hold(held);
+    (at, read(question, answered))
 }
 
 fn read(question: &Prepared, answered: Answered) -> Result<String, AskError> {
