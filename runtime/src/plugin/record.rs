@@ -210,8 +210,8 @@ impl Record {
         self.usage.unwrap_or_else(|| Usage { fuel: 0, elapsed: self.begun.elapsed() })
     }
 
-    /// Size of the guest's answer, bytes.
-    pub(crate) fn answered(&self) -> usize {
+    /// Bytes of the answer.
+    pub(crate) fn bytes_out(&self) -> usize {
         self.bytes_out
     }
 

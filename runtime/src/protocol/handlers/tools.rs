@@ -79,7 +79,7 @@ async fn finish(
     result: &ToolResult,
     record: &mut Record,
 ) -> Result<Reply, RpcError> {
-    let _held = running::room(server, context, record.answered())?;
+    let _held = running::room(server, context, record.bytes_out())?;
     let view = match ResultView::new(result) {
         Ok(view) => keeps_promise(tool, &view).await.map(|()| view),
         Err(fault) => Err(fault),

@@ -58,7 +58,11 @@ impl IntoResponse for Refusal {
 ///
 /// # Errors
 /// When it is too large, or too slow, or there is no room for it.
-pub(super) async fn read(body: Body, most: usize, share: impl Fn() -> Share) -> Result<Taken, Refusal> {
+pub(super) async fn read(
+    body: &mut Body,
+    most: usize,
+    share: impl Fn() -> Share,
+) -> Result<Taken, Refusal> {
     let said = body.size_hint().lower();
     if said > most as u64 {
         return Err(Refusal::TooLarge(most >> 10));
@@ -71,17 +75,17 @@ pub(super) async fn read(body: Body, most: usize, share: impl Fn() -> Share) -> 
         .map(|bytes| Taken { bytes, held: room.held })
 }
 
-async fn collect<S: Fn() -> Share>(mut body: Body, room: &mut Room<S>) -> Result<Bytes, Refusal> {
+async fn collect<S: Fn() -> Share>(body: &mut Body, room: &mut Room<S>) -> Result<Bytes, Refusal> {
     // Most bodies are one piece, which is taken as it is.
-    let first = next(&mut body).await?.unwrap_or_default();
+    let first = next(body).await?.unwrap_or_default();
     room.make(first.len()).await?;
-    let Some(second) = next(&mut body).await? else { return Ok(first) };
+    let Some(second) = next(body).await? else { return Ok(first) };
     let mut all = BytesMut::from(first);
     let mut more = Some(second);
     while let Some(piece) = more {
         room.make(all.len() + piece.len()).await?;
         all.extend_from_slice(&piece);
-        more = next(&mut body).await?;
+        more = next(body).await?;
     }
     Ok(all.freeze())
 }
@@ -142,24 +146,24 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_bounded_whether_it_says_how_long_it_is_or_not() {
         let share = || Buffers::new(8 * MOST).share(&Caller::Unknown);
-        let refused = async |body| read(body, MOST, share).await.unwrap_err();
+        let refused = async |mut body: Body| read(&mut body, MOST, share).await.unwrap_err();
         assert_eq!(refused(Body::from(vec![0; MOST + 1])).await, Refusal::TooLarge(1_024));
         assert_eq!(refused(pieces(103)).await, Refusal::TooLarge(1_024));
-        let taken = read(pieces(102), MOST, share).await.unwrap();
+        let taken = read(&mut pieces(102), MOST, share).await.unwrap();
         assert!(taken.bytes.len() == 102 * (10 << 10) && taken.held.is_some());
-        let small = read(pieces(1), MOST, share).await.unwrap();
+        let small = read(&mut pieces(1), MOST, share).await.unwrap();
         assert!(small.bytes.len() == 10 << 10 && small.held.is_none());
-        assert!(read(Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
+        assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_large_body_waits_for_room_and_a_small_one_needs_none() {
         let buffers = Buffers::new(4 * MOST);
         let share = || buffers.share(&Caller::Unknown);
-        let first = read(Body::from(vec![0; MOST]), MOST, share).await.unwrap();
-        assert_eq!(read(Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), Refusal::NoRoom);
-        assert!(read(Body::from(vec![0; FREE]), MOST, share).await.is_ok());
-        let waiting = async { read(Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
+        let first = read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap();
+        assert_eq!(read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), Refusal::NoRoom);
+        assert!(read(&mut Body::from(vec![0; FREE]), MOST, share).await.is_ok());
+        let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
         let leaving = async {
             tokio::time::sleep(PATIENCE / 2).await;
             drop(first);

@@ -57,7 +57,7 @@ pub fn router(server: Arc<Server>) -> Router {
 }
 
 async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
     if let Err(refusal) = shared.guard.check(&parts.headers) {
         return refusal.into_response();
     }
@@ -68,7 +68,7 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let most = shared.endpoint.server().settings().body_bytes;
     // Nothing can be asked of a client that takes no event stream as answer.
     let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
-    match body::read(body, most, || shared.endpoint.server().share(&via.caller)).await {
+    match body::read(&mut body, most, || shared.endpoint.server().share(&via.caller)).await {
         Ok(Taken { bytes, held }) => {
             at_work(&parts.extensions);
             let answer = shared.endpoint.post(&parts.headers, &bytes, held, &via);
@@ -113,7 +113,7 @@ async fn open_pair(State(shared): State<Arc<Shared>>, request: Request) -> Respo
 }
 
 async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
     if let Err(refusal) = shared.guard.check(&parts.headers) {
         return refusal.into_response();
     }
@@ -121,7 +121,7 @@ async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Re
         return status.into_response();
     }
     let (server, caller) = (shared.endpoint.server(), caller(&parts.extensions));
-    let body = match body::read(body, server.settings().body_bytes, || server.share(&caller)).await {
+    let body = match body::read(&mut body, server.settings().body_bytes, || server.share(&caller)).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
