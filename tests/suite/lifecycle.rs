@@ -68,12 +68,13 @@ async fn sessions_are_bounded() {
     let server = Server::builder().guest("polite").config("[server]\nsessions = 2\n").start().await;
     let client = Client::new(server.url());
     let first = client.session("2025-11-25").await;
-    let _second = client.session("2025-11-25").await;
+    let second = client.session("2025-11-25").await;
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
     let reply = client.post(&[], body).await;
-    assert_eq!(reply.status, 503, "{reply:?}");
-    assert_eq!(first.request("ping", json!({})).await.status, 200);
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(second.request("ping", json!({})).await.status, 200);
+    assert_eq!(first.request("ping", json!({})).await.status, 404, "it had been silent for longest");
 }
 
 #[tokio::test]

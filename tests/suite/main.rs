@@ -51,6 +51,7 @@ mod lifecycle;
 mod loading;
 mod malformed;
 mod many;
+mod memory;
 mod near_roots;
 mod newcomers;
 mod notes;

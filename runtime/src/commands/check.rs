@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::capabilities::Reach;
 use super::compiler::compiler;
 use super::inspect::left_out_json;
+use super::memory::Bound;
 use super::published::Published;
 use super::{Failure, call, console};
 use crate::catalog::{Entry, Refused, Snapshot};
@@ -134,6 +135,7 @@ impl Checked {
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
             "remarks": self.config.remarks(),
+            "memory": self.bound().as_json(),
         })
     }
 
@@ -176,8 +178,15 @@ impl Checked {
                 .push(format!("  fault: there is no {}; put it there or remove its section", file.display()));
         }
         lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
+        let bound = self.bound();
+        lines.push(format!("memory: {}", bound.in_words()));
+        lines.extend(bound.warning().map(|warning| format!("  remark: {warning}")));
         lines.push(self.summary());
         lines.join("\n")
+    }
+
+    fn bound(&self) -> Bound {
+        Bound::of(&self.config.server, &self.config.limits)
     }
 
     fn summary(&self) -> String {

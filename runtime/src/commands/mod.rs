@@ -10,6 +10,7 @@ mod compiler;
 mod console;
 mod dev;
 mod inspect;
+mod memory;
 mod metadata;
 mod new;
 mod project;

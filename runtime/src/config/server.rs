@@ -31,6 +31,10 @@ pub struct Server {
     pub page_size: usize,
     /// Size of one request, bytes.
     pub body_bytes: usize,
+    /// What is kept for clients, bytes: bodies, answers and streams of all of them together.
+    pub buffers_bytes: usize,
+    /// Memory of all instances of guests together, MiB; `None`: half of what this process may use.
+    pub guest_memory_mib: Option<u64>,
     /// Open connections.
     pub connections: usize,
     /// How long a client may leave unread what it is sent.
@@ -89,6 +93,8 @@ impl Default for Server {
             roots_over_http: true,
             page_size: 100,
             body_bytes: 4 << 20,
+            buffers_bytes: 128 << 20,
+            guest_memory_mib: None,
             connections: 1_024,
             unread: Duration::from_secs(60),
             sessions: 10_000,
@@ -124,6 +130,8 @@ const KEYS: &[&str] = &[
     "roots_over_http",
     "page_size",
     "body_kib",
+    "buffers_mib",
+    "guest_memory_mib",
     "connections",
     "unread_s",
     "sessions",
@@ -197,6 +205,8 @@ impl Server {
         let mut kib = server.body_bytes >> 10;
         count("body_kib", 1 << 20, &mut kib);
         server.body_bytes = kib << 10;
+        server.read_buffers(&mut from, reader);
+        server.guest_memory_mib = from.take_number("guest_memory_mib", 64, 1 << 24, reader);
         for (key, least, most, slot) in [
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
@@ -228,7 +238,21 @@ impl Server {
     }
 }
 
+/// How many of the largest bodies there must be room for. A large one takes twice its size while it is served, and a caller alone
+/// comes to a half.
+const BODIES: usize = 4;
+
 impl Server {
+    /// What is kept for clients, in which at least one of the largest bodies must have room.
+    fn read_buffers(&mut self, from: &mut Section<'_>, reader: &mut Reader<'_>) {
+        let least = (BODIES * self.body_bytes).div_ceil(1 << 20);
+        let key = "buffers_mib";
+        match from.take_number(key, least as u64, 1 << 20, reader) {
+            Some(mib) => self.buffers_bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX),
+            None => self.buffers_bytes = self.buffers_bytes.max(least << 20),
+        }
+    }
+
     /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
     pub(super) fn agrees_until_restart(&self, other: &Self) -> bool {
         let Self { pin, grants_beside, drain, plugins, require_signature, .. } = *other;

@@ -9,7 +9,7 @@ use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
 use crate::config::PluginConfig;
 use crate::observe::Audit;
-use crate::sandbox::{Egress, Offload, Places, Rate, Store};
+use crate::sandbox::{Egress, GuestMemory, Offload, Places, PluginMemory, Rate, Store};
 
 /// One plugin, as host functions know it.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub(super) file_work: FileWork,
     /// Where large work of the server for it is done.
     pub(crate) offload: Arc<Offload>,
+    /// The memory of its instances.
+    pub(crate) memory: Arc<PluginMemory>,
     /// Its way to other hosts.
     pub(crate) egress: Egress,
     /// What lies behind each granted directory, in the order of the grants.
@@ -45,7 +47,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// A plugin of this name and digest, of which the operator says `config`.
     pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
-        let Common { changes, store, audit, budgets } = common;
+        let Common { changes, store, audit, budgets, memory } = common;
         Self {
             name: name.into(),
             digest,
@@ -56,6 +58,7 @@ impl Shared {
             config,
             changes,
             store,
+            memory: memory.of_plugin(),
             operations: keyvalue::operations(),
             file_work: FileWork::new(),
             offload: Arc::new(Offload::new()),
@@ -71,17 +74,20 @@ pub(crate) struct Common {
     pub(crate) store: Arc<Store>,
     pub(crate) audit: Audit,
     pub(crate) budgets: Arc<Budgets>,
+    pub(crate) memory: Arc<GuestMemory>,
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Server};
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
         let (changes, budgets) = (Arc::default(), Arc::default());
-        let common = Common { changes, store: Store::new("state".into()), audit: Audit::none(), budgets };
+        let memory = GuestMemory::new(&Server::default());
+        let (store, audit) = (Store::new("state".into()), Audit::none());
+        let common = Common { changes, store, audit, budgets, memory };
         Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

@@ -60,7 +60,7 @@ impl State {
     /// The state of a fresh instance, for its first call.
     ///
     /// # Errors
-    /// When a granted directory has gone.
+    /// When a granted directory has gone, or no memory is left for another instance.
     pub(crate) fn new(shared: &Arc<Shared>, waiting: Waiting) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &shared.config;
         let (rate, mask) = (Arc::clone(&shared.log_rate), grants.secrets.mask().clone());
@@ -78,7 +78,7 @@ impl State {
             calls: Calls::default(),
             instance: None,
             served: 0,
-            limiter: Limiter::new(limits),
+            limiter: Limiter::new(limits, shared.memory.instance()?),
             http: Http::new(shared, &meter, &denials),
             meter,
             logs,

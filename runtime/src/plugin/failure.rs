@@ -12,7 +12,7 @@ use super::plain::Unwritten;
 use crate::config::Limits;
 use crate::host::{Answered, Beyond, State};
 use crate::observe::brief;
-use crate::sandbox::{OutOfHostFuel, Refusal};
+use crate::sandbox::{NoGuestMemory, OutOfHostFuel, Refusal};
 
 /// Why a call has no result. Shown as what happened to a tool; [`CallFailure::of`] says it of something else.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +77,9 @@ impl CallFailure {
                 "the plugin is left alone because its calls keep failing (limits `quarantine_traps`, `quarantine_s`); \
                  try again in {seconds} s"
             ),
-            Self::Full => "the server is busy: all its instances are in use; try again later".to_owned(),
+            Self::Full => "the server is busy: the memory for instances is in use (setting [server] `guest_memory_mib`), or all of them are; \
+                           try again later"
+                .to_owned(),
             Self::Replaced => format!(
                 "the plugin was replaced or taken away while the {what} ran, and its time to finish is over (setting \
                  [server] `drain_s`); list {} again",
@@ -239,6 +241,7 @@ impl CallFailure {
             return Self::trapped(trap, limits);
         }
         match (state.limiter.refused(), trap) {
+            (Some(Refusal::Guests), _) => Self::Full,
             (Some(Refusal::Memory), _) => Self::limit(limits, "memory_mib"),
             (Some(Refusal::Table), _) => Self::limit(limits, "table_elements"),
             (None, Some(trap)) => Self::trapped(trap, limits),
@@ -269,7 +272,9 @@ impl CallFailure {
 
     /// A guest that could not even begin.
     pub(super) fn not_begun(error: &wasmtime::Error) -> Self {
-        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some()
+            || error.downcast_ref::<NoGuestMemory>().is_some()
+        {
             return Self::Full;
         }
         Self::Host(causes(error))

@@ -24,7 +24,9 @@ use super::{Artifact, CallFailure, Exports, LoadError, Offer, Plugin, Surface};
 use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
-use crate::sandbox::{self, Callers, Compiler, EngineError, EpochTicker, Permits, PollSlots, Store};
+use crate::sandbox::{
+    self, Callers, Compiler, EngineError, EpochTicker, GuestMemory, Permits, PollSlots, Store,
+};
 
 /// Lines of the log about functions that one plugin leaves out.
 const LINES: usize = 8;
@@ -106,7 +108,13 @@ impl Loader {
             places: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(Callers::new(settings.caller_calls_per_second)),
             keeper: Keeper::new(settings),
-            common: Common { changes: Arc::default(), store, audit, budgets: Arc::default() },
+            common: Common {
+                changes: Arc::default(),
+                store,
+                audit,
+                budgets: Arc::default(),
+                memory: GuestMemory::new(settings),
+            },
         })
     }
 

@@ -176,7 +176,7 @@ mod tests {
     use crate::config::Config;
     use crate::host::Common;
     use crate::observe::Audit;
-    use crate::sandbox::Store;
+    use crate::sandbox::{GuestMemory, Store};
 
     fn refused(name: &str) -> Refused {
         Refused::new("tools/call", name, Caller::Stdio, Outcome::Quarantined)
@@ -217,6 +217,7 @@ mod tests {
             store: Store::new("unused".into()),
             audit,
             budgets: Arc::default(),
+            memory: GuestMemory::new(&crate::config::Server::default()),
         };
         let shared = Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common);
         let refusals = Refusals::within(Duration::from_millis(50), Arc::new(shared));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+use super::buffers::Held;
 use super::context::Via;
 use super::dispatch;
 use super::era::Era;
@@ -31,6 +32,7 @@ pub(super) fn serve(
     server: &Arc<Server>,
     session: &Arc<Session>,
     messages: &[&RawValue],
+    mut held: Option<Held>,
     via: &Via,
 ) -> Result<Option<Exchange>, RpcError> {
     if !session.revision.has_batches() {
@@ -43,7 +45,8 @@ pub(super) fn serve(
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match Message::parse(message.get().as_bytes()) {
-            Ok(Message::Request(request)) => {
+            Ok(Message::Request(mut request)) => {
+                request.held = held.take();
                 let id = request.id.clone();
                 match begin(server, session, request, via) {
                     Ok(exchange) => exchanges.push(exchange),
@@ -51,13 +54,13 @@ pub(super) fn serve(
                 }
             }
             Ok(Message::Notification(notification)) => session.notified(&notification),
-            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered),
+            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered, held.take()),
             Ok(Message::Response(None, _)) => {}
             Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),
         }
     }
     let silent = exchanges.is_empty() && answers.is_empty();
-    Ok((!silent).then(|| Exchange::batch(exchanges, answers)))
+    Ok((!silent).then(|| Exchange::batch(server, session.share.caller(), exchanges, answers)))
 }
 
 fn begin(

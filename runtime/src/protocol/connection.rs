@@ -13,18 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::asked::ClientError;
 use super::batch;
+use super::buffers::{FREE, Held, Share};
 use super::context::Via;
 use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::message::{Message, Notification, Request, error_response, read_id, response};
 use super::method::Method;
 use super::server::Server;
 use super::sessions::in_flight::InFlight;
 use super::sessions::presence::Presence;
 use super::sessions::session::Session;
-use super::skim::Skimmed;
+use super::skim::{Skim, Skimmed};
 use crate::host::Caller;
 use crate::sandbox::Offload;
 
@@ -48,6 +49,7 @@ pub struct Connection {
     /// Whether the client has said that it is ready for what comes unasked.
     ready: bool,
     stateless: Arc<InFlight>,
+    share: Share,
     ping: Duration,
     via: Via,
     near: bool,
@@ -58,20 +60,43 @@ impl Connection {
     /// machine for certain.
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, near: bool) -> Self {
-        let stateless = InFlight::new(server.settings.requests_per_session);
+        let share = server.buffers.share(&caller);
+        let stateless = InFlight::new(server.settings.requests_per_session, share.clone());
         let via = Via { caller, can_ask: true };
-        Self { server, session: None, presence: None, ready: false, stateless, ping, via, near }
+        Self { server, session: None, presence: None, ready: false, stateless, share, ping, via, near }
+    }
+
+    /// What its caller holds of what the server keeps for its clients.
+    #[must_use]
+    pub fn share(&self) -> &Share {
+        &self.share
     }
 
     /// Takes one message, or a batch.
     pub fn receive(&mut self, line: &[u8]) -> Received {
+        self.take(line, None)
+    }
+
+    /// The same with what is held for it already. A large message is not served without.
+    pub(crate) fn take(&mut self, line: &[u8], held: Option<Held>) -> Received {
+        let held = match held {
+            None if line.len() > FREE => self.share.hold(weight(line.len())),
+            held => held,
+        };
+        if line.len() > FREE && held.is_none() {
+            let mut skim = Skim::default();
+            skim.pass(line);
+            let error = RpcError::no_room("the message");
+            return Received::Reply(self.unread(&skim.end(), "the server has no room for it", &error));
+        }
         if let Some(messages) = Message::split(line) {
             return self
-                .batch(&messages)
+                .batch(&messages, held)
                 .unwrap_or_else(|error| Received::Reply(error_response(None, &error)));
         }
         match Message::parse(line) {
-            Ok(Message::Request(request)) => {
+            Ok(Message::Request(mut request)) => {
+                request.held = held;
                 let id = request.id.clone();
                 self.request(request)
                     .unwrap_or_else(|error| Received::Reply(error_response(Some(&id), &error)))
@@ -88,7 +113,7 @@ impl Connection {
             Ok(Message::Response(id, answered)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
                     session.touch();
-                    session.asked.settle(&id, answered);
+                    session.asked.settle(&id, answered, held);
                 }
                 Received::Nothing
             }
@@ -109,12 +134,18 @@ impl Connection {
     /// up: the client believes that it has.
     pub(crate) fn too_long(&self, skimmed: &Skimmed, most: usize) -> Bytes {
         let why = format!("longer than {} KiB (limit `body_kib`)", most >> 10);
+        let error = RpcError::invalid_request(&format!("the message is {why}"));
+        self.unread(skimmed, &format!("it is {why}"), &error)
+    }
+
+    /// The answer to a message that is not read, and what a guest hears that waits for it.
+    fn unread(&self, skimmed: &Skimmed, why: &str, error: &RpcError) -> Bytes {
         if let (Skimmed::Response(id), Some(session)) = (skimmed, &self.session) {
-            let message = format!("the client's answer cannot be used: it is {why}");
-            session.asked.settle(id, Err(ClientError { code: -32603, message }));
+            let message = format!("the client's answer cannot be used: {why}");
+            session.asked.settle(id, Err(ClientError { code: -32603, message }), None);
         }
         let id = if let Skimmed::Request(id) = skimmed { Some(id) } else { None };
-        error_response(id, &RpcError::invalid_request(&format!("the message is {why}")))
+        error_response(id, error)
     }
 
     /// Where its messages are read, if they are large.
@@ -128,9 +159,9 @@ impl Connection {
         self.server.stopping.clone()
     }
 
-    fn batch(&self, messages: &[&RawValue]) -> Result<Received, RpcError> {
+    fn batch(&self, messages: &[&RawValue], held: Option<Held>) -> Result<Received, RpcError> {
         let session = self.session.as_ref().ok_or_else(batch::unknown)?;
-        let exchange = batch::serve(&self.server, session, messages, &self.via)?;
+        let exchange = batch::serve(&self.server, session, messages, held, &self.via)?;
         Ok(exchange.map_or(Received::Nothing, Received::Exchange))
     }
 
@@ -144,7 +175,7 @@ impl Connection {
                     .map(Received::Exchange)
             }
             Era::Initialize if self.session.is_none() => {
-                let (session, reply) = dispatch::initialize(&self.server, &request, self.near)?;
+                let (session, reply) = dispatch::initialize(&self.server, &request, self.share.clone(), self.near)?;
                 let session = Arc::new(session);
                 let changes = self.server.catalog.changes();
                 self.presence = Some(Presence::new(&session, changes, self.ping));
@@ -174,17 +205,16 @@ impl Drop for Connection {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CancelledParams {
-    request_id: IdParam,
+/// What a message of so many bytes takes while it is served: as it came, and as a guest is given it.
+pub(crate) fn weight(bytes: usize) -> usize {
+    2 * bytes
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum IdParam {
-    Number(i64),
-    Text(String),
+#[serde(rename_all = "camelCase")]
+struct CancelledParams<'a> {
+    #[serde(borrow)]
+    request_id: &'a RawValue,
 }
 
 /// Acts on `notifications/cancelled`; every other notification from a client is for information.
@@ -192,12 +222,9 @@ pub(super) fn cancel(in_flight: &InFlight, notification: &Notification) {
     if notification.method != "notifications/cancelled" {
         return;
     }
-    let params =
-        notification.params.as_deref().map(|params| serde_json::from_str::<CancelledParams>(params.get()));
-    if let Some(Ok(params)) = params {
-        in_flight.cancel(&match params.request_id {
-            IdParam::Number(number) => Id::Number(number),
-            IdParam::Text(text) => Id::Text(text),
-        });
+    let Some(params) = notification.params.as_deref() else { return };
+    let params = serde_json::from_str::<CancelledParams<'_>>(params.get());
+    if let Ok(id) = params.and_then(|params| read_id(params.request_id)) {
+        in_flight.cancel(&id);
     }
 }

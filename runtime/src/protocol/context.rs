@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::asking::abilities::Abilities;
 use super::asking::binding::{self, Binding};
 use super::asking::parked::Parked;
+use super::buffers::Held;
 use super::era::Carried;
 use super::error::RpcError;
 use super::message::Request;
@@ -32,6 +33,8 @@ pub(crate) struct RequestContext {
     pub(crate) request: Arc<Request>,
     pub(crate) parked: Arc<Parked>,
     round: Mutex<Arc<Round>>,
+    /// For what later rounds brought.
+    held: Mutex<Vec<Held>>,
 }
 
 /// What one message from the client brings, beside what it asks for.
@@ -84,6 +87,7 @@ impl RequestContext {
             request,
             parked,
             round: Mutex::new(Arc::new(first)),
+            held: Mutex::default(),
         }
     }
 
@@ -95,6 +99,11 @@ impl RequestContext {
     /// The client has come back with another message.
     pub(crate) fn next_round(&self, round: Round) {
         *self.round.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(round);
+    }
+
+    /// What is held for a message of a later round stays so until the call is over: the guest may have its answers by then.
+    pub(crate) fn hold(&self, held: Option<Held>) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
     }
 
     /// What binds a parked call to its request and its caller.

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Outcome;
 use super::asking::rounds::{self, Resumed, Returned};
+use super::buffers::Share;
 use super::context::{RequestContext, Round, Threshold, Via, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
@@ -27,13 +28,13 @@ use crate::json::RawObject;
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
 pub(super) fn stateless(
     server: &Arc<Server>,
-    request: Request,
+    mut request: Request,
     (claims, carried): (Claims, Carried),
     in_flight: Option<&Arc<InFlight>>,
     via: &Via,
 ) -> Result<Exchange, RpcError> {
     let returned = Returned::read(&request)?;
-    let (outbox, reader) = Outbox::new();
+    let (outbox, reader) = Outbox::new(&server.buffers, &via.caller);
     let threshold = Threshold::Request(claims.log_level);
     let cancel = CancellationToken::new();
     let place = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
@@ -55,15 +56,18 @@ pub(super) fn stateless(
         let (context, work) = begin(server, context, None);
         return Ok(Exchange::new(server, &context, id, reader, place, Running::Fresh(work)));
     };
+    let held = request.held.take();
     match rounds::resume(server, &request, &state, &returned.answers, abilities)? {
         Resumed::Call(waking, work) => {
             if let Some(place) = &place {
                 place.rebind(waking.context.cancel.clone());
             }
+            waking.context.hold(held);
             let context = waking.wake(round(RawObject::default()));
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
         Resumed::AskedAgain(context, reply) => {
+            context.hold(held);
             let work = Running::Fresh(std::future::ready(Some(Ok(reply))).boxed());
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
@@ -81,7 +85,7 @@ pub(super) fn in_session(
     session.touch();
     let cancel = CancellationToken::new();
     let place = Arc::new(session.in_flight.enter(&request.id, cancel.clone())?);
-    let (outbox, reader) = Outbox::new();
+    let (outbox, reader) = Outbox::new(&server.buffers, &via.caller);
     let threshold = Threshold::Session(Arc::clone(session));
     let abilities = session.abilities;
     let round =
@@ -144,15 +148,16 @@ async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome 
     })
 }
 
-/// Makes the session that an `initialize` asks for, and its answer. `near`: its client runs on this machine.
+/// Makes the session that an `initialize` asks for, and its answer. What it keeps is kept for whoever has this share. `near`: its client runs on this machine.
 pub(super) fn initialize(
     server: &Arc<Server>,
     request: &Request,
+    share: Share,
     near: bool,
 ) -> Result<(Session, Reply), RpcError> {
     let (revision, mut client, abilities) = lifecycle::read_initialize(request.params.as_deref())?;
     client.near = near;
-    let session = Session::new(server, revision, client, abilities);
+    let session = Session::new(server, share, revision, (client, abilities));
     let reply = lifecycle::initialized(server, revision)?;
     Ok((session, reply))
 }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
 use super::batch;
+use super::buffers::Held;
 use super::context::Via;
 use super::dispatch;
 use super::era::Era;
@@ -99,14 +100,15 @@ impl Endpoint {
         &self.server
     }
 
-    /// Takes the body of a POST.
+    /// Takes the body of a POST, with what is held for it if it is large.
     #[must_use]
-    pub fn post(&self, headers: &HeaderMap, body: &[u8], via: &Via) -> Answer {
+    pub fn post(&self, headers: &HeaderMap, body: &[u8], held: Option<Held>, via: &Via) -> Answer {
         if let Some(messages) = Message::split(body) {
-            return self.batch(headers, &messages, via).unwrap_or_else(|error| refused(&(None, error)));
+            return self.batch(headers, (&messages, held), via).unwrap_or_else(|error| refused(&(None, error)));
         }
         let answer = match Message::parse(body) {
-            Ok(Message::Request(request)) => {
+            Ok(Message::Request(mut request)) => {
+                request.held = held;
                 let id = request.id.clone();
                 self.request(headers, request, via).map_err(|error| (Some(id), error))
             }
@@ -116,7 +118,7 @@ impl Endpoint {
                 .map(|session| {
                     session.touch();
                     if let Some(id) = id {
-                        session.asked.settle(&id, answered);
+                        session.asked.settle(&id, answered, held);
                     }
                     Answer::Accepted
                 })
@@ -167,7 +169,7 @@ impl Endpoint {
     fn batch(
         &self,
         headers: &HeaderMap,
-        messages: &[&serde_json::value::RawValue],
+        (messages, held): (&[&serde_json::value::RawValue], Option<Held>),
         via: &Via,
     ) -> Result<Answer, RpcError> {
         // A batch says no revision of its own, so only a session can tell that its client knows them.
@@ -175,7 +177,7 @@ impl Endpoint {
             return Err(batch::unknown());
         }
         let session = self.session(headers)?;
-        Ok(match batch::serve(&self.server, &session, messages, via)? {
+        Ok(match batch::serve(&self.server, &session, messages, held, via)? {
             Some(exchange) => self.exchange(session, exchange),
             None => Answer::Accepted,
         })
@@ -196,7 +198,7 @@ impl Endpoint {
 
     fn initialize(&self, headers: &HeaderMap, request: &Request, via: &Via) -> Result<Answer, RpcError> {
         let near = self.server.is_near(headers, &via.caller);
-        let (session, reply) = dispatch::initialize(&self.server, request, near)?;
+        let (session, reply) = dispatch::initialize(&self.server, request, self.server.share(&via.caller), near)?;
         let id = self.server.sessions.add(Arc::new(session)).map_err(|_| {
             RpcError::internal("all sessions are in use; try again later")
                 .with_status(StatusCode::SERVICE_UNAVAILABLE)

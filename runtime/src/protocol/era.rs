@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 use super::asking::abilities::Abilities;
 use super::context::parse_level;
-use super::error::RpcError;
-use super::message::Request;
+use super::error::{RpcError, cut};
+use super::message::{Id, Request, read_id};
 use super::method::Method;
 use super::revision::Revision;
 use crate::host::{ClientInfo, LogLevel};
@@ -47,7 +47,7 @@ pub(crate) struct Claims {
 pub(crate) struct Carried {
     /// As the client wrote it.
     pub(crate) meta: Option<Box<RawValue>>,
-    pub(crate) progress_token: Option<Box<RawValue>>,
+    pub(crate) progress_token: Option<Id>,
 }
 
 #[derive(Deserialize, Default)]
@@ -75,8 +75,7 @@ pub(crate) struct Implementation<'a> {
 
 impl Implementation<'_> {
     pub(crate) fn into_client(self, revision: Revision, abilities: Abilities) -> ClientInfo {
-        let cut =
-            |text: &str| text.get(..text.floor_char_boundary(LONGEST_NAME)).unwrap_or_default().to_owned();
+        let cut = |text: &str| cut(text, LONGEST_NAME).to_owned();
         ClientInfo {
             name: cut(&self.name),
             version: cut(&self.version),
@@ -117,7 +116,7 @@ impl Era {
             return Err(RpcError::invalid_meta("`_meta` must be an object"));
         }
         let meta: Meta<'_> = serde_json::from_str(raw.get()).map_err(malformed)?;
-        let progress_token = meta.progress_token.filter(|token| is_token(token)).map(ToOwned::to_owned);
+        let progress_token = meta.progress_token.map(token).transpose()?.flatten();
         let era = match meta.version {
             None => unstated,
             Some(version) => Self::Stateless(Claims::read(version, meta)?),
@@ -126,9 +125,15 @@ impl Era {
     }
 }
 
-/// A progress token is a string or an integer.
-fn is_token(token: &RawValue) -> bool {
-    token.get().starts_with('"') || token.get().parse::<i64>().is_ok()
+/// A progress token is a string or an integer. What is neither is no token.
+fn token(raw: &RawValue) -> Result<Option<Id>, RpcError> {
+    match read_id(raw) {
+        Ok(token) => Ok(Some(token)),
+        Err(_) if raw.get().starts_with('"') => {
+            Err(RpcError::invalid_meta(&format!("`progressToken` {}", Id::FORM)))
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 impl Claims {
@@ -142,6 +147,7 @@ impl Claims {
                 format!("`_meta` needs `{RESERVED}clientCapabilities`, an object that may be empty");
             return Err(RpcError::invalid_meta(&missing));
         }
+        Abilities::check(meta.capabilities)?;
         let log_level = meta.log_level.as_deref().map(parse_level).transpose()?;
         let abilities = Abilities::read(meta.capabilities, revision);
         let client = meta.client.unwrap_or_default().into_client(revision, abilities);
@@ -152,11 +158,9 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::message::Id;
-
     fn read(method: &str, params: &str) -> Result<(Era, Carried), RpcError> {
         let params = Some(RawValue::from_string(params.to_owned()).unwrap());
-        Era::of(&Request { id: Id::Number(1), method: Method::parse(method), params })
+        Era::of(&Request { id: Id::Number(1), method: Method::parse(method), params, held: None })
     }
 
     fn era(method: &str, params: &str) -> Result<Era, RpcError> {
@@ -194,9 +198,12 @@ mod tests {
     #[test]
     fn progress_tokens_are_strings_or_integers() {
         let token = |meta: &str| read("ping", &format!(r#"{{"_meta":{meta}}}"#)).unwrap().1.progress_token;
-        assert_eq!(token(r#"{"progressToken":"p"}"#).unwrap().get(), "\"p\"");
-        assert_eq!(token(r#"{"progressToken":7}"#).unwrap().get(), "7");
+        assert_eq!(token(r#"{"progressToken":"p"}"#), Some(Id::Text("p".into())));
+        assert_eq!(token(r#"{"progressToken":7}"#), Some(Id::Number(7)));
         assert!(token(r#"{"progressToken":null}"#).is_none());
         assert!(token(r#"{"progressToken":{}}"#).is_none());
+        let long = format!(r#"{{"_meta":{{"progressToken":"{}"}}}}"#, "p".repeat(4 << 20));
+        let refused = read("ping", &long).unwrap_err();
+        assert!(refused.code == -32602 && refused.message.contains("`progressToken` must be a string of at most"));
     }
 }

@@ -9,6 +9,15 @@ use super::revision::Revision;
 /// How deep the name of a capability may lead; a guest may have made it up.
 const CAPABILITY_DEPTH: usize = 3;
 
+/// Longest message, bytes: room for what a guest may say in an error, and for a sentence around it.
+const LONGEST: usize = 20 << 10;
+
+/// What is repeated of a name that a client sent, bytes.
+const NAME: usize = 256;
+
+/// The same of a URI: the most that `uri_bytes` can be.
+const URI: usize = 4 << 10;
+
 /// An error answer. `data` is shown to clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RpcError {
@@ -23,7 +32,9 @@ pub(crate) struct RpcError {
 
 impl RpcError {
     fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, status: StatusCode::OK }
+        let mut message = message.into();
+        message.truncate(cut(&message, LONGEST).len());
+        Self { code, message, data: None, status: StatusCode::OK }
     }
 
     /// With an HTTP status of its own.
@@ -59,7 +70,7 @@ impl RpcError {
 
     /// -32602 for a tool that is not offered.
     pub(crate) fn unknown_tool(name: &str) -> Self {
-        Self::new(-32602, format!("Unknown tool: {name}"))
+        Self::new(-32602, format!("Unknown tool: {}", cut(name, NAME)))
     }
 
     /// -32603: our fault.
@@ -74,13 +85,13 @@ impl RpcError {
 
     /// -32602 for a prompt that is not offered.
     pub(crate) fn unknown_prompt(name: &str) -> Self {
-        Self::new(-32602, format!("Unknown prompt: {name}"))
+        Self::new(-32602, format!("Unknown prompt: {}", cut(name, NAME)))
     }
 
     /// A resource that is not there: -32002 in the revisions that have it.
     pub(crate) fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = if revision.is_stateless() { -32602 } else { -32002 };
-        let data = json!({ "uri": uri });
+        let data = json!({ "uri": cut(uri, URI) });
         Self { data: Some(Box::new(data)), ..Self::new(code, "Resource not found") }
     }
 
@@ -95,6 +106,7 @@ impl RpcError {
 
     /// -32022: a revision that this server does not speak.
     pub(crate) fn unsupported_version(requested: &str) -> Self {
+        let requested = cut(requested, NAME);
         let supported = Revision::ALL.map(Revision::as_str);
         let data = json!({ "supported": supported, "requested": requested });
         let message = format!("Unsupported protocol version: {requested}");
@@ -105,11 +117,38 @@ impl RpcError {
     pub(crate) fn of_guest(code: i32, message: String, data: Option<Value>) -> Self {
         Self { data: data.map(Box::new), ..Self::new(i64::from(code), message) }
     }
+
+    /// -32603: what the server keeps for its clients is full.
+    pub(crate) fn no_room(what: &str) -> Self {
+        let detail = format!(
+            "no room for {what} (setting [server] `buffers_mib`); read the answers that wait, and try again"
+        );
+        Self::internal(&detail).with_status(StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+/// The beginning of a text, of at most so many bytes.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_repeats_little_of_what_it_is_about() {
+        let long = "ü".repeat(1 << 20);
+        for error in [
+            RpcError::method_not_found(&long, Revision::V2025_11_25),
+            RpcError::unknown_tool(&long),
+            RpcError::unsupported_version(&long),
+            RpcError::resource_not_found(&long, Revision::V2025_11_25),
+            RpcError::header_mismatch(&long),
+        ] {
+            assert!(serde_json::to_string(&error).unwrap().len() < LONGEST + NAME, "{}", error.code);
+        }
+    }
 
     #[test]
     fn required_capabilities_are_nested_objects() {

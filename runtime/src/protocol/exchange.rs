@@ -21,9 +21,11 @@ use super::asking::parked::{Asking, Outcome};
 use super::asking::rounds;
 use super::context::RequestContext;
 use super::message::{Id, error_response, response};
+use super::error::RpcError;
 use super::outbox::{Outbox, OutboxReader, Outgoing};
 use super::server::Server;
 use super::sessions::in_flight::Place;
+use crate::host::Caller;
 
 /// What a transport has to write next.
 #[derive(Debug)]
@@ -98,7 +100,10 @@ fn ready<T>(poll: Poll<T>) -> Option<T> {
 impl Work {
     async fn run(&mut self) -> Written {
         match self {
-            Self::Call { id, running, .. } => running.outcome().await.map(|outcome| write(id, outcome)),
+            Self::Call { id, running, server, context } => {
+                let outcome = running.outcome().await?;
+                Some(write(server, &context.caller, id, outcome))
+            }
             Self::Batch(future) => future.await,
         }
     }
@@ -107,7 +112,8 @@ impl Work {
     fn park(self, asking: Asking) -> Written {
         match self {
             Self::Call { id, running, server, context } => {
-                Some(write(&id, rounds::park(&server, running, context, asking)))
+                let caller = context.caller.clone();
+                Some(write(&server, &caller, &id, rounds::park(&server, running, context, asking)))
             }
             // Only a stateless call asks this way, and there are no batches of those.
             Self::Batch(_) => None,
@@ -115,10 +121,23 @@ impl Work {
     }
 }
 
-fn write(id: &Id, outcome: Result<super::reply::Reply, super::error::RpcError>) -> (Bytes, StatusCode) {
-    match outcome {
+/// An answer for which there is no room is replaced by an error that says so.
+fn write(
+    server: &Server,
+    caller: &Caller,
+    id: &Id,
+    outcome: Result<super::reply::Reply, RpcError>,
+) -> (Bytes, StatusCode) {
+    let (answer, status) = match outcome {
         Ok(reply) => (response(id, reply.as_json()), StatusCode::OK),
         Err(error) => (error_response(Some(id), &error), error.status),
+    };
+    match server.buffers.keep(caller, answer) {
+        Some(answer) => (answer, status),
+        None => {
+            let error = RpcError::no_room("the answer");
+            (error_response(Some(id), &error), error.status)
+        }
     }
 }
 
@@ -139,14 +158,25 @@ impl Exchange {
 
     /// Several requests that came as one message (2025-03-26): their messages as they come, their answers in one array
     /// at the end, after those that are there `already`.
-    pub(super) fn batch(exchanges: Vec<Self>, already: Vec<Bytes>) -> Self {
-        let (outbox, reader) = Outbox::new();
+    pub(super) fn batch(
+        server: &Arc<Server>,
+        caller: &Caller,
+        exchanges: Vec<Self>,
+        already: Vec<Bytes>,
+    ) -> Self {
+        let (outbox, reader) = Outbox::new(&server.buffers, caller);
+        let (server, caller) = (Arc::clone(server), caller.clone());
         let answers = async move {
             let each = exchanges.into_iter().map(|exchange| exchange.forward(outbox.clone()));
             let answers: Vec<Bytes> =
                 already.into_iter().chain(join_all(each).await.into_iter().flatten()).collect();
             let joined = answers.join(&b","[..]);
-            (!joined.is_empty()).then(|| ([b"[", joined.as_slice(), b"]"].concat().into(), StatusCode::OK))
+            if joined.is_empty() {
+                return None;
+            }
+            let joined = [b"[", joined.as_slice(), b"]"].concat().into();
+            let no_room = || error_response(None, &RpcError::no_room("the answers of the batch"));
+            Some((server.buffers.keep(&caller, joined).unwrap_or_else(no_room), StatusCode::OK))
         };
         Self { work: Some(Work::Batch(answers.boxed())), written: None, outbox: reader, _place: None }
     }
@@ -177,7 +207,7 @@ impl Exchange {
             }
         }
         // The guest may have spoken in the very poll that ended it.
-        if let Ok(outgoing) = self.outbox.try_recv() {
+        if let Some(outgoing) = self.outbox.try_recv() {
             return self.take(outgoing);
         }
         self.written.take().map(|(bytes, status)| Frame::Answer(bytes, status))

@@ -6,20 +6,40 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::asking::asked::{Answered, ClientError};
+use super::buffers::Held;
 use super::error::RpcError;
 use super::method::Method;
 
-/// A request's id: a string or an integer, never null.
+/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
+/// that goes back for them repeats it, so a string is [short](Label).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Id {
     Number(i64),
-    Text(String),
+    Text(Label),
+}
+
+/// A string that a client chose and that is kept and sent back: at most [`Label::MOST`] bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct Label(Box<str>);
+
+impl Label {
+    pub(crate) const MOST: usize = 256;
+
+    /// `None` when it is too long.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        (text.len() <= Self::MOST).then(|| Self(text.into()))
+    }
+}
+
+impl Id {
+    /// What an id is, for whoever sent another.
+    pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer";
 }
 
 /// A message from the client.
@@ -37,6 +57,8 @@ pub(crate) struct Request {
     pub(crate) id: Id,
     pub(crate) method: Method,
     pub(crate) params: Option<Box<RawValue>>,
+    /// What is held for it, if it is large.
+    pub(crate) held: Option<Held>,
 }
 
 /// A notification.
@@ -103,7 +125,7 @@ impl Message {
             Ok(id) => id,
             // A client that could not read an id of ours says null.
             Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
-            Err(_) => return refuse(None, "`id` must be a string or an integer"),
+            Err(_) => return refuse(None, &format!("`id` {}", Id::FORM)),
         };
         if envelope.jsonrpc.as_deref() != Some("2.0") {
             return refuse(id, "`jsonrpc` must be \"2.0\"");
@@ -114,7 +136,7 @@ impl Message {
         }
         match (envelope.method, id) {
             (Some(method), Some(id)) => {
-                Ok(Self::Request(Request { id, method: Method::parse(&method), params }))
+                Ok(Self::Request(Request { id, method: Method::parse(&method), params, held: None }))
             }
             (Some(method), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
@@ -149,7 +171,10 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
 
 pub(super) fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
     match raw.get().as_bytes().first() {
-        Some(b'"') => serde_json::from_str(raw.get()).map(Id::Text),
+        Some(b'"') => {
+            let text: Cow<'_, str> = serde_json::from_str(raw.get())?;
+            Label::new(&text).map(Id::Text).ok_or_else(|| serde_json::Error::custom(Id::FORM))
+        }
         _ => serde_json::from_str(raw.get()).map(Id::Number),
     }
 }
@@ -174,8 +199,24 @@ pub(crate) fn response(id: &Id, result: &[u8]) -> Bytes {
     append(&mut line, id);
     line.extend_from_slice(br#","result":"#);
     line.extend_from_slice(result);
+    finish(line)
+}
+
+/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the same, and
+/// what a plugin or a client wrote may have some.
+fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
+    unbroken(&mut line);
     line.into()
+}
+
+/// In place, since a copy would be one more of what may be the largest thing here.
+pub(crate) fn unbroken(message: &mut [u8]) {
+    for byte in message {
+        if matches!(*byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
 }
 
 /// An error response on one line. When the request's id could not be read there is none: JSON-RPC wants null then, but
@@ -189,8 +230,7 @@ pub(crate) fn error_response(id: Option<&Id>, error: &RpcError) -> Bytes {
     }
     line.extend_from_slice(br#""error":"#);
     append(&mut line, error);
-    line.push(b'}');
-    line.into()
+    finish(line)
 }
 
 /// A request of ours on one line.
@@ -201,8 +241,7 @@ pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
     append(&mut line, &method);
     line.extend_from_slice(br#","params":"#);
     append(&mut line, params);
-    line.push(b'}');
-    line.into()
+    finish(line)
 }
 
 /// Whether a message of ours is a request.
@@ -216,8 +255,7 @@ pub(crate) fn notification(method: &str, params: &impl Serialize) -> Bytes {
     append(&mut line, &method);
     line.extend_from_slice(br#","params":"#);
     append(&mut line, params);
-    line.push(b'}');
-    line.into()
+    finish(line)
 }
 
 /// Writing plain values into memory cannot fail; should it ever, null keeps the line well-formed.
@@ -232,6 +270,23 @@ fn append(line: &mut Vec<u8>, value: &impl Serialize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl From<&str> for Label {
+        fn from(text: &str) -> Self {
+            Self::new(text).unwrap()
+        }
+    }
+
+    #[test]
+    fn an_id_is_short_whatever_it_is_made_of() {
+        let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"ping","id":"{id}"}}"#);
+        assert!(Message::parse(with(&"x".repeat(Label::MOST)).as_bytes()).is_ok());
+        for long in ["x".repeat(Label::MOST + 1), "\\u0078".repeat(Label::MOST + 1), "ü".repeat(Label::MOST)] {
+            let Malformed { id, error } = Message::parse(with(&long).as_bytes()).unwrap_err();
+            assert_eq!((id, error.code), (None, -32600));
+            assert!(error.message.contains("at most 256 bytes"), "{}", error.message);
+        }
+    }
 
     fn refused(text: &str) -> (i64, Option<Id>) {
         let malformed = Message::parse(text.as_bytes()).unwrap_err();
@@ -291,6 +346,8 @@ mod tests {
     fn answers_are_single_lines() {
         let line = response(&Id::Text("a\"\n".into()), b"{}");
         assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
+        let line = response(&Id::Number(1), b"{\r\n\"a\":\n1}");
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"result":{  "a": 1}}"#);
         let line = error_response(None, &RpcError::parse("x"));
         assert_eq!(line, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: x"}}"#);
     }

@@ -1,5 +1,10 @@
 //! The methods that this server answers, by name: the only list of them.
 
+use super::error::cut;
+
+/// What is kept of a name that is none of these, bytes.
+const LONGEST: usize = 128;
+
 /// A request's method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -40,7 +45,8 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
-            other => Self::Unknown(other.to_owned()),
+            // It is only told to whoever sent it.
+            other => Self::Unknown(cut(other, LONGEST).to_owned()),
         }
     }
 

@@ -173,7 +173,7 @@ mod tests {
             headers.append(*name, value.parse().unwrap());
         }
         let params = Some(RawValue::from_string(params.to_owned()).unwrap());
-        let request = Request { id: Id::Number(1), method: Method::CallTool, params };
+        let request = Request { id: Id::Number(1), method: Method::CallTool, params, held: None };
         check(&headers, &request, Revision::V2026_07_28).err().map(|error| error.code)
     }
 
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_resource_is_named_by_its_uri() {
         let params = Some(RawValue::from_string(r#"{"uri":"n:a","name":"x"}"#.to_owned()).unwrap());
-        let request = Request { id: Id::Number(1), method: Method::ReadResource, params };
+        let request = Request { id: Id::Number(1), method: Method::ReadResource, params, held: None };
         let mut headers = HeaderMap::new();
         headers.append(VERSION, "2026-07-28".parse().unwrap());
         headers.append(METHOD, "resources/read".parse().unwrap());

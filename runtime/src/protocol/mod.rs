@@ -10,8 +10,10 @@
 
 mod asking;
 mod batch;
+mod buffers;
 mod connection;
 mod context;
+mod crowd;
 mod dispatch;
 mod endpoint;
 mod era;
@@ -34,8 +36,11 @@ mod skim;
 mod wire;
 
 pub use crate::host::Caller;
+pub use buffers::{Buffers, FREE, Held, Share};
+pub(crate) use connection::weight;
 pub use connection::{Connection, Received};
 pub use context::Via;
+pub(crate) use crowd::{Holder, make_way};
 pub use endpoint::{Answer, Endpoint, Rest, Resumption};
 pub use exchange::{Exchange, Frame};
 pub use random::token;

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Parked;
+use super::buffers::{Buffers, Share};
 use super::near;
 use super::sessions::Sessions;
 use crate::catalog::Catalog;
@@ -24,6 +25,8 @@ pub struct Server {
     pub(super) catalog: Arc<Catalog>,
     pub(super) sessions: Sessions,
     pub(super) parked: Arc<Parked>,
+    /// What is kept for clients.
+    pub(super) buffers: Arc<Buffers>,
     /// Cancelled when the server is to end.
     pub(super) stopping: CancellationToken,
     pub(super) settings: config::Server,
@@ -42,6 +45,7 @@ impl Server {
             catalog,
             sessions: Sessions::new(settings.sessions, settings.session_idle),
             parked: Parked::new(settings.parked_calls, settings.parked),
+            buffers: Buffers::new(settings.buffers_bytes),
             stopping: CancellationToken::new(),
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
@@ -58,6 +62,12 @@ impl Server {
     #[must_use]
     pub fn settings(&self) -> &config::Server {
         &self.settings
+    }
+
+    /// What a caller holds of what the server keeps for its clients.
+    #[must_use]
+    pub fn share(&self, caller: &Caller) -> Share {
+        self.buffers.share(caller)
     }
 
     /// Whether the client that sent these headers runs on this machine for certain.

@@ -12,6 +12,7 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
+use super::guest_memory::guest_memory;
 use crate::config::{Limits, Server, kib, mib};
 
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
@@ -22,6 +23,12 @@ const SPARE: usize = 100;
 
 /// Memory of a finished instance that is reset in place rather than given back, so that the next one takes no faults.
 const KEEP_RESIDENT: usize = mib(1);
+
+/// The same for each table and each stack.
+const KEEP_RESIDENT_SMALL: usize = kib(64);
+
+/// What all of that may take of the memory for guests: one part of so many.
+const RESTING: usize = 4;
 
 /// Memories and tables of one component; most have one memory and a few tables.
 pub(super) const MEMORIES: u32 = 2;
@@ -64,7 +71,7 @@ impl EngineError {
 pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
     let mut config = flags(settings);
     config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(instances(settings), large(settings))));
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 
@@ -124,7 +131,20 @@ fn memories(instances: u32, large: u32) -> u32 {
     instances.saturating_add(large)
 }
 
-fn pool(instances: u32, large: u32) -> PoolingAllocationConfig {
+/// What instances that are not used may keep resident together, bytes.
+pub(super) fn resting(settings: &Server) -> usize {
+    guest_memory(settings) / RESTING
+}
+
+/// What each may keep, so that all together keep no more than `resting`: half of it in memories, and a quarter each in tables
+/// and in stacks. Whole pages; where there is much room, more helps no call.
+fn kept(resting: usize, count: u32, part: usize, most: usize) -> usize {
+    let each = resting / part / usize::try_from(count.max(1)).unwrap_or(1);
+    each.min(most) & !(kib(4) - 1)
+}
+
+fn pool(settings: &Server) -> PoolingAllocationConfig {
+    let (instances, large, resting) = (instances(settings), large(settings), resting(settings));
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
@@ -143,9 +163,9 @@ fn pool(instances: u32, large: u32) -> PoolingAllocationConfig {
         .max_component_instance_size(mib(1))
         .max_core_instance_size(mib(1))
         .table_elements(usize::try_from(largest("table_elements")).unwrap_or(20_000))
-        .linear_memory_keep_resident(KEEP_RESIDENT)
-        .table_keep_resident(kib(64))
-        .async_stack_keep_resident(kib(64))
+        .linear_memory_keep_resident(kept(resting, memories(instances, large), 2, KEEP_RESIDENT))
+        .table_keep_resident(kept(resting, tables, 4, KEEP_RESIDENT_SMALL))
+        .async_stack_keep_resident(kept(resting, instances, 4, KEEP_RESIDENT_SMALL))
         .pagemap_scan(Enabled::Auto);
     pool
 }
@@ -172,6 +192,13 @@ fn operator_cost() -> OperatorCost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rests_in_the_pool_is_a_part_of_the_memory_for_guests() {
+        let of = |gib: usize| kept(gib << 28, 2_000, 2, KEEP_RESIDENT);
+        assert_eq!((of(1), of(4), of(64)), (kib(64), kib(260), KEEP_RESIDENT));
+        assert_eq!(kept(mib(32), 14_000, 4, KEEP_RESIDENT_SMALL), 0);
+    }
 
     #[test]
     fn the_largest_server_that_may_be_configured_has_an_engine() {

@@ -6,7 +6,11 @@
 use wasmtime::ResourceLimiter;
 
 use super::engine;
+use super::guest_memory::InstanceMemory;
 use crate::config::{Limits, mib};
+
+/// One entry of a table, bytes.
+const ENTRY: usize = size_of::<usize>();
 
 /// What the guest asked for and did not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub(crate) enum Refusal {
     Memory,
     /// A table would exceed `table_elements`.
     Table,
+    /// All instances of its plugin, or of all plugins, would have more than there is.
+    Guests,
 }
 
 /// The limiter of one store.
@@ -24,16 +30,19 @@ pub(crate) struct Limiter {
     memory_used: usize,
     table_max: usize,
     instances_max: usize,
+    /// Of all instances.
+    taken: InstanceMemory,
     refused: Option<Refusal>,
 }
 
 impl Limiter {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, taken: InstanceMemory) -> Self {
         Self {
             memory_max: mib(limits.memory_mib),
             memory_used: 0,
             table_max: usize::try_from(limits.table_elements).unwrap_or(usize::MAX),
             instances_max: usize::try_from(limits.core_instances).unwrap_or(usize::MAX),
+            taken,
             refused: None,
         }
     }
@@ -60,18 +69,27 @@ impl Limiter {
 
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let used = self.memory_used.saturating_add(desired.saturating_sub(current));
+        let more = desired.saturating_sub(current);
+        let used = self.memory_used.saturating_add(more);
         if used > self.memory_max {
             self.refused = Some(Refusal::Memory);
+            return Ok(false);
+        }
+        if !self.taken.grow(more) {
+            self.refused = Some(Refusal::Guests);
             return Ok(false);
         }
         self.memory_used = used;
         Ok(true)
     }
 
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > self.table_max {
             self.refused = Some(Refusal::Table);
+            return Ok(false);
+        }
+        if !self.taken.grow(desired.saturating_sub(current).saturating_mul(ENTRY)) {
+            self.refused = Some(Refusal::Guests);
             return Ok(false);
         }
         Ok(true)
@@ -92,11 +110,12 @@ impl ResourceLimiter for Limiter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::guest_memory::unbounded;
     use super::*;
 
     #[test]
     fn memories_are_counted_together() {
-        let mut limiter = Limiter::new(&Limits { memory_mib: 2, ..Limits::default() });
+        let mut limiter = Limiter::new(&Limits { memory_mib: 2, ..Limits::default() }, unbounded());
         assert!(limiter.memory_growing(0, mib(1), None).unwrap());
         assert!(limiter.memory_growing(0, mib(1), None).unwrap());
         assert_eq!(limiter.refused(), None);
@@ -106,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_one_call_took_the_next_one_lacks() {
-        let mut limiter = Limiter::new(&Limits { memory_mib: 4, ..Limits::default() });
+        let mut limiter = Limiter::new(&Limits { memory_mib: 4, ..Limits::default() }, unbounded());
         assert!(limiter.memory_growing(0, mib(3), None).unwrap() && !limiter.is_nearly_full());
         assert!(!limiter.memory_growing(mib(3), mib(5), None).unwrap());
         limiter.begin_again();

@@ -1,8 +1,6 @@
 //! The framing, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this package would be
 //! built once more for the tests, and a door that is used by nobody costs nothing.
 
-use bytes::Bytes;
-
 use super::lines::{self, Line};
 
 /// The lines of `input`, read through a buffer of `buffer` bytes; `None` for one of more than `most` bytes.
@@ -19,10 +17,4 @@ pub async fn lines(input: &[u8], buffer: usize, most: usize) -> std::io::Result<
         });
     }
     Ok(found)
-}
-
-/// A message as it is written to a pipe.
-#[must_use]
-pub fn unbroken(message: Bytes) -> Bytes {
-    lines::unbroken(message)
 }

@@ -3,7 +3,6 @@
 //! A line that is too long is read to its end and reported, not buffered: what follows it is still good, and whoever
 //! waits for its answer can be told.
 
-use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
 use crate::protocol::{Skim, Skimmed};
@@ -50,16 +49,6 @@ pub(super) async fn next(
     }
 }
 
-/// A message without line breaks. In JSON a raw one can only stand between tokens, where a space means the same; a
-/// plugin's own JSON may have some.
-pub(super) fn unbroken(message: Bytes) -> Bytes {
-    let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if !message.iter().any(breaks) {
-        return message;
-    }
-    message.iter().map(|byte| if breaks(byte) { b' ' } else { *byte }).collect()
-}
-
 fn finish(mut line: Vec<u8>, skim: Option<Skim>) -> Line {
     if let Some(skim) = skim {
         return Line::TooLong(skim.end());
@@ -73,11 +62,6 @@ fn finish(mut line: Vec<u8>, skim: Option<Skim>) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_is_one_line() {
-        assert_eq!(unbroken(Bytes::from_static(b"{\r\n\"a\":1}")), "{  \"a\":1}");
-    }
 
     #[tokio::test]
     async fn lines_are_cut_at_breaks_and_long_ones_are_skipped() {

@@ -13,12 +13,15 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{self, Line};
-use crate::protocol::{Connection, Exchange, Frame, Received};
+use super::lines::Line;
+use crate::protocol::{Connection, Exchange, Frame, Held, Received};
 use crate::sandbox::Offload;
 
 /// Messages that may wait for a client that is slow to read.
-const WAITING: usize = 64;
+const WAITING: usize = 16;
+
+/// A line of input, with what is held for it if it is large.
+pub(super) type Input = (Line, Option<Held>);
 
 /// What requests under way have left when the input has ended.
 pub(super) const DRAIN: Duration = Duration::from_secs(5);
@@ -26,7 +29,7 @@ pub(super) const DRAIN: Duration = Duration::from_secs(5);
 /// The pipes.
 pub(super) struct Pipe {
     connection: Connection,
-    input: mpsc::Receiver<Line>,
+    input: mpsc::Receiver<Input>,
     most: usize,
     requests: JoinSet<()>,
     sender: mpsc::Sender<Bytes>,
@@ -34,14 +37,14 @@ pub(super) struct Pipe {
     stopping: CancellationToken,
     reading: Arc<Offload>,
     /// What was read and is not taken yet, since a large message waits until there is a place to read it.
-    line: Option<Line>,
+    line: Option<Input>,
     /// Until when requests under way may go on, once the input has ended.
     closing: Option<Instant>,
 }
 
 impl Pipe {
     /// Serves `connection` with messages of at most `most` bytes from `input`.
-    pub(super) fn new(connection: Connection, input: mpsc::Receiver<Line>, most: usize) -> Self {
+    pub(super) fn new(connection: Connection, input: mpsc::Receiver<Input>, most: usize) -> Self {
         let (sender, output) = mpsc::channel(WAITING);
         let stopping = connection.stopping();
         let (requests, reading) = (JoinSet::new(), connection.reading());
@@ -82,14 +85,14 @@ impl Pipe {
     /// Takes what was read. It stays until there is a place: whoever asks for the next message may go away and ask again.
     async fn take(&mut self) -> Option<Bytes> {
         let bytes = match &self.line {
-            Some(Line::Whole(line)) => line.len(),
+            Some((Line::Whole(line), _)) => line.len(),
             _ => 0,
         };
         let Self { connection, line, most, reading, .. } = self;
         let receive = || match line.take() {
-            Some(Line::Whole(line)) if !line.is_empty() => connection.receive(&line),
-            Some(Line::TooLong(skimmed)) => Received::Reply(connection.too_long(&skimmed, *most)),
-            Some(Line::Whole(_)) | None => Received::Nothing,
+            Some((Line::Whole(line), held)) if !line.is_empty() => connection.take(&line, held),
+            Some((Line::TooLong(skimmed), _)) => Received::Reply(connection.too_long(&skimmed, *most)),
+            Some((Line::Whole(_), _)) | None => Received::Nothing,
         };
         match reading.in_place(bytes, receive).await {
             Received::Nothing => None,
@@ -127,7 +130,7 @@ impl Pipe {
 async fn pump(mut exchange: Exchange, sender: mpsc::Sender<Bytes>) {
     while let Some(frame) = exchange.next().await {
         let (Frame::Message(line) | Frame::Answer(line, _)) = frame;
-        if sender.send(lines::unbroken(line)).await.is_err() {
+        if sender.send(line).await.is_err() {
             return;
         }
     }

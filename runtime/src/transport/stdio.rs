@@ -11,11 +11,14 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
 use super::lines::{self, Line};
-use super::pipe::{DRAIN, Pipe};
-use crate::protocol::{Caller, Connection, Server};
+use super::pipe::{DRAIN, Input, Pipe};
+use crate::protocol::{Caller, Connection, FREE, Held, Server, Share, weight};
 
 /// Lines that may wait on either side.
 const WAITING: usize = 16;
+
+/// How long a large line waits for room.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one client until its input ends, then lets requests under way finish.
 ///
@@ -29,10 +32,11 @@ pub async fn serve(
     let most = server.settings().body_bytes;
     let (read_lines, received) = mpsc::channel(WAITING);
     let (send, lines) = mpsc::channel(WAITING);
-    let mut reader = tokio::spawn(read(input, most, Arc::clone(&server), read_lines));
     let mut writer = tokio::spawn(write(lines, output));
+    let served = Arc::clone(&server);
     // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
     let connection = Connection::new(server, Duration::ZERO, Caller::Stdio, true);
+    let mut reader = tokio::spawn(read(input, most, (served, connection.share().clone()), read_lines));
     let mut pipe = Pipe::new(connection, received, most);
     while let Some(message) = pipe.next().await {
         if send.send(message).await.is_err() {
@@ -58,14 +62,15 @@ pub async fn serve(
 async fn read(
     input: impl AsyncRead + Unpin,
     most: usize,
-    server: Arc<Server>,
-    lines: mpsc::Sender<Line>,
+    (server, share): (Arc<Server>, Share),
+    lines: mpsc::Sender<Input>,
 ) -> std::io::Result<()> {
     let mut input = BufReader::new(input);
     let ended = loop {
         match lines::next(&mut input, most).await {
             Ok(Some(line)) => {
-                if lines.send(line).await.is_err() {
+                let held = room(&share, &line).await;
+                if lines.send((line, held)).await.is_err() {
                     break Ok(());
                 }
             }
@@ -76,6 +81,14 @@ async fn read(
     // The only client has gone; whoever listens for it can stop.
     server.stop();
     ended
+}
+
+/// Room for a large line. Its client waits meanwhile, and is refused when there is none in time.
+async fn room(share: &Share, line: &Line) -> Option<Held> {
+    match line {
+        Line::Whole(line) if line.len() > FREE => share.wait(weight(line.len()), PATIENCE).await,
+        _ => None,
+    }
 }
 
 async fn write(mut lines: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {

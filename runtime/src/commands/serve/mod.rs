@@ -12,13 +12,16 @@ use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, Stdin};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use super::memory::Bound;
 use super::standing::Stand;
 use super::{Failure, console};
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
+use crate::sandbox::{GIVE_BACK_EVERY, give_back, set_up_heap};
 use crate::transport::{http, stdio};
 pub(super) use announce::NO_TOOLS;
 use announce::welcome;
@@ -35,6 +38,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     allow_open_files();
+    set_up_heap();
     let mut signals = Signals::listen(args.until_eof)?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
@@ -48,6 +52,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         prepared = prepare(&args.source, config.clone(), settings, listening, audit) => prepared?,
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
+    tell_bound(&config);
     if let Some(listener) = &listener {
         welcome(listener, &config, args.source.file().as_deref());
     }
@@ -68,6 +73,7 @@ async fn serve(
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
+    let tidying = tokio::spawn(give_back_memory(stop.clone()));
     let served = match listener {
         None => serve_stdio(server, signals).await,
         Some(listener) => serve_http(server, listener, signals).await,
@@ -76,6 +82,7 @@ async fn serve(
     telling.end().await;
     watching.await.context("watching for changes failed")?;
     following.await.context("following the plugin folder failed")?;
+    tidying.await.context("giving back memory failed")?;
     served
 }
 
@@ -93,6 +100,26 @@ fn allow_open_files() {
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     if let Err(error) = raised {
         tracing::debug!("the limit on open files stays as it is: {error}");
+    }
+}
+
+/// Says how much memory this server can come to keep.
+fn tell_bound(config: &Config) {
+    let bound = Bound::of(&config.server, &config.limits);
+    console::remark(&bound.in_words());
+    if let Some(warning) = bound.warning() {
+        console::remark(&format!("  warning: {warning}"));
+    }
+}
+
+/// Gives memory that is free back to the system now and then, off the threads that serve.
+async fn give_back_memory(stop: CancellationToken) {
+    let mut tick = tokio::time::interval(GIVE_BACK_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        if tokio::task::spawn_blocking(give_back).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -6,7 +6,11 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::super::error::RpcError;
 use super::super::revision::Revision;
+
+/// Longest text, bytes. As a tree it takes many times as much, for a moment.
+const LONGEST: usize = 64 << 10;
 
 /// The facts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +42,18 @@ impl Abilities {
             "roots" => self.roots,
             _ => false,
         }
+    }
+
+    /// Whether capabilities are short enough to be read.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub(crate) fn check(capabilities: Option<&RawValue>) -> Result<(), RpcError> {
+        if capabilities.is_some_and(|text| text.get().len() > LONGEST) {
+            let why = format!("the client's capabilities take more than {} KiB", LONGEST >> 10);
+            return Err(RpcError::invalid_meta(&why));
+        }
+        Ok(())
     }
 
     /// Reads `ClientCapabilities`. What is not an object is not declared.

@@ -10,6 +10,7 @@ use super::super::message::{notification, request};
 use super::super::outbox::Outgoing;
 use super::super::sessions::session::Session;
 use super::asked::{Answered, Awaited, ClientError};
+use super::parked::Whose;
 use super::question::Prepared;
 use crate::host::AskError;
 use crate::sandbox::Offload;
@@ -37,10 +38,12 @@ pub(in crate::protocol) async fn in_session(
             .map(|(at, question)| (*at, Err(AskError::Missing(question.capability()))))
             .collect();
     }
-    let Some(ticket) = context.parked.wait(plugin, most_parked) else {
+    let whose = Whose { plugin: Arc::clone(plugin), caller: context.caller.clone() };
+    let Some(ticket) = context.parked.wait(whose, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
-    let questions = open.iter().map(|(at, question)| ask(session, &round, offload, (*at, question)));
+    let asking = (session, &round, offload);
+    let questions = open.iter().map(|(at, question)| ask(context, asking, (*at, question)));
     let questions = join_all(questions);
     tokio::select! {
         biased;
@@ -56,9 +59,8 @@ pub(in crate::protocol) async fn in_session(
 }
 
 async fn ask(
-    session: &Arc<Session>,
-    round: &Round,
-    offload: &Offload,
+    context: &RequestContext,
+    (session, round, offload): (&Arc<Session>, &Round, &Offload),
     (at, question): (usize, &Prepared),
 ) -> Answer {
     let mut pending = Pending { round, awaited: session.asked.begin(), settled: false };
@@ -68,7 +70,8 @@ async fn ask(
     }
     let answered = (&mut pending.awaited.answer).await;
     pending.settled = true;
-    let Ok(answered) = answered else { return (at, Err(AskError::Cancelled)) };
+    let Ok((answered, held)) = answered else { return (at, Err(AskError::Cancelled)) };
+    context.hold(held);
     let bytes = answered.as_ref().map_or(0, |answer| answer.get().len());
     (at, offload.in_place(bytes, || read(question, answered)).await)
 }

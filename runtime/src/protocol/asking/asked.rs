@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::super::buffers::Held;
 use super::super::message::Id;
 
 /// What a client answered: a result, or its code and words.
@@ -19,11 +20,13 @@ pub(crate) struct ClientError {
     pub(crate) message: String,
 }
 
+type Waiting = HashMap<i64, oneshot::Sender<(Answered, Option<Held>)>>;
+
 /// The requests of one session.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     last: AtomicI64,
-    waiting: Mutex<HashMap<i64, oneshot::Sender<Answered>>>,
+    waiting: Mutex<Waiting>,
 }
 
 /// A request under way; leaving it forgets it.
@@ -31,7 +34,7 @@ pub(crate) struct Asked {
 pub(crate) struct Awaited {
     owner: Arc<Asked>,
     pub(crate) id: i64,
-    pub(crate) answer: oneshot::Receiver<Answered>,
+    pub(crate) answer: oneshot::Receiver<(Answered, Option<Held>)>,
 }
 
 impl Asked {
@@ -43,16 +46,17 @@ impl Asked {
         Awaited { owner: Arc::clone(self), id, answer }
     }
 
-    /// Hands an answer to whoever waits for it. An answer to nothing is forgotten, as is a second one.
-    pub(crate) fn settle(&self, id: &Id, answer: Answered) {
+    /// Hands an answer to whoever waits for it, with what is held for it if it is large. An answer to nothing is forgotten, as
+    /// is a second one.
+    pub(crate) fn settle(&self, id: &Id, answer: Answered, held: Option<Held>) {
         let Id::Number(id) = id else { return };
         if let Some(sender) = self.lock().remove(id) {
             // Whoever asked may have given up in this very moment.
-            let _ = sender.send(answer);
+            let _ = sender.send((answer, held));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<Answered>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -73,10 +77,10 @@ mod tests {
         let (mut first, second) = (asked.begin(), asked.begin());
         assert_ne!(first.id, second.id);
         let no = ClientError { code: -1, message: "no".into() };
-        asked.settle(&Id::Number(first.id), Err(no.clone()));
-        asked.settle(&Id::Number(first.id), Err(no.clone()));
-        asked.settle(&Id::Text("x".into()), Err(no.clone()));
-        assert_eq!(first.answer.try_recv().unwrap().unwrap_err(), no);
+        asked.settle(&Id::Number(first.id), Err(no.clone()), None);
+        asked.settle(&Id::Number(first.id), Err(no.clone()), None);
+        asked.settle(&Id::Text("x".into()), Err(no.clone()), None);
+        assert_eq!(first.answer.try_recv().unwrap().0.unwrap_err(), no);
         drop(second);
         assert!(asked.lock().is_empty());
     }

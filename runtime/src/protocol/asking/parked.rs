@@ -2,8 +2,8 @@
 //!
 //! In the stateless revision the task that runs a call is itself what is kept: it waits for its answers, and the retry
 //! takes it out and waits for it on. In the revisions with sessions the call waits on its own task
-//! and only has a ticket here. When there is no room, the plugin with the most waiting calls loses its oldest: no plugin
-//! can push out the calls of another that waits less.
+//! and only has a ticket here. When there is no room, the plugin with the most waiting calls loses one: no plugin can push out
+//! the calls of another that waits less. It is the oldest of the [caller with the most](super::super::crowd) of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::super::context::RequestContext;
+use super::super::crowd::{Holder, make_way};
 use super::super::error::RpcError;
 use super::super::exchange::Running;
 use super::super::random;
@@ -20,6 +21,7 @@ use super::super::reply::Reply;
 use super::binding::Binding;
 use super::question::Prepared;
 use super::seal::{Handle, Seal};
+use crate::host::Caller;
 
 /// How a call ends: with a reply, with an error, or withdrawn.
 pub(crate) type Outcome = Option<Result<Reply, RpcError>>;
@@ -50,6 +52,19 @@ pub(crate) struct Asking {
     pub(crate) resume: oneshot::Sender<Vec<(usize, String)>>,
 }
 
+/// Whose call waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Whose {
+    pub(crate) plugin: Arc<str>,
+    pub(crate) caller: Caller,
+}
+
+impl Whose {
+    fn of(call: &ParkedCall) -> Self {
+        Self { plugin: Arc::clone(&call.asking.plugin), caller: call.context.caller.clone() }
+    }
+}
+
 /// The calls.
 #[derive(Debug)]
 pub(crate) struct Parked {
@@ -71,6 +86,7 @@ struct Entries {
 #[derive(Debug)]
 struct Entry {
     plugin: Arc<str>,
+    caller: Caller,
     since: Instant,
     hold: Hold,
 }
@@ -138,16 +154,16 @@ impl Parked {
     /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the system
     /// has no randomness.
     pub(crate) fn park(&self, call: ParkedCall) -> Option<String> {
-        let (plugin, most) = (Arc::clone(&call.asking.plugin), call.asking.most);
+        let (whose, most) = (Whose::of(&call), call.asking.most);
         let seal = self.seal.as_ref()?;
-        let handle = self.enter(plugin, most, Hold::Call(Box::new(call)))?;
+        let handle = self.enter(whose, most, Hold::Call(Box::new(call)))?;
         Some(seal.close(handle, self.lasts))
     }
 
     /// Enters a call that waits by itself. `None` as in [`Parked::park`].
-    pub(crate) fn wait(self: &Arc<Self>, plugin: &Arc<str>, most: usize) -> Option<Ticket> {
+    pub(crate) fn wait(self: &Arc<Self>, whose: Whose, most: usize) -> Option<Ticket> {
         let evicted = CancellationToken::new();
-        let handle = self.enter(Arc::clone(plugin), most, Hold::Ticket(evicted.clone()))?;
+        let handle = self.enter(whose, most, Hold::Ticket(evicted.clone()))?;
         Some(Ticket { owner: Arc::clone(self), handle, evicted })
     }
 
@@ -178,8 +194,8 @@ impl Parked {
 
     /// Puts a call back as if it had not been taken.
     pub(crate) fn put_back(&self, Taken { call, handle, since }: Taken) {
-        let plugin = Arc::clone(&call.asking.plugin);
-        self.lock().insert(handle, Entry { plugin, since, hold: Hold::Call(Box::new(call)) });
+        let Whose { plugin, caller } = Whose::of(&call);
+        self.lock().insert(handle, Entry { plugin, caller, since, hold: Hold::Call(Box::new(call)) });
     }
 
     /// Gives up every call that has waited too long.
@@ -209,7 +225,7 @@ impl Parked {
         }
     }
 
-    fn enter(&self, plugin: Arc<str>, most: usize, hold: Hold) -> Option<Handle> {
+    fn enter(&self, Whose { plugin, caller }: Whose, most: usize, hold: Hold) -> Option<Handle> {
         let handle = random::bits()?;
         let mut entries = self.lock();
         if entries.closed {
@@ -224,7 +240,7 @@ impl Parked {
             let busiest = busiest.map(|(plugin, _)| Arc::clone(plugin));
             gone.extend(busiest.and_then(|plugin| entries.evict(&plugin)));
         }
-        entries.insert(handle, Entry { plugin, since: Instant::now(), hold });
+        entries.insert(handle, Entry { plugin, caller, since: Instant::now(), hold });
         drop(entries);
         for entry in gone {
             tracing::warn!(target: "plugin", plugin = &*entry.plugin, "gave up the call that waited longest for its client (limits `parked_calls`)");
@@ -257,10 +273,15 @@ impl Entries {
         Some(entry)
     }
 
-    /// Takes out the call of `plugin` that has waited longest.
+    /// Takes out the call of `plugin` that has waited longest, of the caller with the most of them.
     fn evict(&mut self, plugin: &str) -> Option<Entry> {
         let of_plugin = self.by_handle.iter().filter(|(_, entry)| &*entry.plugin == plugin);
-        let oldest = of_plugin.min_by_key(|(_, entry)| entry.since).map(|(handle, _)| *handle)?;
+        let holders = of_plugin.map(|(handle, Entry { caller, since, .. })| Holder {
+            key: *handle,
+            caller: caller.clone(),
+            worth: Some(*since),
+        });
+        let oldest = make_way(holders.collect(), 1).pop()?;
         if self.given_up.len() >= REMEMBERED {
             self.given_up.pop_front();
         }
@@ -283,7 +304,20 @@ mod tests {
 
     fn tickets(most: usize) -> (Arc<Parked>, impl Fn(&Arc<Parked>, &str) -> Ticket) {
         let parked = Parked::new(most, Duration::from_secs(60));
-        (parked, |parked: &Arc<Parked>, plugin: &str| parked.wait(&plugin.into(), 2).unwrap())
+        (parked, |parked: &Arc<Parked>, plugin: &str| parked.wait(whose(plugin, 1), 2).unwrap())
+    }
+
+    fn whose(plugin: &str, from: u8) -> Whose {
+        Whose { plugin: plugin.into(), caller: Caller::Address([192, 0, 2, from].into()) }
+    }
+
+    #[test]
+    fn a_caller_who_has_many_calls_wait_gives_up_its_own() {
+        let parked = Parked::new(9, Duration::from_secs(60));
+        let wait = |from| parked.wait(whose(A, from), 3).unwrap();
+        let (lone, first, _second) = (wait(1), wait(2), wait(2));
+        let _third = wait(2);
+        assert!(first.evicted.is_cancelled() && !lone.evicted.is_cancelled());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::super::context::{RequestContext, level_name};
 use super::super::era::is_reserved;
-use super::super::message::notification;
+use super::super::message::{Id, notification};
 use super::super::outbox::Outgoing;
 use super::super::sessions::roots::used;
 use super::ask;
@@ -94,7 +94,7 @@ impl Port {
         let question = Question { key: Some(ROOTS.to_owned()), body: QuestionBody::ListRoots };
         let roots = used(&self.ask(vec![question]).await.pop()?.ok()?);
         if let (Some(session), Some((times, _))) = (&context.session, known) {
-            session.roots.keep(times, &roots);
+            session.roots.keep(times, &roots, &session.share);
         }
         Some(roots)
     }
@@ -141,7 +141,7 @@ struct LogParams<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressParams<'a> {
-    progress_token: &'a RawValue,
+    progress_token: &'a Id,
     progress: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<f64>,
@@ -189,7 +189,7 @@ impl ClientPort for Port {
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let round = self.context.round();
-        let Some(progress_token) = round.carried.progress_token.as_deref() else {
+        let Some(progress_token) = round.carried.progress_token.as_ref() else {
             return;
         };
         let message = message.filter(|_| self.context.revision.has_progress_message());

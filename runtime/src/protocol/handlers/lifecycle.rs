@@ -83,6 +83,7 @@ pub(in super::super) fn read_initialize(
     if params.capabilities.is_some_and(|capabilities| !capabilities.get().starts_with('{')) {
         return Err(RpcError::invalid_params("`capabilities` must be an object, which may be empty"));
     }
+    Abilities::check(params.capabilities)?;
     let abilities = Abilities::read(params.capabilities, revision);
     Ok((revision, params.client_info.into_client(revision, abilities), abilities))
 }

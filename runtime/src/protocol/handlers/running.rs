@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::asking::port::Port;
+use super::super::buffers::{FREE, Held};
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
+use super::super::server::Server;
 use crate::observe::Escaped;
 use crate::plugin::{Called, Plugin, Record};
 
@@ -52,6 +54,19 @@ pub(super) async fn wanted<T>(context: &RequestContext, work: impl Future<Output
         done = work => Some(done),
         () = context.cancel.cancelled() => None,
     }
+}
+
+/// Room for a result of so many bytes while it waits to be looked at and written.
+pub(super) fn room(
+    server: &Server,
+    context: &RequestContext,
+    bytes: usize,
+) -> Result<Option<Held>, RpcError> {
+    if bytes <= FREE {
+        return Ok(None);
+    }
+    let held = server.share(&context.caller).hold(bytes);
+    held.map(Some).ok_or_else(|| RpcError::no_room("the result"))
 }
 
 /// Notes that a plugin's answer cannot be sent.

@@ -91,7 +91,7 @@ pub(in super::super) async fn listen(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let listener = match Listener::new(context, params) {
+    let listener = match Listener::new(server, context, params) {
         Ok(listener) => listener,
         Err(error) => return Some(Err(error)),
     };
@@ -116,9 +116,9 @@ pub(in super::super) async fn listen(
 }
 
 impl Listener {
-    fn new(context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
+    fn new(server: &Server, context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
         let ListenParams { notifications: mut filter } = read(params)?;
-        let uris = Subscriptions::default();
+        let uris = Subscriptions::new(server.share(&context.caller));
         for uri in std::mem::take(&mut filter.resource_subscriptions) {
             uris.add(&uri)?;
         }

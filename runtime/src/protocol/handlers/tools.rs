@@ -106,6 +106,7 @@ async fn finish(
     record: &mut Record,
 ) -> Result<Reply, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
+    let _held = running::room(server, context, bytes)?;
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
         Ok(view) => keeps_promise(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(Broken::Contract(fault)),

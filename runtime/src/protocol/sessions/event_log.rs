@@ -1,16 +1,19 @@
 //! One event stream of a session, with a memory: who lost the connection reads on from the last event it saw.
 //!
 //! A stream outlives connections. Its writer never waits for a reader: what does not fit pushes out what was already
-//! delivered, and when nothing was, notifications are dropped; questions and answers never. A new reader takes over from
-//! an old one, whose connection is probably dead, so that no event goes out on two.
+//! delivered, and when nothing was, a notification is dropped, while a question or an answer pushes out what is older. A new
+//! reader takes over from an old one, whose connection is probably dead, so that no event goes out on two. All of it is part
+//! of what is [kept for the caller](super::super::buffers): when that is full, what has ended and is read by nobody is
+//! forgotten, and a stream that cannot even keep an answer ends.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+
+use super::super::buffers::{FREE, Held, Left, Share};
 
 /// Events that are kept for a reader that comes back.
 const KEPT: usize = 256;
@@ -18,11 +21,8 @@ const KEPT: usize = 256;
 /// Bytes that are kept, the newest event aside.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Bytes that all streams of the process keep together.
-static ALL_KEPT: AtomicUsize = AtomicUsize::new(0);
-
-/// How many they may be before streams that were read are forgotten at once.
-const MOST_KEPT: usize = 256 << 20;
+/// What an event takes beside its message.
+const BESIDE: usize = 64;
 
 /// The stream.
 #[derive(Debug)]
@@ -31,32 +31,52 @@ pub(crate) struct EventLog {
     pub(crate) number: u64,
     state: Mutex<State>,
     changed: Notify,
+    share: Share,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// With their numbers, which grow by one.
-    events: VecDeque<(u64, Bytes)>,
+    /// The numbers of those that are kept grow, by one where nothing was pushed out.
+    events: VecDeque<Kept>,
     bytes: usize,
     last: u64,
     delivered: u64,
     /// Which reader is the present one.
     reader: u64,
+    /// Readers that are still there, those that were taken over included.
+    readers: usize,
     ended: Option<Instant>,
 }
 
-impl State {
-    /// Notes how many bytes are kept now.
-    fn count(&mut self, bytes: usize) {
-        ALL_KEPT.fetch_add(bytes, Ordering::Relaxed);
-        ALL_KEPT.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.bytes = bytes;
-    }
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    message: Bytes,
+    _held: Held,
 }
 
-impl Drop for State {
-    fn drop(&mut self) {
-        self.count(0);
+impl State {
+    fn push(&mut self, message: Bytes, held: Held) {
+        self.last += 1;
+        self.bytes += message.len();
+        self.events.push_back(Kept { number: self.last, message, _held: held });
+    }
+
+    /// Forgets the oldest event.
+    fn pop(&mut self) {
+        if let Some(gone) = self.events.pop_front() {
+            self.bytes -= gone.message.len();
+        }
+    }
+
+    /// Whether there is room for so many bytes more.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.events.is_empty() || (self.events.len() < KEPT && self.bytes + bytes <= KEPT_BYTES)
+    }
+
+    fn clear(&mut self) {
+        self.events = VecDeque::new();
+        self.bytes = 0;
     }
 }
 
@@ -65,8 +85,10 @@ impl Drop for State {
 pub(crate) enum Weight {
     /// It may be dropped.
     Notification,
-    /// It must arrive.
-    Essential,
+    /// A question: it must arrive.
+    Question,
+    /// The same, and what is large in it [is counted](super::super::buffers::Buffers::keep) by itself.
+    Answer,
 }
 
 /// One event to write.
@@ -83,55 +105,60 @@ pub struct Event {
 pub(crate) struct Forgotten;
 
 impl EventLog {
-    pub(crate) fn new(number: u64) -> Arc<Self> {
-        Arc::new(Self { number, state: Mutex::default(), changed: Notify::new() })
+    pub(crate) fn new(number: u64, share: Share) -> Arc<Self> {
+        Arc::new(Self { number, state: Mutex::default(), changed: Notify::new(), share })
     }
 
     /// Adds a message.
     pub(crate) fn push(&self, message: Bytes, weight: Weight) {
+        let counted = if weight == Weight::Answer && message.len() > FREE { 0 } else { message.len() };
+        // Before the lock, since what is forgotten for it may be any stream.
+        let held = self.share.hold(counted + BESIDE);
         let mut state = self.lock();
-        state.last += 1;
-        let number = state.last;
-        let bytes = state.bytes + message.len();
-        state.count(bytes);
-        state.events.push_back((number, message));
-        while state.events.len() > KEPT || state.bytes > KEPT_BYTES {
-            let Some((oldest, _)) = state.events.front() else { break };
-            let deliverable = *oldest > state.delivered;
-            let gone = match (deliverable, weight) {
-                (false, _) => state.events.pop_front(),
-                (true, Weight::Notification) => state.events.pop_back(),
-                (true, Weight::Essential) => break,
-            };
-            let bytes = state.bytes - gone.map_or(0, |(_, message)| message.len());
-            state.count(bytes);
-            if deliverable {
-                state.last -= 1;
-                break;
+        match held {
+            Some(held) => {
+                if Self::make_room(&mut state, message.len(), weight) {
+                    state.push(message, held);
+                }
+            }
+            None if weight == Weight::Notification => {}
+            None => {
+                tracing::debug!("a stream has ended: there is no room for its messages (setting [server] `buffers_mib`)");
+                state.ended.get_or_insert_with(Instant::now);
             }
         }
         drop(state);
         self.changed.notify_waiters();
     }
 
-    /// Nothing more will come. What all streams of the server keep together is bounded too: beyond it, a stream that has
-    /// been read to its end is not kept for a client that may have lost it.
-    pub(crate) fn end(&self) {
-        let mut state = self.lock();
-        state.ended.get_or_insert_with(Instant::now);
-        self.forget_if_crowded(&mut state);
-        drop(state);
-        self.changed.notify_waiters();
+    /// Pushes out what is older, as far as this message may. `false`: there is still no room for it.
+    fn make_room(state: &mut State, bytes: usize, weight: Weight) -> bool {
+        while !state.has_room(bytes) {
+            let delivered = state.events.front().is_some_and(|oldest| oldest.number <= state.delivered);
+            if !delivered && weight == Weight::Notification {
+                return false;
+            }
+            state.pop();
+        }
+        true
     }
 
-    fn forget_if_crowded(&self, state: &mut State) {
-        if state.ended.is_some()
-            && state.delivered == state.last
-            && ALL_KEPT.load(Ordering::Relaxed) > MOST_KEPT
-        {
-            state.events.clear();
-            state.count(0);
+    /// Nothing more will come.
+    pub(crate) fn end(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.ended.get_or_insert_with(Instant::now);
+        let left = state.readers == 0;
+        drop(state);
+        self.changed.notify_waiters();
+        if left {
+            self.leave();
         }
+    }
+
+    /// It has ended and nobody reads it: it is kept for as long as there is room.
+    fn leave(self: &Arc<Self>) {
+        let own: Weak<Self> = Arc::downgrade(self);
+        self.share.leave(own);
     }
 
     /// Bytes that it keeps.
@@ -150,7 +177,7 @@ impl EventLog {
     /// When events after that one are no longer kept.
     pub(crate) fn read(self: &Arc<Self>, after: u64) -> Result<Reader, Forgotten> {
         let mut state = self.lock();
-        let oldest = state.events.front().map_or(state.last + 1, |(number, _)| *number);
+        let oldest = state.events.front().map_or(state.last + 1, |event| event.number);
         if after > state.last || after + 1 < oldest {
             return Err(Forgotten);
         }
@@ -166,6 +193,7 @@ impl EventLog {
 
     fn take_over(self: &Arc<Self>, state: &mut State, after: u64) -> Reader {
         state.reader += 1;
+        state.readers += 1;
         self.changed.notify_waiters();
         Reader { log: Arc::clone(self), reader: state.reader, after }
     }
@@ -207,17 +235,37 @@ impl Reader {
         if state.reader != self.reader {
             return Some(None);
         }
-        let next = state.events.iter().find(|(number, _)| *number > self.after).cloned();
-        match next {
+        let next = state.events.iter().find(|event| event.number > self.after);
+        match next.map(|event| (event.number, event.message.clone())) {
             Some((number, message)) => {
                 state.delivered = state.delivered.max(number);
-                self.log.forget_if_crowded(&mut state);
                 drop(state);
                 self.after = number;
                 Some(Some(Event { id: self.id(), message: Some(message) }))
             }
             None if state.ended.is_some() => Some(None),
             None => None,
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.log.lock();
+        state.readers -= 1;
+        let left = state.readers == 0 && state.ended.is_some() && !state.events.is_empty();
+        drop(state);
+        if left {
+            self.log.leave();
+        }
+    }
+}
+
+impl Left for EventLog {
+    fn forget(&self) {
+        let mut state = self.lock();
+        if state.readers == 0 {
+            state.clear();
         }
     }
 }
@@ -229,69 +277,4 @@ pub(crate) fn parse_id(id: &str) -> Option<(u64, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::FutureExt as _;
-
-    fn message(text: &str) -> Bytes {
-        Bytes::copy_from_slice(text.as_bytes())
-    }
-
-    fn read(reader: &mut Reader) -> Option<Option<String>> {
-        let event = reader.next().now_or_never()?;
-        Some(event.map(|event| String::from_utf8(event.message.unwrap().to_vec()).unwrap()))
-    }
-
-    #[test]
-    fn a_reader_resumes_where_another_was_cut_off() {
-        let log = EventLog::new(5);
-        for text in ["a", "b", "c"] {
-            log.push(message(text), Weight::Notification);
-        }
-        let mut first = log.read(0).unwrap();
-        assert_eq!(read(&mut first), Some(Some("a".into())));
-        let (stream, event) = parse_id(&first.id()).unwrap();
-        assert_eq!((stream, event), (5, 1));
-        let mut second = log.read(event).unwrap();
-        assert_eq!(read(&mut first), Some(None), "it was taken over");
-        assert_eq!(read(&mut second), Some(Some("b".into())));
-        assert_eq!(read(&mut second), Some(Some("c".into())));
-        assert_eq!(read(&mut second), None);
-        log.end();
-        assert_eq!(read(&mut second), Some(None));
-    }
-
-    #[test]
-    fn without_a_reader_notifications_are_dropped_and_answers_are_not() {
-        let log = EventLog::new(1);
-        for at in 0..2 * KEPT {
-            log.push(message(&at.to_string()), Weight::Notification);
-        }
-        log.push(message("answer"), Weight::Essential);
-        let mut reader = log.read(0).unwrap();
-        for at in 0..KEPT {
-            assert_eq!(read(&mut reader), Some(Some(at.to_string())));
-        }
-        assert_eq!(read(&mut reader), Some(Some("answer".into())));
-    }
-
-    #[test]
-    fn what_was_delivered_makes_room() {
-        let log = EventLog::new(1);
-        let mut reader = log.read(0).unwrap();
-        for at in 0..3 * KEPT {
-            log.push(message(&at.to_string()), Weight::Notification);
-            assert_eq!(read(&mut reader), Some(Some(at.to_string())));
-        }
-        assert_eq!(log.read(1).err(), Some(Forgotten));
-        assert_eq!(log.read(u64::MAX).err(), Some(Forgotten));
-        assert!(log.read(log.read_on().after - 5).is_ok());
-    }
-
-    #[test]
-    fn ids_that_we_did_not_make_are_refused() {
-        for id in ["", "1", "-", "x-1", "1-x", "1-2-3"] {
-            assert_eq!(parse_id(id), None, "{id}");
-        }
-    }
-}
+mod tests;

@@ -5,14 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use super::super::buffers::{Held, Share};
 use super::super::error::RpcError;
 use super::super::message::Id;
+
+/// What the server keeps for a request under way, bytes, whatever it is about: its task, its outbox, its small answer. The
+/// connection that brought it need not be there any more.
+const REQUEST: usize = 4 << 10;
 
 /// The requests of one session or connection.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     requests: Mutex<HashMap<Id, CancellationToken>>,
     most: usize,
+    share: Share,
 }
 
 /// A request's place; leaving it ends the entry.
@@ -20,11 +26,13 @@ pub(crate) struct InFlight {
 pub(crate) struct Place {
     owner: Arc<InFlight>,
     id: Id,
+    _held: Held,
 }
 
 impl InFlight {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { requests: Mutex::default(), most })
+    /// At most so many, kept for whoever has this share.
+    pub(crate) fn new(most: usize, share: Share) -> Arc<Self> {
+        Arc::new(Self { requests: Mutex::default(), most, share })
     }
 
     /// Enters a request, which `cancel` withdraws.
@@ -41,8 +49,9 @@ impl InFlight {
                 format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
             return Err(RpcError::internal(&detail));
         }
+        let held = self.share.hold(REQUEST).ok_or_else(|| RpcError::no_room("another request"))?;
         requests.insert(id.clone(), cancel);
-        Ok(Place { owner: Arc::clone(self), id: id.clone() })
+        Ok(Place { owner: Arc::clone(self), id: id.clone(), _held: held })
     }
 
     /// Cancels a request, if it is still being served.
@@ -81,10 +90,13 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Caller;
+    use crate::protocol::Buffers;
 
     #[test]
     fn ids_are_unique_while_they_are_in_use_and_places_are_bounded() {
-        let requests = InFlight::new(2);
+        let share = Buffers::new(1 << 20).share(&Caller::Stdio);
+        let requests = InFlight::new(2, share);
         let cancel = CancellationToken::new();
         let enter = |id| requests.enter(&id, cancel.clone());
         let first = enter(Id::Number(1)).unwrap();

@@ -1,7 +1,8 @@
 //! All sessions, by an id that cannot be guessed.
 //!
-//! Bounded in number and in time: a session that has been silent for long is over, and when there is no room a newcomer
-//! is refused rather than a client that is still there cut off.
+//! Bounded in number and in time: a session that has been silent for long is over, and one that was begun and never used
+//! soon. When all places are taken, the caller who has the most [makes way](super::crowd): first with sessions that were never
+//! used, then with those that have been silent for longest. A session that has something under way, or a stream open, stays.
 
 pub(super) mod event_log;
 pub(super) mod in_flight;
@@ -11,14 +12,22 @@ pub(super) mod session;
 pub(super) mod streams;
 pub(super) mod subscriptions;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::crowd::{Holder, make_way};
 use super::random;
 pub use event_log::Event;
 use session::Session;
 pub use streams::{Events, Next, RETRY};
+
+/// How long a session lives that was begun and not used.
+const UNUSED: Duration = Duration::from_secs(60);
+
+/// Of all places, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at anew.
+const CLEARED: usize = 256;
 
 /// The registry.
 #[derive(Debug)]
@@ -40,18 +49,21 @@ impl Sessions {
     /// Adds a session and gives its id: 128 random bits in visible ASCII.
     ///
     /// # Errors
-    /// When there is no room.
+    /// When there is no room and all are at work.
     pub(crate) fn add(&self, session: Arc<Session>) -> Result<String, Full> {
         let id = random::token().ok_or(Full)?;
         let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = Vec::new();
         if sessions.len() >= self.most {
-            let longest = sessions.iter().max_by_key(|(_, session)| session.idle());
-            let gone = longest.filter(|(_, session)| session.idle() >= self.idle).map(|(id, _)| id.clone());
-            if let Some(gone) = sessions.remove(&gone.ok_or(Full)?) {
-                gone.end();
+            let leaving = make_way(holders(&sessions), (self.most / CLEARED).max(1));
+            gone.extend(leaving.iter().filter_map(|id| sessions.remove(id)));
+            if gone.is_empty() {
+                return Err(Full);
             }
         }
         sessions.insert(id.clone(), session);
+        drop(sessions);
+        gone.iter().for_each(|session| session.end());
         Ok(id)
     }
 
@@ -72,7 +84,9 @@ impl Sessions {
     pub(crate) fn sweep(&self) {
         let mut sessions = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|_, session| {
-            let over = session.ended.is_cancelled() || session.idle() >= self.idle;
+            let idle = session.idle();
+            let unused = session.is_unused() && idle >= UNUSED;
+            let over = session.ended.is_cancelled() || idle >= self.idle || unused;
             if over {
                 session.end();
             } else {
@@ -93,25 +107,74 @@ impl Sessions {
     }
 }
 
+/// Those who have places. What was never used is worth less, and what has been silent for longer.
+fn holders(sessions: &HashMap<String, Arc<Session>>) -> Vec<Holder<String, (bool, Reverse<Duration>)>> {
+    let holder = |(id, session): (&String, &Arc<Session>)| {
+        let idle = session.idle();
+        let worth = (!idle.is_zero()).then(|| (!session.is_unused(), Reverse(idle)));
+        Holder { key: id.clone(), caller: session.share.caller().clone(), worth }
+    };
+    sessions.iter().map(holder).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Caller;
     use tokio_util::sync::CancellationToken;
 
     fn session() -> Arc<Session> {
         Session::for_tests()
     }
 
+    fn from(number: u8) -> Arc<Session> {
+        Session::of(&Caller::Address([192, 0, 2, number].into()))
+    }
+
     #[test]
-    fn a_full_house_gives_up_only_who_has_been_silent_for_long() {
+    fn a_newcomer_displaces_the_caller_who_has_the_most() {
+        let sessions = Sessions::new(3, Duration::from_secs(3600));
+        let add = |session: &Arc<Session>| sessions.add(Arc::clone(session)).unwrap();
+        let pause = || std::thread::sleep(Duration::from_millis(3));
+        let (used, unused, lone) = (from(1), from(1), from(2));
+        let (used_id, unused_id, lone_id) = (add(&used), add(&unused), add(&lone));
+        used.touch();
+        pause();
+        let third = from(3);
+        let third_id = add(&third);
+        assert!(sessions.get(&unused_id).is_none() && unused.ended.is_cancelled(), "it was never used");
+        assert!(sessions.get(&used_id).is_some() && sessions.get(&lone_id).is_some());
+        [&lone, &third].iter().for_each(|session| session.touch());
+        let _at_work = used.attach();
+        pause();
+        let fourth = add(&from(3));
+        assert!(sessions.get(&lone_id).is_none(), "of equals, who has been silent for longest");
+        assert!(sessions.get(&used_id).is_some(), "it has a stream open");
+        assert!(sessions.get(&third_id).is_some() && sessions.get(&fourth).is_some());
+    }
+
+    #[test]
+    fn whoever_begins_sessions_without_end_displaces_itself() {
+        let sessions = Sessions::new(10, Duration::from_secs(3600));
+        let neighbour = from(1);
+        let id = sessions.add(Arc::clone(&neighbour)).unwrap();
+        neighbour.touch();
+        (0..1_000).for_each(|_| drop(sessions.add(from(2)).unwrap()));
+        assert!(sessions.get(&id).is_some() && sessions.by_id.read().unwrap().len() <= 10);
+        (0..1_000).for_each(|_| drop(sessions.add(from(1)).unwrap()));
+        assert!(sessions.get(&id).is_some(), "one behind the same address who uses its session keeps it");
+    }
+
+    #[test]
+    fn when_all_are_at_work_a_newcomer_is_refused() {
         let sessions = Sessions::new(1, Duration::from_secs(3600));
-        let first = sessions.add(session()).unwrap();
-        assert_eq!(sessions.add(session()), Err(Full));
-        assert!(sessions.get(&first).is_some());
-        let impatient = Sessions::new(1, Duration::ZERO);
-        let first = impatient.add(session()).unwrap();
-        let second = impatient.add(session()).unwrap();
-        assert!(impatient.get(&first).is_none() && impatient.get(&second).is_some());
+        let session = from(1);
+        sessions.add(Arc::clone(&session)).unwrap();
+        let attached = session.attach();
+        assert_eq!(sessions.add(from(2)), Err(Full));
+        drop(attached);
+        std::thread::sleep(Duration::from_millis(3));
+        assert!(sessions.add(from(2)).is_ok());
     }
 
     #[test]

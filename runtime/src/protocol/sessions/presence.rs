@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
         session
             .asked
-            .settle(&Id::Number(1), Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()));
+            .settle(&Id::Number(1), Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()), None);
         assert!(presence.next().await.is_ok());
         session.touch();
         assert!(presence.next().await.is_ok(), "it did not answer, but it is there");

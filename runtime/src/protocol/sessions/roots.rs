@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::super::buffers::{Held, Share};
 use crate::config::RootsGrant;
 
 /// Longest URI that is used, bytes: the most that `uri_bytes` can be.
@@ -36,20 +37,21 @@ pub(crate) struct KnownRoots(Mutex<Known>);
 struct Known {
     /// How often they have changed.
     times: u64,
-    roots: Option<String>,
+    roots: Option<(String, Held)>,
 }
 
 impl KnownRoots {
     /// How often they have changed, and what they are.
     pub(crate) fn known(&self) -> (u64, Option<String>) {
-        self.with(|known| (known.times, known.roots.clone()))
+        self.with(|known| (known.times, known.roots.as_ref().map(|(roots, _)| roots.clone())))
     }
 
-    /// Remembers an answer, unless they changed since it was asked for.
-    pub(crate) fn keep(&self, times: u64, roots: &str) {
+    /// Remembers an answer for whoever has this share, unless they changed since it was asked for or there is no room for it.
+    pub(crate) fn keep(&self, times: u64, roots: &str, share: &Share) {
+        let held = share.hold(roots.len());
         self.with(|known| {
             if known.times == times {
-                known.roots = Some(roots.to_owned());
+                known.roots = held.map(|held| (roots.to_owned(), held));
             }
         });
     }
@@ -84,13 +86,14 @@ mod tests {
 
     #[test]
     fn an_answer_from_before_a_change_is_not_kept() {
+        let share = crate::protocol::Buffers::new(1 << 20).share(&crate::host::Caller::Stdio);
         let roots = KnownRoots::default();
         let (times, known) = roots.known();
         assert_eq!(known, None);
         roots.forget();
-        roots.keep(times, "old");
+        roots.keep(times, "old", &share);
         assert_eq!(roots.known().1, None);
-        roots.keep(roots.known().0, "new");
+        roots.keep(roots.known().0, "new", &share);
         assert_eq!(roots.known().1.as_deref(), Some("new"));
     }
 }

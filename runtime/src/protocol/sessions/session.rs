@@ -9,6 +9,9 @@ use tokio_util::task::TaskTracker;
 
 use super::super::asking::abilities::Abilities;
 use super::super::asking::asked::Asked;
+#[cfg(test)]
+use super::super::buffers::Buffers;
+use super::super::buffers::Share;
 use super::super::connection::cancel;
 use super::super::context::SharedLevel;
 use super::super::message::Notification;
@@ -19,6 +22,8 @@ use super::roots::KnownRoots;
 use super::streams::Streams;
 use super::subscriptions::Subscriptions;
 use crate::catalog::Lists;
+#[cfg(test)]
+use crate::host::Caller;
 use crate::host::{ClientInfo, LogLevel};
 
 /// One session.
@@ -27,6 +32,8 @@ pub(crate) struct Session {
     pub(crate) revision: Revision,
     /// How the lists looked when it began: from then on it is told of what changes.
     pub(crate) lists: Lists,
+    /// Whose it is.
+    pub(crate) share: Share,
     pub(crate) client: ClientInfo,
     pub(crate) abilities: Abilities,
     pub(crate) log_level: SharedLevel,
@@ -83,17 +90,18 @@ impl Activity {
 pub(crate) struct Attached(Arc<Session>);
 
 impl Session {
-    pub(crate) fn new(server: &Server, revision: Revision, client: ClientInfo, abilities: Abilities) -> Self {
+    /// A session that begins. What it keeps is kept for its caller.
+    pub(crate) fn new(server: &Server, share: Share, revision: Revision, said: (ClientInfo, Abilities)) -> Self {
         let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
-        Self { lists: server.catalog.lists(), ..Self::with(most, stopping, revision, client, abilities) }
+        Self { lists: server.catalog.lists(), ..Self::with(most, stopping, share, revision, said) }
     }
 
     fn with(
         most: usize,
         stopping: CancellationToken,
+        share: Share,
         revision: Revision,
-        client: ClientInfo,
-        abilities: Abilities,
+        (client, abilities): (ClientInfo, Abilities),
     ) -> Self {
         Self {
             revision,
@@ -102,11 +110,12 @@ impl Session {
             abilities,
             log_level: SharedLevel::new(LogLevel::Info),
             roots: KnownRoots::default(),
-            in_flight: InFlight::new(most),
+            in_flight: InFlight::new(most, share.clone()),
             asked: Arc::default(),
-            subscriptions: Arc::default(),
+            subscriptions: Arc::new(Subscriptions::new(share.clone())),
             activity: Arc::new(Activity::new()),
-            streams: Streams::default(),
+            streams: Streams::new(share.clone()),
+            share,
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
             stopping,
@@ -141,6 +150,11 @@ impl Session {
         self.activity.silence()
     }
 
+    /// Whether nothing was heard of its client since it began.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.activity.times() == 0
+    }
+
     /// The session is over: whatever it has under way ends.
     pub(crate) fn end(&self) {
         self.ended.cancel();
@@ -149,8 +163,14 @@ impl Session {
 
     #[cfg(test)]
     pub(crate) fn for_tests() -> Arc<Self> {
-        let (client, abilities) = (ClientInfo::default(), Abilities::default());
-        Arc::new(Self::with(9, CancellationToken::new(), Revision::V2025_11_25, client, abilities))
+        Self::of(&Caller::Unknown)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(caller: &Caller) -> Arc<Self> {
+        let said = (ClientInfo::default(), Abilities::default());
+        let share = Buffers::new(64 << 20).share(caller);
+        Arc::new(Self::with(9, CancellationToken::new(), share, Revision::V2025_11_25, said))
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::super::buffers::Share;
 use super::super::exchange::{Exchange, Frame};
 use super::super::message::is_request;
 use super::event_log::{Event, EventLog, Reader, Weight, parse_id};
@@ -36,6 +37,7 @@ const COMMON: u64 = 0;
 pub(crate) struct Streams {
     common: Arc<EventLog>,
     of_requests: Mutex<OfRequests>,
+    share: Share,
     presence: Arc<tokio::sync::Mutex<Option<Presence>>>,
 }
 
@@ -49,12 +51,6 @@ impl OfRequests {
     /// Bytes of streams that have ended.
     fn kept(&self) -> usize {
         self.logs.iter().filter(|log| log.ended_for().is_some()).map(|log| log.bytes()).sum()
-    }
-}
-
-impl Default for Streams {
-    fn default() -> Self {
-        Self { common: EventLog::new(COMMON), of_requests: Mutex::default(), presence: Arc::default() }
     }
 }
 
@@ -83,6 +79,12 @@ pub struct Events {
 }
 
 impl Streams {
+    /// The streams of a session; what they keep is kept for its caller.
+    pub(crate) fn new(share: Share) -> Self {
+        let common = EventLog::new(COMMON, share.clone());
+        Self { common, of_requests: Mutex::default(), share, presence: Arc::default() }
+    }
+
     /// Makes way for old streams to be forgotten.
     pub(crate) fn sweep(&self) {
         self.lock().logs.retain(|log| log.ended_for().is_none_or(|ended| ended < KEPT));
@@ -91,7 +93,7 @@ impl Streams {
     fn begin(&self) -> Arc<EventLog> {
         let mut streams = self.lock();
         streams.last += 1;
-        let log = EventLog::new(streams.last);
+        let log = EventLog::new(streams.last, self.share.clone());
         // Those under way are bounded by the requests under way; the others make room, oldest first.
         while streams.logs.len() >= MOST || streams.kept() > KEPT_BYTES {
             let Some(ended) = streams.logs.iter().position(|log| log.ended_for().is_some()) else { break };
@@ -197,7 +199,7 @@ async fn announce(session: &Session) {
     let mut presence = session.streams.presence.lock().await;
     let Some(presence) = presence.as_mut() else { return std::future::pending().await };
     while let Ok(message) = presence.next().await {
-        session.streams.common.push(message, Weight::Essential);
+        session.streams.common.push(message, Weight::Question);
     }
     tracing::debug!("a session has ended: its client did not answer a ping");
     session.end();
@@ -205,7 +207,7 @@ async fn announce(session: &Session) {
 
 async fn pump(session: Arc<Session>, log: Arc<EventLog>, mut exchange: Exchange, first: Option<Bytes>) {
     if let Some(first) = first {
-        log.push(first, Weight::Essential);
+        log.push(first, Weight::Question);
     }
     loop {
         let frame = tokio::select! {
@@ -215,10 +217,10 @@ async fn pump(session: Arc<Session>, log: Arc<EventLog>, mut exchange: Exchange,
         };
         match frame {
             Some(Frame::Message(message)) => {
-                let weight = if is_request(&message) { Weight::Essential } else { Weight::Notification };
+                let weight = if is_request(&message) { Weight::Question } else { Weight::Notification };
                 log.push(message, weight);
             }
-            Some(Frame::Answer(answer, _)) => log.push(answer, Weight::Essential),
+            Some(Frame::Answer(answer, _)) => log.push(answer, Weight::Answer),
             None => break,
         }
     }

@@ -1,8 +1,9 @@
 //! The resources that a client wants to hear of.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::super::buffers::{Held, Share};
 use super::super::error::RpcError;
 
 /// How many one client may name.
@@ -14,11 +15,24 @@ const MOST_BYTES: usize = 128 << 10;
 /// Longest URI, bytes.
 const LONGEST: usize = 2_048;
 
+/// What one takes: its entry, and the text three times, since all may have to be told of at once.
+fn weight(uri: &str) -> usize {
+    3 * uri.len() + 256
+}
+
 /// A bounded set of URIs.
-#[derive(Debug, Default)]
-pub(crate) struct Subscriptions(Mutex<HashSet<String>>);
+#[derive(Debug)]
+pub(crate) struct Subscriptions {
+    uris: Mutex<HashMap<String, Held>>,
+    share: Share,
+}
 
 impl Subscriptions {
+    /// None yet. What it keeps is kept for whoever has this share.
+    pub(crate) fn new(share: Share) -> Self {
+        Self { uris: Mutex::default(), share }
+    }
+
     /// Adds a URI. Whether there is such a resource does not matter: it may come to be.
     ///
     /// # Errors
@@ -28,11 +42,15 @@ impl Subscriptions {
             return Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes")));
         }
         let mut uris = self.lock();
-        let bytes: usize = uris.iter().map(String::len).sum();
-        if (uris.len() >= MOST || bytes + uri.len() > MOST_BYTES) && !uris.contains(uri) {
+        if uris.contains_key(uri) {
+            return Ok(());
+        }
+        let bytes: usize = uris.keys().map(String::len).sum();
+        if uris.len() >= MOST || bytes + uri.len() > MOST_BYTES {
             return Err(RpcError::invalid_params(&format!("at most {MOST} resources can be subscribed to")));
         }
-        uris.insert(uri.to_owned());
+        let held = self.share.hold(weight(uri)).ok_or_else(|| RpcError::no_room("another subscription"))?;
+        uris.insert(uri.to_owned(), held);
         Ok(())
     }
 
@@ -41,25 +59,28 @@ impl Subscriptions {
     }
 
     pub(crate) fn contains(&self, uri: &str) -> bool {
-        self.lock().contains(uri)
+        self.lock().contains_key(uri)
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
+        self.lock().keys().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Held>> {
+        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Caller;
+    use crate::protocol::Buffers;
 
     #[test]
     fn a_client_may_name_many_resources_but_not_endlessly_many() {
-        let uris = Subscriptions::default();
+        let buffers = Buffers::new(4 << 20);
+        let uris = Subscriptions::new(buffers.share(&Caller::Stdio));
         for at in 0..MOST {
             uris.add(&format!("a:{at}")).unwrap();
         }
@@ -67,6 +88,9 @@ mod tests {
         assert_eq!(uris.add("a:more").unwrap_err().code, -32602);
         uris.remove("a:0");
         assert!(uris.add("a:more").is_ok() && !uris.contains("a:0"));
+        let used = buffers.used();
+        uris.remove("a:more");
+        assert_eq!(buffers.used(), used - weight("a:more"));
         assert!(uris.add("").is_err() && uris.add(&"x".repeat(LONGEST + 1)).is_err());
     }
 }

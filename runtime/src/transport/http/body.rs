@@ -1,28 +1,173 @@
-//! A request's body: bounded in size and in time, and never compressed.
+//! A request's body: bounded in size, in time and in what all bodies take together, and never compressed.
+//!
+//! Room is taken before bytes are: for all of a body that says how long it is, and piece by piece for one that does not. What
+//! was announced is not allocated, only what has come.
 
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::StatusCode;
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+
+use crate::protocol::{FREE, Held, Share, weight};
 
 /// A client that sends its body slower than this is cut off.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Reads a body of at most `most` bytes.
+/// How long a large body waits for room.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A body with what is held for it if it is large.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) bytes: Bytes,
+    pub(super) held: Option<Held>,
+}
+
+/// Why a body was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("the body is larger than {0} KiB (limit `body_kib`)")]
+    TooLarge(usize),
+    #[error("the body could not be read")]
+    Broken,
+    #[error("the body did not arrive in time")]
+    Late,
+    #[error("the server has no room for this body now (setting [server] `buffers_mib`); try again later")]
+    NoRoom,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let words = format!("{self}\n");
+        match self {
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, words).into_response(),
+            Self::Broken => (StatusCode::BAD_REQUEST, words).into_response(),
+            Self::Late => (StatusCode::REQUEST_TIMEOUT, words).into_response(),
+            Self::NoRoom => {
+                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+            }
+        }
+    }
+}
+
+/// Reads a body of at most `most` bytes, for whoever has this share.
 ///
 /// # Errors
-/// With the status and the words to answer.
-pub(super) async fn read(body: Body, most: usize) -> Result<Bytes, (StatusCode, String)> {
-    let collecting = Limited::new(body, most).collect();
-    match tokio::time::timeout(TIME, collecting).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            let why = format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10);
-            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
+/// When it is too large, or too slow, or there is no room for it.
+pub(super) async fn read(
+    body: &mut Body,
+    most: usize,
+    share: impl Fn() -> Share,
+) -> Result<Taken, Refusal> {
+    let said = body.size_hint().lower();
+    if said > most as u64 {
+        return Err(Refusal::TooLarge(most >> 10));
+    }
+    let mut room = Room { share, held: None, bytes: FREE, most };
+    room.make(usize::try_from(said).unwrap_or(most)).await?;
+    tokio::time::timeout(TIME, collect(body, &mut room))
+        .await
+        .unwrap_or(Err(Refusal::Late))
+        .map(|bytes| Taken { bytes, held: room.held })
+}
+
+async fn collect<S: Fn() -> Share>(body: &mut Body, room: &mut Room<S>) -> Result<Bytes, Refusal> {
+    // Most bodies are one piece, which is taken as it is.
+    let first = next(body).await?.unwrap_or_default();
+    room.make(first.len()).await?;
+    let Some(second) = next(body).await? else { return Ok(first) };
+    let mut all = BytesMut::from(first);
+    let mut more = Some(second);
+    while let Some(piece) = more {
+        room.make(all.len() + piece.len()).await?;
+        all.extend_from_slice(&piece);
+        more = next(body).await?;
+    }
+    Ok(all.freeze())
+}
+
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Refusal> {
+    loop {
+        let Some(frame) = body.frame().await else { return Ok(None) };
+        // Trailers say nothing here.
+        if let Ok(data) = frame.map_err(|_| Refusal::Broken)?.into_data() {
+            return Ok(Some(data));
         }
-        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body could not be read\n".to_owned())),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n".to_owned())),
+    }
+}
+
+/// What is held for a body.
+struct Room<S> {
+    share: S,
+    held: Option<Held>,
+    /// For how many bytes of it.
+    bytes: usize,
+    most: usize,
+}
+
+impl<S: Fn() -> Share> Room<S> {
+    /// Holds enough for so many bytes, twice as much as before at least.
+    async fn make(&mut self, bytes: usize) -> Result<(), Refusal> {
+        if bytes > self.most {
+            return Err(Refusal::TooLarge(self.most >> 10));
+        }
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let grown = if self.held.is_some() { bytes.max(2 * self.bytes).min(self.most) } else { bytes };
+        let before = if self.held.is_some() { self.bytes } else { 0 };
+        let more = (self.share)().wait(weight(grown - before), PATIENCE).await.ok_or(Refusal::NoRoom)?;
+        match &mut self.held {
+            Some(held) => held.absorb(more),
+            None => self.held = Some(more),
+        }
+        self.bytes = grown;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Buffers, Caller};
+    use futures_util::stream;
+
+    const MOST: usize = 1 << 20;
+
+    fn pieces(count: usize) -> Body {
+        let piece = |_| Ok::<_, std::convert::Infallible>(Bytes::from(vec![b'x'; 10 << 10]));
+        Body::from_stream(stream::iter((0..count).map(piece)))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_bounded_whether_it_says_how_long_it_is_or_not() {
+        let share = || Buffers::new(8 * MOST).share(&Caller::Unknown);
+        let refused = async |mut body: Body| read(&mut body, MOST, share).await.unwrap_err();
+        assert_eq!(refused(Body::from(vec![0; MOST + 1])).await, Refusal::TooLarge(1_024));
+        assert_eq!(refused(pieces(103)).await, Refusal::TooLarge(1_024));
+        let taken = read(&mut pieces(102), MOST, share).await.unwrap();
+        assert!(taken.bytes.len() == 102 * (10 << 10) && taken.held.is_some());
+        let small = read(&mut pieces(1), MOST, share).await.unwrap();
+        assert!(small.bytes.len() == 10 << 10 && small.held.is_none());
+        assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_body_waits_for_room_and_a_small_one_needs_none() {
+        let buffers = Buffers::new(4 * MOST);
+        let share = || buffers.share(&Caller::Unknown);
+        let first = read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap();
+        assert_eq!(read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), Refusal::NoRoom);
+        assert!(read(&mut Body::from(vec![0; FREE]), MOST, share).await.is_ok());
+        let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
+        let leaving = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            drop(first);
+        };
+        assert!(tokio::join!(waiting, leaving).0);
     }
 }

@@ -1,7 +1,7 @@
 //! Accepts connections and serves them until told to stop.
 //!
-//! Our own loop rather than `axum::serve`, because a connection here is bounded: in number, in the time it may take to
-//! send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
+//! Our own loop rather than `axum::serve`, because a connection here is bounded: [in number](super::connections), in the time
+//! it may take to send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
 //! the peer's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
@@ -17,15 +17,18 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::connections::{Activity, Connections, Doing, Place};
 use crate::config::Server;
+use crate::protocol::Caller;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
-const BUFFER: usize = 64 << 10;
+
+/// What a connection may buffer in each direction, and so the longest header. The least that is not met by honest clients.
+const BUFFER: usize = 32 << 10;
 
 /// What requests under way have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -60,21 +63,19 @@ impl Listener {
 
 /// Serves `router` within the bounds of `settings`, until `stop`, then lets requests under way finish.
 pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(settings.connections));
+    let connections = Connections::new(settings.connections);
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            accepted = accept(&listener.socket, &places) => accepted,
+            accepted = accept(&listener.socket) => accepted,
         };
-        let Some(((stream, peer), place)) = accepted else { continue };
+        let Some((stream, peer)) = accepted else { continue };
+        // When all are at work its client is cut off: one that waited would hold up those behind it, whoever they are.
+        let Some(place) = connections.enter(Caller::Address(peer.0)) else { continue };
         let stream = patient(stream, settings.unread);
-        let connection = connection(stream, peer, router.clone(), stop.clone());
-        tasks.spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        tasks.spawn(connection(stream, (peer, place), router.clone(), stop.clone()));
     }
     drop(listener);
     tasks.close();
@@ -83,13 +84,9 @@ pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: 
     }
 }
 
-async fn accept(
-    socket: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<((TcpStream, Peer), tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
+async fn accept(socket: &TcpListener) -> Option<(TcpStream, Peer)> {
     match socket.accept().await {
-        Ok((stream, address)) => Some(((stream, Peer(address.ip())), place)),
+        Ok((stream, address)) => Some((stream, Peer(address.ip()))),
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -108,17 +105,34 @@ fn patient(stream: TcpStream, unread: Duration) -> Stream {
     Box::pin(stream)
 }
 
-async fn connection(stream: Stream, peer: Peer, router: Router, stop: CancellationToken) {
+/// What a request's connection does.
+#[derive(Debug, Clone)]
+pub(super) struct At(pub(super) Arc<Activity>);
+
+async fn connection(stream: Stream, (peer, place): (Peer, Place), router: Router, stop: CancellationToken) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let routes = TowerToHyperService::new(router);
+    let activity = Arc::clone(&place.activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
+        activity.set(Doing::Waiting);
         request.extensions_mut().insert(peer);
-        routes.call(request)
+        request.extensions_mut().insert(At(Arc::clone(&activity)));
+        let (serving, activity) = (routes.call(request), Arc::clone(&activity));
+        async move {
+            let response = serving.await;
+            let streams = response.as_ref().is_ok_and(super::sse::is_stream);
+            activity.set(if streams { Doing::Streaming } else { Doing::Waiting });
+            response
+        }
     });
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
+        () = place.activity.given_up.cancelled() => {
+            tracing::debug!("gave up a connection to make room for another (setting [server] `connections`)");
+            return;
+        }
         () = stop.cancelled() => {
             served.as_mut().graceful_shutdown();
             served.await

@@ -6,6 +6,7 @@
 //! takes long.
 
 mod body;
+mod connections;
 mod guard;
 mod listener;
 mod pair;
@@ -21,8 +22,11 @@ use axum::routing::{get, post};
 use bytes::Bytes;
 
 use crate::protocol::{Answer, Caller, Endpoint, Exchange, Frame, Rest, Resumption, Server, Via};
+
 use guard::Guard;
-use listener::Peer;
+use body::Taken;
+use connections::Doing;
+use listener::{At, Peer};
 pub use listener::{Listener, serve};
 use pair::Pairs;
 use sse::{Begun, KEEP_ALIVE, OfSession};
@@ -53,7 +57,7 @@ pub fn router(server: Arc<Server>) -> Router {
 }
 
 async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
     if let Err(refusal) = shared.guard.check(&parts.headers) {
         return refusal.into_response();
     }
@@ -62,15 +66,26 @@ async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         Err(status) => return status.into_response(),
     };
     let most = shared.endpoint.server().settings().body_bytes;
-    match body::read(body, most).await {
-        Ok(body) => {
-            // Nothing can be asked of a client that takes no event stream as answer.
-            let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
+    // Nothing can be asked of a client that takes no event stream as answer.
+    let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
+    match body::read(&mut body, most, || shared.endpoint.server().share(&via.caller)).await {
+        Ok(Taken { bytes, held }) => {
+            at_work(&parts.extensions);
             let reading = shared.endpoint.server().reading();
-            let answer = reading.in_place(body.len(), || shared.endpoint.post(&parts.headers, &body, &via));
-            write(answer.await, accepts).await
+            let answer = reading
+                .in_place(bytes.len(), || shared.endpoint.post(&parts.headers, &bytes, held, &via))
+                .await;
+            drop(bytes);
+            write(answer, accepts).await
         }
         Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// From here on the client has done its part.
+fn at_work(noted: &Extensions) {
+    if let Some(At(activity)) = noted.get() {
+        activity.set(Doing::Working);
     }
 }
 
@@ -101,14 +116,15 @@ async fn open_pair(State(shared): State<Arc<Shared>>, request: Request) -> Respo
 }
 
 async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
     if let Err(refusal) = shared.guard.check(&parts.headers) {
         return refusal.into_response();
     }
     if let Err(status) = plain_json(&parts.headers) {
         return status.into_response();
     }
-    let body = match body::read(body, shared.endpoint.server().settings().body_bytes).await {
+    let (server, caller) = (shared.endpoint.server(), caller(&parts.extensions));
+    let body = match body::read(&mut body, server.settings().body_bytes, || server.share(&caller)).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
-use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
 use super::super::lines::Line;
-use super::super::pipe::Pipe;
+use super::super::pipe::{Input, Pipe};
+use super::body::Taken;
 use super::sse::Paired;
 use crate::protocol::{Caller, Connection, Server, token};
 
@@ -35,13 +35,13 @@ const WAITING: usize = 16;
 /// The open streams.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<Line>>>>,
+    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<Input>>>>,
     most: usize,
 }
 
 /// Forgets a stream when it ends.
 struct Entry {
-    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<Line>>>>,
+    inputs: Arc<Mutex<HashMap<String, mpsc::Sender<Input>>>>,
     id: String,
 }
 
@@ -85,7 +85,7 @@ impl Pairs {
     ///
     /// # Errors
     /// When the query names no open stream.
-    pub(super) async fn post(&self, query: Option<&str>, body: Bytes) -> Result<(), Refusal> {
+    pub(super) async fn post(&self, query: Option<&str>, Taken { bytes, held }: Taken) -> Result<(), Refusal> {
         let named = query.into_iter().flat_map(|query| query.split('&'));
         let id = named.filter_map(|part| part.strip_prefix("sessionId=")).next();
         let id =
@@ -94,7 +94,7 @@ impl Pairs {
         let input = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
         let full = (StatusCode::SERVICE_UNAVAILABLE, "the stream is not being read; read it and try again\n");
         let sending = input.ok_or(gone)?;
-        let sending = sending.send_timeout(Line::Whole(body.to_vec()), PATIENCE);
+        let sending = sending.send_timeout((Line::Whole(bytes.into()), held), PATIENCE);
         sending.await.map_err(|error| if matches!(error, SendTimeoutError::Timeout(_)) { full } else { gone })
     }
 }

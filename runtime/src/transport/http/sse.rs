@@ -9,28 +9,51 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use super::super::lines::unbroken;
 use super::super::pipe::Pipe;
-use crate::protocol::{Event, Events, Exchange, Frame, Next, RETRY};
+use crate::protocol::{Event, Events, Exchange, FREE, Frame, Next, RETRY};
 
 /// After how much silence a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+const EVENT_STREAM: &str = "text/event-stream";
+
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
+
+/// An event as it is written. A large message stays the bytes that are [counted](crate::protocol::Buffers): a copy would not be.
+pub(super) enum Written {
+    Whole(Bytes),
+    Parts([Bytes; 3]),
+}
+
+impl Written {
+    fn into_parts(self) -> [Bytes; 3] {
+        match self {
+            Self::Whole(event) => [event, Bytes::new(), Bytes::new()],
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
+impl From<String> for Written {
+    fn from(event: String) -> Self {
+        Self::Whole(event.into())
+    }
+}
 
 /// What can be written as events, one after the other.
 pub(super) trait Source: Send + 'static {
-    /// The next event as bytes. Can be dropped and called again without losing any.
-    fn next_event(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
+    /// The next event. Can be dropped and called again without losing any.
+    fn next_event(&mut self) -> impl Future<Output = Option<Written>> + Send;
 }
 
 /// An exchange that has begun with a message, perhaps.
 pub(super) struct Begun(pub(super) Option<Bytes>, pub(super) Exchange);
 
 impl Source for Begun {
-    async fn next_event(&mut self) -> Option<Bytes> {
+    async fn next_event(&mut self) -> Option<Written> {
         if let Some(first) = self.0.take() {
             return Some(event(None, &first));
         }
@@ -43,13 +66,13 @@ impl Source for Begun {
 pub(super) struct OfSession(pub(super) Option<Box<Events>>);
 
 impl Source for OfSession {
-    async fn next_event(&mut self) -> Option<Bytes> {
+    async fn next_event(&mut self) -> Option<Written> {
         match self.0.as_mut()?.next().await {
             Next::Event(Event { id, message: Some(message) }) => Some(event(Some(&id), &message)),
-            Next::Event(Event { id, message: None }) => Some(Bytes::from(format!("id: {id}\ndata:\n\n"))),
+            Next::Event(Event { id, message: None }) => Some(format!("id: {id}\ndata:\n\n").into()),
             Next::ComeBack => {
                 self.0 = None;
-                Some(Bytes::from(format!("retry: {}\n\n", RETRY.as_millis())))
+                Some(format!("retry: {}\n\n", RETRY.as_millis()).into())
             }
             Next::End => None,
         }
@@ -71,9 +94,9 @@ impl Paired {
 }
 
 impl Source for Paired {
-    async fn next_event(&mut self) -> Option<Bytes> {
+    async fn next_event(&mut self) -> Option<Written> {
         if let Some(endpoint) = self.endpoint.take() {
-            return Some(Bytes::from(format!("event: endpoint\ndata: {endpoint}\n\n")));
+            return Some(format!("event: endpoint\ndata: {endpoint}\n\n").into());
         }
         self.pipe.next().await.map(|message| framed("event: message\n", &message))
     }
@@ -84,16 +107,25 @@ pub(super) fn stream(source: impl Source) -> Response {
     let events = stream::unfold(source, |mut source| async move {
         let event = match tokio::time::timeout(KEEP_ALIVE, source.next_event()).await {
             Ok(event) => event?,
-            Err(_) => COMMENT,
+            Err(_) => Written::Whole(COMMENT),
         };
-        Some((Ok::<_, std::convert::Infallible>(event), source))
+        Some((event, source))
     });
-    response(Body::from_stream(events))
+    response(body(events))
 }
 
 /// A stream of one event.
 pub(super) fn single(line: &Bytes) -> Response {
-    response(Body::from(event(None, line)))
+    match event(None, line) {
+        Written::Whole(event) => response(Body::from(event)),
+        parts => response(body(stream::iter([parts]))),
+    }
+}
+
+fn body(events: impl stream::Stream<Item = Written> + Send + 'static) -> Body {
+    let parts = events.flat_map(|event| stream::iter(event.into_parts()));
+    let parts = parts.filter(|part| std::future::ready(!part.is_empty()));
+    Body::from_stream(parts.map(Ok::<_, std::convert::Infallible>))
 }
 
 /// A stream that ends without an answer, as a withdrawn request does.
@@ -101,26 +133,35 @@ pub(super) fn empty() -> Response {
     response(Body::empty())
 }
 
-fn event(id: Option<&str>, line: &Bytes) -> Bytes {
+fn event(id: Option<&str>, line: &Bytes) -> Written {
     match id {
         Some(id) => framed(&format!("id: {id}\n"), line),
         None => framed("", line),
     }
 }
 
-fn framed(fields: &str, line: &Bytes) -> Bytes {
-    let line = unbroken(line.clone());
+/// `line` has no line breaks.
+fn framed(fields: &str, line: &Bytes) -> Written {
+    if line.len() > FREE {
+        let beginning = format!("{fields}data: ");
+        return Written::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
+    }
     let mut event = BytesMut::with_capacity(fields.len() + line.len() + 8);
     event.extend_from_slice(fields.as_bytes());
     event.extend_from_slice(b"data: ");
-    event.extend_from_slice(&line);
+    event.extend_from_slice(line);
     event.extend_from_slice(b"\n\n");
-    event.freeze()
+    Written::Whole(event.freeze())
+}
+
+/// Whether an answer is a stream.
+pub(super) fn is_stream(response: &Response) -> bool {
+    response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM)
 }
 
 fn response(body: Body) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CONTENT_TYPE, EVENT_STREAM),
         (header::CACHE_CONTROL, "no-cache"),
         // A proxy that buffers would hold back progress until the end.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),

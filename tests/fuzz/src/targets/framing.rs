@@ -174,11 +174,9 @@ fn drive(mut exchange: Exchange) -> Said {
 
 /// Reads what goes back as strictly as a client can.
 fn read(message: Bytes) -> Value {
-    let line = fuzzing::unbroken(message.clone());
-    assert!(!line.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "two lines: {line:?}");
-    assert!(naive::is_json(&line), "not JSON: {line:?}");
-    let value: Value = serde_json::from_slice(&line).unwrap();
-    assert_eq!(value, serde_json::from_slice::<Value>(&message).unwrap());
+    assert!(!message.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "two lines: {message:?}");
+    assert!(naive::is_json(&message), "not JSON: {message:?}");
+    let value: Value = serde_json::from_slice(&message).unwrap();
     match value.as_array() {
         Some(answers) => answers.iter().for_each(assert_message),
         None => assert_message(&value),

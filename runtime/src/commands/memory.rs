@@ -1,0 +1,105 @@
+//! The most memory that guests and clients can make a server keep, as its configuration says it.
+//!
+//! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an upper
+//! bound that was looked up in the code and measured, and stands here with its reason. What plugins and their code take when
+//! they are loaded comes on top and is what lies in the folder.
+
+use std::num::NonZeroUsize;
+
+use serde_json::{Map, Value, json};
+
+use crate::config::{Limits, Server, mib};
+use crate::sandbox::{guest_memory, machine_memory};
+
+/// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::protocol::FREE), and
+/// the task that serves it.
+const CONNECTION: u64 = 128 << 10;
+
+/// One session: itself, its empty streams, its client's name.
+const SESSION: u64 = 4 << 10;
+
+/// One call, running or waiting, beside its guest's memory: the store and its state, its request, its record.
+const CALL: u64 = 16 << 10;
+
+/// What one worker has in hand of results that are not counted yet: as the guest gave them, and as they are written.
+const HANDS: u64 = 2;
+
+/// The program, its runtime and what it notes.
+const PROGRAM: u64 = 64 << 20;
+
+/// The bound and its parts, bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bound {
+    parts: [(&'static str, u64); 7],
+    /// What this process may use.
+    available: u64,
+}
+
+impl Bound {
+    /// Of a server with these settings on this machine.
+    pub(super) fn of(settings: &Server, limits: &Limits) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
+        Self::with(settings, limits, guest_memory(settings) as u64, cores as u64, machine_memory())
+    }
+
+    fn with(settings: &Server, limits: &Limits, guests: u64, cores: u64, available: u64) -> Self {
+        let calls = settings.concurrent_calls + settings.parked_calls + settings.kept_instances;
+        let parts = [
+            ("guests", guests),
+            ("buffers", settings.buffers_bytes as u64),
+            ("connections", settings.connections as u64 * CONNECTION),
+            ("sessions", settings.sessions as u64 * SESSION),
+            ("calls", calls as u64 * CALL),
+            ("results", cores * HANDS * mib(limits.transfer_mib) as u64),
+            ("program", PROGRAM),
+        ];
+        Self { parts, available }
+    }
+
+    fn sum(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// One line for people.
+    pub(super) fn in_words(&self) -> String {
+        let parts: Vec<String> =
+            self.parts.iter().map(|(name, bytes)| format!("{name} {}", whole_mib(*bytes))).collect();
+        let (sum, available) = (whole_mib(self.sum()), self.available >> 20);
+        format!("guests and clients can make it keep at most {sum} MiB ({}) of {available} MiB", parts.join(", "))
+    }
+
+    /// Why that is too much, and what to do.
+    pub(super) fn warning(&self) -> Option<String> {
+        (self.sum() > self.available).then(|| {
+            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, `buffers_mib`, \
+             `connections` or `sessions` under [server]"
+                .to_owned()
+        })
+    }
+
+    /// For programs.
+    pub(super) fn as_json(&self) -> Value {
+        let parts: Map<String, Value> =
+            self.parts.iter().map(|(name, bytes)| ((*name).to_owned(), json!(bytes))).collect();
+        json!({ "bytes": self.sum(), "parts": parts, "available": self.available })
+    }
+}
+
+fn whole_mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_with_default_settings_fits_into_a_gibibyte() {
+        let bound = |settings: &Server| Bound::with(settings, &Limits::default(), 512 << 20, 2, 1 << 30);
+        let usual = bound(&Server::default());
+        assert_eq!(usual.warning(), None, "{}", usual.in_words());
+        assert!(usual.sum() > 900 << 20 && usual.as_json()["bytes"] == usual.sum());
+        let crowded = bound(&Server { connections: 10_000, ..Server::default() });
+        assert!(crowded.warning().unwrap().contains("`connections`"), "{}", crowded.in_words());
+    }
+}

@@ -1,0 +1,312 @@
+//! Bytes that the server keeps for its clients: bodies on their way in, arguments of calls under way, answers, notifications
+//! and event logs on their way out. One budget for the whole server, [`Buffers`], and what each caller holds of it.
+//!
+//! The rule is that of shared switches (dynamic thresholds, Choudhury and Hahne): a caller may hold as much as is still
+//! free. One caller alone comes to a half, two to a third each, and however many there are, something is free for the next.
+//! Small messages may take a larger part, so that those of a client behind the same address as a greedy one still pass.
+//! What is held is given back by dropping a guard that travels with the bytes, so no queue has to count for itself. What is
+//! [`FREE`] costs nothing here: connections and sessions are bounded in number, and theirs is counted with them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::host::Caller;
+use crate::sandbox::Origin as _;
+
+/// A body or an answer up to this size is not counted: its connection is, and has one of each.
+pub const FREE: usize = 16 << 10;
+
+/// Up to these sizes a caller may hold so many times as much as is free.
+const SMALL: [(usize, usize); 2] = [(4 << 10, 7), (64 << 10, 3)];
+
+/// Streams of one caller that are remembered as left. Beyond it the oldest is forgotten.
+const LEFT: usize = 4_096;
+
+/// The budget.
+#[derive(Debug)]
+pub struct Buffers {
+    most: usize,
+    used: AtomicUsize,
+    callers: Mutex<HashMap<Caller, Weak<Own>>>,
+    freed: Notify,
+}
+
+/// What one caller holds of it.
+#[derive(Debug)]
+struct Own {
+    buffers: Arc<Buffers>,
+    caller: Caller,
+    bytes: AtomicUsize,
+    left: Mutex<VecDeque<Weak<dyn Left>>>,
+}
+
+/// One caller's access to the budget. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Share(Arc<Own>);
+
+/// Bytes that are held, until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    own: Arc<Own>,
+    bytes: usize,
+}
+
+/// Something that is kept for a client that may come back, and can be forgotten when there is no room.
+pub(crate) trait Left: std::fmt::Debug + Send + Sync {
+    /// Gives up what it holds, unless its client has come back.
+    fn forget(&self);
+}
+
+/// Whether `wanted` bytes are to be had by a caller who holds `own` of the `used` ones.
+fn fits(most: usize, used: usize, own: usize, wanted: usize) -> bool {
+    let times = SMALL.iter().find(|(size, _)| wanted <= *size).map_or(1, |(_, times)| *times);
+    let Some(free) = most.checked_sub(used.saturating_add(wanted)) else { return false };
+    own.saturating_add(wanted) <= free.saturating_mul(times)
+}
+
+impl Buffers {
+    /// A budget of so many bytes.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, used: AtomicUsize::new(0), callers: Mutex::default(), freed: Notify::new() })
+    }
+
+    /// What a caller holds, shared by all that comes from the same place.
+    #[must_use]
+    pub fn share(self: &Arc<Self>, caller: &Caller) -> Share {
+        let origin = caller.origin();
+        let mut callers = self.lock();
+        if let Some(own) = callers.get(&origin).and_then(Weak::upgrade) {
+            return Share(own);
+        }
+        let (buffers, caller) = (Arc::clone(self), origin.clone());
+        let own = Arc::new(Own { buffers, caller, bytes: AtomicUsize::new(0), left: Mutex::default() });
+        callers.insert(origin, Arc::downgrade(&own));
+        Share(own)
+    }
+
+    /// An answer for a caller, counted for as long as any part of it is kept. `None`: there is no room for it.
+    pub(crate) fn keep(self: &Arc<Self>, caller: &Caller, answer: Bytes) -> Option<Bytes> {
+        if answer.len() <= FREE {
+            return Some(answer);
+        }
+        let held = self.share(caller).hold(answer.len())?;
+        Some(Bytes::from_owner(Counted(answer, held)))
+    }
+
+    /// Bytes that are held.
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Caller, Weak<Own>>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes with what is held for them.
+struct Counted(Bytes, #[expect(dead_code, reason = "held for its effect")] Held);
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Share {
+    /// Whose it is.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.0.caller
+    }
+
+    /// Holds so many bytes if they are to be had. What this caller has left behind is forgotten first, the oldest first.
+    pub(crate) fn hold(&self, bytes: usize) -> Option<Held> {
+        loop {
+            if let Some(held) = self.0.take(bytes) {
+                return Some(held);
+            }
+            let oldest = self.0.lock_left().pop_front()?;
+            if let Some(left) = oldest.upgrade() {
+                left.forget();
+            }
+        }
+    }
+
+    /// The same, waiting for at most so long until others have given back enough.
+    pub async fn wait(&self, bytes: usize, patience: Duration) -> Option<Held> {
+        let end = Instant::now() + patience;
+        loop {
+            let freed = self.0.buffers.freed.notified();
+            if let Some(held) = self.hold(bytes) {
+                return Some(held);
+            }
+            tokio::time::timeout_at(end, freed).await.ok()?;
+        }
+    }
+
+    /// Notes what is kept for a client that may come back.
+    pub(crate) fn leave(&self, left: Weak<dyn Left>) {
+        let mut all = self.0.lock_left();
+        while all.front().is_some_and(|oldest| oldest.strong_count() == 0) {
+            all.pop_front();
+        }
+        let oldest = if all.len() >= LEFT { all.pop_front() } else { None };
+        all.push_back(left);
+        drop(all);
+        if let Some(oldest) = oldest.and_then(|oldest| oldest.upgrade()) {
+            oldest.forget();
+        }
+    }
+}
+
+impl Own {
+    fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
+        // Taken first and looked at then, so that two who come at once never both get the last room.
+        let used = self.buffers.used.fetch_add(bytes, Ordering::Relaxed);
+        let own = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if fits(self.buffers.most, used, own, bytes) {
+            return Some(Held { own: Arc::clone(self), bytes });
+        }
+        self.give_back(bytes);
+        None
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.buffers.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn lock_left(&self) -> MutexGuard<'_, VecDeque<Weak<dyn Left>>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let mut callers = self.buffers.lock();
+        // Somebody may have come from there again meanwhile.
+        if callers.get(&self.caller).is_some_and(|own| own.strong_count() == 0) {
+            callers.remove(&self.caller);
+        }
+    }
+}
+
+impl Held {
+    /// Adds what was held for more of the same.
+    pub(crate) fn absorb(&mut self, mut more: Self) {
+        if Arc::ptr_eq(&self.own, &more.own) {
+            self.bytes += std::mem::take(&mut more.bytes);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.own.give_back(self.bytes);
+        self.own.buffers.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn caller(number: u8) -> Caller {
+        Caller::Address([192, 0, 2, number].into())
+    }
+
+    #[test]
+    fn a_caller_may_hold_as_much_as_is_free() {
+        let buffers = Buffers::new(12 * MIB);
+        let take = |share: &Share| std::iter::from_fn(|| share.hold(MIB)).collect::<Vec<_>>();
+        let first = buffers.share(&caller(1));
+        let held = take(&first);
+        assert_eq!(held.len(), 6, "one alone comes to a half");
+        let second = take(&buffers.share(&caller(2)));
+        assert_eq!(second.len(), 3, "and the next to a half of the rest");
+        drop(held);
+        let third = take(&buffers.share(&caller(1)));
+        assert_eq!(third.len(), 4, "the caller who comes back finds less");
+        drop((second, third));
+        assert_eq!(buffers.used(), 0);
+    }
+
+    #[test]
+    fn small_messages_pass_where_large_ones_do_not() {
+        let share = Buffers::new(16 * MIB).share(&caller(1));
+        let _large: Vec<_> = std::iter::from_fn(|| share.hold(MIB)).collect();
+        let medium: Vec<_> = std::iter::from_fn(|| share.hold(64 << 10)).collect();
+        assert_eq!(medium.len(), 64, "up to three quarters of all");
+        assert!(share.hold(4 << 10).is_some());
+        assert!(!fits(8, 8, 0, 1) && !fits(8, usize::MAX, 0, 1) && fits(8, 0, 0, 0));
+    }
+
+    #[test]
+    fn all_addresses_of_one_network_are_one_caller_and_nobody_is_remembered() {
+        let buffers = Buffers::new(MIB);
+        let of = |text: &str| buffers.share(&Caller::Address(text.parse().unwrap()));
+        let (one, other) = (of("2001:db8::1"), of("2001:db8::2"));
+        assert!(Arc::ptr_eq(&one.0, &other.0));
+        let held = one.hold(5).unwrap();
+        drop((one, other));
+        assert_eq!(buffers.lock().len(), 1);
+        drop(held);
+        assert_eq!(buffers.lock().len(), 0);
+    }
+
+    #[test]
+    fn an_answer_is_counted_until_nothing_of_it_is_kept() {
+        let buffers = Buffers::new(4 * MIB);
+        let answer = buffers.keep(&caller(1), vec![7; MIB].into()).unwrap();
+        let part = answer.slice(5..9);
+        drop(answer);
+        assert_eq!(buffers.used(), MIB);
+        drop(part);
+        assert_eq!(buffers.used(), 0);
+        assert!(buffers.keep(&caller(1), vec![7; 3 * MIB].into()).is_none());
+        assert!(buffers.keep(&caller(1), vec![7; FREE].into()).is_some());
+        assert_eq!(buffers.used(), 0);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_what_others_give_back() {
+        let share = Buffers::new(2 * MIB).share(&caller(1));
+        let held = share.hold(MIB).unwrap();
+        assert!(share.wait(MIB, Duration::from_millis(1)).await.is_none());
+        let waiting = tokio::spawn({
+            let share = share.clone();
+            async move { share.wait(MIB, Duration::from_secs(60)).await.is_some() }
+        });
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        drop(held);
+        assert!(waiting.await.unwrap());
+    }
+
+    #[test]
+    fn what_was_left_behind_makes_room() {
+        #[derive(Debug)]
+        struct Stream(Mutex<Option<Held>>);
+        impl Left for Stream {
+            fn forget(&self) {
+                self.0.lock().unwrap().take();
+            }
+        }
+        let share = Buffers::new(2 * MIB).share(&caller(1));
+        let stream = Arc::new(Stream(Mutex::new(share.hold(MIB))));
+        assert!(share.hold(MIB).is_none());
+        let left: Weak<Stream> = Arc::downgrade(&stream);
+        share.leave(left);
+        let mut held = share.hold(MIB / 2).unwrap();
+        assert!(stream.0.lock().unwrap().is_none());
+        held.absorb(share.hold(MIB / 4).unwrap());
+        assert_eq!(share.0.buffers.used(), MIB / 4 * 3);
+    }
+}

@@ -1,0 +1,135 @@
+//! The memory of all instances together, so that many small limits do not add up to more than the machine has.
+//!
+//! Counted is what an instance may make resident: its linear memories, its tables and its stack, from its beginning to its
+//! end, also while it waits for a client or rests between calls. A plugin comes to a half at most, so that one that takes all
+//! it can leaves the other half to its neighbours.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::engine;
+use super::machine;
+use crate::config::{Server, kib, mib};
+
+/// What an instance takes beside its memories and its stack: tables of its handles, streams, what it logs.
+const BESIDE: usize = kib(128);
+
+/// All instances.
+#[derive(Debug)]
+pub(crate) struct GuestMemory {
+    most: usize,
+    /// What each takes from its beginning.
+    instance: usize,
+    used: AtomicUsize,
+}
+
+/// The instances of one plugin.
+#[derive(Debug)]
+pub(crate) struct PluginMemory {
+    all: Arc<GuestMemory>,
+    used: AtomicUsize,
+}
+
+/// What one instance has taken, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct InstanceMemory {
+    plugin: Arc<PluginMemory>,
+    bytes: usize,
+}
+
+/// There is no memory left for another instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no memory is left for another instance (setting [server] `guest_memory_mib`)")]
+pub(crate) struct NoGuestMemory;
+
+/// Memory of all instances of a server with these settings, those included that rest in the pool.
+#[must_use]
+pub fn guest_memory(settings: &Server) -> usize {
+    let half = || usize::try_from(machine::memory() / 2).unwrap_or(usize::MAX);
+    settings.guest_memory_mib.map_or_else(half, mib)
+}
+
+impl GuestMemory {
+    pub(crate) fn new(settings: &Server) -> Arc<Self> {
+        let most = guest_memory(settings) - engine::resting(settings);
+        Self::within(most, kib(settings.stack_kib) + BESIDE)
+    }
+
+    fn within(most: usize, instance: usize) -> Arc<Self> {
+        Arc::new(Self { most, instance, used: AtomicUsize::new(0) })
+    }
+
+    /// For one plugin's instances.
+    pub(crate) fn of_plugin(self: &Arc<Self>) -> Arc<PluginMemory> {
+        Arc::new(PluginMemory { all: Arc::clone(self), used: AtomicUsize::new(0) })
+    }
+}
+
+impl PluginMemory {
+    /// For another instance.
+    pub(crate) fn instance(self: &Arc<Self>) -> Result<InstanceMemory, NoGuestMemory> {
+        let mut taken = InstanceMemory { plugin: Arc::clone(self), bytes: 0 };
+        if taken.grow(self.all.instance) { Ok(taken) } else { Err(NoGuestMemory) }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let all = &self.all;
+        // Taken first and looked at then, so that two who come at once never both get the last of it.
+        let used = all.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let own = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let had = used <= all.most && own <= all.most / 2;
+        if !had {
+            self.give_back(bytes);
+        }
+        had
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.all.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl InstanceMemory {
+    /// Takes more. `false`: it is not to be had.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let had = self.plugin.take(bytes);
+        self.bytes += if had { bytes } else { 0 };
+        had
+    }
+}
+
+impl Drop for InstanceMemory {
+    fn drop(&mut self) {
+        self.plugin.give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+pub(super) use tests::unbounded;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An instance of a plugin that may have whatever it likes.
+    pub(in super::super) fn unbounded() -> InstanceMemory {
+        GuestMemory::within(usize::MAX / 2, 0).of_plugin().instance().unwrap()
+    }
+
+    #[test]
+    fn a_plugin_comes_to_a_half_and_leaves_the_other_to_its_neighbours() {
+        let all = GuestMemory::within(mib(8), kib(512));
+        let (greedy, other) = (all.of_plugin(), all.of_plugin());
+        let mut first = greedy.instance().unwrap();
+        assert!(first.grow(mib(3)) && !first.grow(mib(1)));
+        let mut second = greedy.instance().unwrap();
+        assert!(!second.grow(1) && greedy.instance().is_err());
+        let mut neighbour = other.instance().unwrap();
+        assert!(neighbour.grow(mib(3)));
+        drop(first);
+        assert!(second.grow(mib(3)));
+        drop((second, neighbour));
+        assert_eq!((all.used.load(Ordering::Relaxed), greedy.used.load(Ordering::Relaxed)), (0, 0));
+    }
+}

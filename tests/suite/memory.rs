@@ -1,0 +1,155 @@
+//! What clients can make the server keep: echoes, unread answers, unfinished bodies, sessions and connections. Each is done
+//! by a client that means harm, beside a neighbour from the same address that must not notice.
+
+use std::time::Duration;
+
+use plugport_tests::contained::Neighbour;
+use plugport_tests::http::{Client, LEGACY};
+use plugport_tests::raw::Raw;
+use plugport_tests::server::{Server, folder, whole_machine};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+const MIB: u64 = 1 << 20;
+
+/// A small budget, so that a test need not send much.
+const CONFIG: &str = "[server]\nbuffers_mib = 32\n";
+
+/// What an attack may leave beside the budget: pages of the allocator, and what one request takes while it is read.
+const BESIDE: u64 = 96 * MIB;
+
+/// What a neighbour waits at most: an unoptimised server takes long to read megabytes of JSON.
+const SERVED: Duration = Duration::from_secs(2);
+
+/// A connection that reads as little as possible.
+async fn connect(server: &Server) -> TcpStream {
+    let url = server.url();
+    let address = url.strip_prefix("http://").unwrap().split('/').next().unwrap().parse().unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.connect(address).await.unwrap()
+}
+
+/// The head of a POST of the stateless revision.
+fn head(length: usize) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: polite-echo\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+/// A call that is answered with its own text.
+fn echo(text: &str) -> String {
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
+    let params = json!({ "name": "polite-echo", "arguments": { "message": text }, "_meta": meta });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+}
+
+async fn status(stream: &mut TcpStream) -> String {
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).await.unwrap();
+    String::from_utf8_lossy(&line[9..]).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_echoed_is_short() {
+    let server = Server::builder().guest("polite").start().await;
+    let client = Client::new(server.url());
+    let long = "x".repeat(3 << 20);
+    let before = server.rss();
+    for _ in 0..20 {
+        let meta = json!({ "progressToken": long });
+        let reply = client.request_with_meta("tools/call", json!({ "name": "polite-echo" }), meta).await;
+        assert_eq!((reply.status, reply.error_code()), (400, -32602), "{}", &reply.text[..200]);
+        let body = json!({ "jsonrpc": "2.0", "id": long, "method": "ping" }).to_string();
+        let reply = client.post(&[], body).await;
+        assert_eq!((reply.status, reply.error_code()), (400, -32600));
+        assert!(reply.text.contains("at most 256 bytes") && reply.answer().get("id").is_none());
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": long }).to_string();
+        assert!(client.post(&[], body).await.text.len() < 1_000);
+    }
+    let reply = client.call(&long, json!({})).await;
+    assert!(reply.text.len() < 1_000);
+    assert!(server.rss() < before + BESIDE, "{} MiB more", (server.rss() - before) / MIB);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_announced_too_large_is_refused_before_it_comes() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut stream = connect(&server).await;
+    stream.write_all(head(5 << 20).as_bytes()).await.unwrap();
+    assert_eq!(status(&mut stream).await, "413");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_served() {
+    let server = Server::builder().guest("polite").config(CONFIG).alone().start().await;
+    Neighbour::new(server.url()).ask().await;
+    let before = server.rss();
+    let visiting = Neighbour::new(server.url()).visit();
+    let call = echo(&"x".repeat(3 << 20));
+    let mut held = Vec::new();
+    for at in 0..48 {
+        let mut stream = connect(&server).await;
+        // Every other body lacks its end.
+        let sent = if at % 2 == 0 { call.as_str() } else { &call[..call.len() - 1] };
+        stream.write_all(head(call.len()).as_bytes()).await.unwrap();
+        let sending = stream.write_all(sent.as_bytes());
+        let _ = tokio::time::timeout(Duration::from_millis(300), sending).await;
+        held.push(stream);
+    }
+    let most = server.rss();
+    assert!(most < before + 32 * MIB + BESIDE, "{} MiB more", (most - before) / MIB);
+    let mut late = connect(&server).await;
+    late.write_all(head(call.len()).as_bytes()).await.unwrap();
+    assert_eq!(status(&mut late).await, "503", "there is no room for another large body");
+    let waits = visiting.end().await;
+    assert!(waits.percentile(99) < SERVED, "{waits:?}");
+    drop((held, late));
+    let begun = std::time::Instant::now();
+    while server.rss() > before + 48 * MIB {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{} MiB stay", (server.rss() - before) / MIB);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
+    let server = Server::builder().guest("polite").config("[server]\nsessions = 50\n").start().await;
+    let neighbour = Client::new(server.url()).session(LEGACY).await;
+    assert_eq!(neighbour.request("ping", json!({})).await.status, 200);
+    let params = json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
+    for _ in 0..200 {
+        assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
+    }
+    assert_eq!(neighbour.request("ping", json!({})).await.status, 200, "it used its session");
+    let newcomer = Client::from(server.url(), [127, 0, 0, 2]).session(LEGACY).await;
+    for _ in 0..100 {
+        assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
+    }
+    assert_eq!(newcomer.request("ping", json!({})).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_takes_all_connections_loses_them_to_newcomers() {
+    let server = Server::builder().guest("polite").config("[server]\nconnections = 8\n").start().await;
+    let mut idle = Vec::new();
+    for _ in 0..40 {
+        idle.push(connect(&server).await);
+    }
+    let reply = Client::new(server.url()).call("polite-echo", json!({ "message": "here" })).await;
+    assert_eq!(reply.tool_text(), "here", "{reply:?}");
+    let mut first = idle.swap_remove(0);
+    assert_eq!(first.read(&mut [0; 1]).await.unwrap_or_default(), 0, "it made way");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_can_come_to_keep_is_told_at_its_start() {
+    let _machine = whole_machine().await;
+    let config = "[server]\nbuffers_mib = 64\nguest_memory_mib = 1024\nconnections = 100\n";
+    let plugins = folder(&[]);
+    let server = Raw::start(plugins.path(), config);
+    server.says("guests 1024, buffers 64, connections 13,").await;
+}
