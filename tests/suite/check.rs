@@ -62,6 +62,7 @@ fn check_says_what_each_plugin_may_reach() {
         out.contains("  cannot reach files, sockets, settings and secrets, environment variables"),
         "{out}"
     );
+    assert!(out.contains("memory: guests and clients can make it keep at most "), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
     assert!(!plugins.path().join("plugport-state").exists(), "a check keeps nothing");
 }
@@ -76,6 +77,7 @@ fn check_tells_programs_the_same() {
         assert_eq!(found[empty], json!([]), "{empty}");
     }
     assert_eq!(found["folder"], plugins.path().to_str().unwrap());
+    assert_eq!(found["memory"]["parts"]["buffers"], 128 << 20, "{found:#}");
     let settings =
         found["plugins"].as_array().unwrap().iter().find(|plugin| plugin["name"] == "settings").unwrap();
     let published = json!({

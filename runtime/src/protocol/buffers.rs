@@ -35,6 +35,8 @@ pub struct Buffers {
     used: AtomicUsize,
     callers: Mutex<HashMap<Caller, Weak<Own>>>,
     freed: Notify,
+    /// How many wait for it: giving back is cheap when nobody does.
+    waiting: AtomicUsize,
 }
 
 /// What one caller holds of it.
@@ -73,7 +75,13 @@ fn fits(most: usize, used: usize, own: usize, wanted: usize) -> bool {
 impl Buffers {
     /// A budget of so many bytes.
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, used: AtomicUsize::new(0), callers: Mutex::default(), freed: Notify::new() })
+        Arc::new(Self {
+            most,
+            used: AtomicUsize::new(0),
+            callers: Mutex::default(),
+            freed: Notify::new(),
+            waiting: AtomicUsize::new(0),
+        })
     }
 
     /// What a caller holds, shared by all that comes from the same place.
@@ -141,6 +149,10 @@ impl Share {
     /// The same, waiting for at most so long until others have given back enough.
     pub async fn wait(&self, bytes: usize, patience: Duration) -> Option<Held> {
         let end = Instant::now() + patience;
+        if let Some(held) = self.hold(bytes) {
+            return Some(held);
+        }
+        let _waiting = Waiting::new(&self.0.buffers.waiting);
         loop {
             let freed = self.0.buffers.freed.notified();
             if let Some(held) = self.hold(bytes) {
@@ -165,11 +177,27 @@ impl Share {
     }
 }
 
+/// Counts one who waits.
+struct Waiting<'b>(&'b AtomicUsize);
+
+impl<'b> Waiting<'b> {
+    fn new(waiting: &'b AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Own {
     fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
         // Taken first and looked at then, so that two who come at once never both get the last room.
-        let used = self.buffers.used.fetch_add(bytes, Ordering::Relaxed);
-        let own = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let used = self.buffers.used.fetch_add(bytes, Ordering::SeqCst);
+        let own = self.bytes.fetch_add(bytes, Ordering::SeqCst);
         if fits(self.buffers.most, used, own, bytes) {
             return Some(Held { own: Arc::clone(self), bytes });
         }
@@ -178,8 +206,8 @@ impl Own {
     }
 
     fn give_back(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.buffers.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::SeqCst);
+        self.buffers.used.fetch_sub(bytes, Ordering::SeqCst);
     }
 
     fn lock_left(&self) -> MutexGuard<'_, VecDeque<Weak<dyn Left>>> {
@@ -209,7 +237,9 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.own.give_back(self.bytes);
-        self.own.buffers.freed.notify_waiters();
+        if self.own.buffers.waiting.load(Ordering::SeqCst) > 0 {
+            self.own.buffers.freed.notify_waiters();
+        }
     }
 }
 

@@ -19,10 +19,14 @@ use super::Plugin;
 use super::errand::{Function, Job};
 use crate::config::{self, Instances, Limits, mib};
 use crate::host::{Caller, Shared, State};
+use crate::sandbox::guest_memory;
 use shelf::{Bounds, Owner, Resting, Shelf};
 
 /// Instances of one plugin that rest at the same time.
 const MOST: u64 = 16;
+
+/// What may rest of all memory for guests: one part of so many.
+const SHARE: usize = 4;
 
 /// Calls that one instance serves. What a runtime leaks with every call comes to an end, and no handle has the number of an
 /// earlier one.
@@ -62,8 +66,9 @@ pub(super) struct Turn<'k> {
 
 impl Keeper {
     pub(super) fn new(settings: &config::Server) -> Arc<Self> {
-        let bounds =
-            Bounds { instances: settings.kept_instances, bytes: mib(settings.kept_mib), rest: settings.kept };
+        // What rests is part of the memory for guests, and must not take it from those who work.
+        let bytes = mib(settings.kept_mib).min(guest_memory(settings) / SHARE);
+        let bounds = Bounds { instances: settings.kept_instances, bytes, rest: settings.kept };
         let table = Table { shelf: Shelf::new(bounds), tending: None, closed: Vec::new() };
         Arc::new(Self { table: Mutex::new(table), owners: AtomicU64::default() })
     }

@@ -18,7 +18,7 @@ use crate::protocol::{FREE, Held, Share, weight};
 const TIME: Duration = Duration::from_secs(30);
 
 /// How long a large body waits for room.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
 /// A body with what is held for it if it is large.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ mod tests {
         assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_large_body_waits_for_room_and_a_small_one_needs_none() {
         let buffers = Buffers::new(4 * MOST);
         let share = || buffers.share(&Caller::Unknown);
