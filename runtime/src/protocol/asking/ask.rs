@@ -42,7 +42,7 @@ pub(in crate::protocol) async fn in_session(
     let Some(ticket) = context.parked.wait(whose, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
-    let asking = (session, &round, offload);
+    let asking = (session, &*round, offload);
     let questions = open.iter().map(|(at, question)| ask(context, asking, (*at, question)));
     let questions = join_all(questions);
     tokio::select! {
