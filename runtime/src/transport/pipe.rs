@@ -66,7 +66,8 @@ impl Pipe {
                         return Some(reply);
                     }
                 }
-                None => self.closing = Some(Instant::now() + DRAIN),
+                // Whoever asked for a list before all was compiled gets it, if it still reads.
+                None => self.closing = Some(Instant::now() + DRAIN + self.connection.starting()),
             }
         }
     }
