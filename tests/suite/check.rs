@@ -63,7 +63,7 @@ fn check_says_what_each_plugin_may_reach() {
         "{out}"
     );
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
-    assert!(!plugins.path().join("plugport-state").exists(), "a check keeps nothing");
+    assert!(!plugins.path().join("state").exists(), "a check keeps nothing");
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod features;
 mod files;
 mod files_escape;
 mod files_quota;
+mod first_contact;
 mod forged;
 mod full;
 mod grants;
