@@ -167,3 +167,31 @@ fn who_keeps_the_database_locked_is_named_as_the_fault() {
     assert!(matches!(Store::new(dir.path().to_owned()).open(), Err(StoreError::Unusable { .. })));
     assert!(matches!(Store::of_state(None).open(), Err(StoreError::Nowhere)));
 }
+
+/// What a server pays that has not used the database for a moment. Printed, for those who ask with `--nocapture`.
+#[test]
+fn opening_and_closing_takes_milliseconds() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::new(dir.path().to_owned());
+    let bucket = Bucket::new(Arc::clone(&store), "one".into(), 64);
+    for number in 0..40 {
+        bucket.set_many(&[(format!("{number}"), vec![1; 1 << 20])]).unwrap();
+    }
+    let (mut opened, mut closed) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let times = store.opened.read().unwrap().times;
+        let begun = Instant::now();
+        store.close(times, false);
+        closed.push(begun.elapsed());
+        let begun = Instant::now();
+        assert!(bucket.get("none").unwrap().is_none());
+        opened.push(begun.elapsed());
+    }
+    opened.sort();
+    closed.sort();
+    println!("of 40 MiB: opened in {:?}, closed in {:?}", opened[10], closed[10]);
+    assert!(opened[10] + closed[10] < HELD_UP, "opened in {opened:?}, closed in {closed:?}");
+}
+
+/// What another server may be held up for, beyond its turn.
+const HELD_UP: Duration = Duration::from_millis(500);
