@@ -30,7 +30,7 @@ pub enum Command {
     Check(Check),
     /// Show what changed in plugins since they were approved, and accept it
     Approve(Approve),
-    /// Show what the servers that run here serve, and what they do not and why
+    /// Show what your servers serve, and what they do not and why
     Status(Status),
     /// Write a new plugin project
     #[command(long_about = NEW)]
@@ -43,6 +43,9 @@ pub enum Command {
     /// Compile one component from stdin to stdout, for a server that runs
     #[command(hide = true)]
     Compile(Compile),
+    /// Keep what a compiler answers whose server has ended
+    #[command(hide = true)]
+    Keep(Keep),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
@@ -162,7 +165,7 @@ pub struct Approve {
 /// `plugport status`
 #[derive(Debug, Args)]
 pub struct Status {
-    /// Configuration file [default: plugport.toml, if it is there]; says where the state folder is
+    /// Only servers with this configuration file [default: all servers of this user]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print everything as JSON
@@ -252,4 +255,24 @@ pub struct Compile {
     /// Processor time that compiling may take
     #[arg(long)]
     pub cpu_s: u64,
+}
+
+/// `plugport keep`: what a server leaves behind that ends while something is compiled.
+#[derive(Debug, Clone, Args)]
+pub struct Keep {
+    /// Folder with compiled code
+    #[arg(long)]
+    pub folder: PathBuf,
+    /// Its room
+    #[arg(long)]
+    pub mib: u64,
+    /// SHA-256 of the component
+    #[arg(long)]
+    pub digest: String,
+    /// Longest code
+    #[arg(long)]
+    pub code_mib: u64,
+    /// How long to wait
+    #[arg(long)]
+    pub within_ms: u64,
 }

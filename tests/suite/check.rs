@@ -64,7 +64,7 @@ fn check_says_what_each_plugin_may_reach() {
     );
     assert!(out.contains("memory: guests and clients can make it keep at most "), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
-    assert!(!plugins.path().join("plugport-state").exists(), "a check keeps nothing");
+    assert!(!plugins.path().join("state").exists(), "a check keeps nothing");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use plugport_tests::build::own_state;
 use plugport_tests::clients::Outside::{self, Python, TypeScript};
 use plugport_tests::guests::PATIENT;
 use plugport_tests::server::{self, Server};
@@ -33,7 +34,11 @@ pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
 /// The same with a configuration that is there already.
 pub(crate) fn stdio_command_with(plugins: &Path, config: &Path) -> Vec<String> {
     let program = server::binary();
+    // Clients give what they start little of their own environment.
+    let state = format!("XDG_STATE_HOME={}", own_state().display());
     let words = [
+        "env".as_ref(),
+        state.as_ref(),
         program.as_os_str(),
         "serve".as_ref(),
         "--stdio".as_ref(),

@@ -12,6 +12,7 @@ use plugport::host::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{Artifact, LoadError, Loaded, Loader};
 use plugport::sandbox::{CompileError, Compiler, Store};
+use plugport_tests::build::compiled;
 use plugport_tests::contained::{children, resident};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
@@ -31,7 +32,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Where a server keeps compiled code.
 fn cache(plugins: &Path) -> PathBuf {
-    plugins.join("plugport-state/compiled")
+    compiled(plugins)
 }
 
 /// The names of the files in the cache that end like this.
@@ -318,25 +319,47 @@ async fn servers_that_start_together_share_what_they_compile() {
     assert_eq!(said.matches("published ").count(), 2, "{said}");
 }
 
+/// Clients that are short-lived come to an end of compiling so, one after the other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_that_is_given_up_ends_its_compiler() {
+async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
     let plugins = folder(&[]);
-    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let slow = hostile_files::burdened(&std::fs::read(guest("version_a")).unwrap(), 10_000);
+    write(plugins.path(), "slow", &slow);
     let mut server = Raw::start(plugins.path(), "");
     let compilers = server.compiles().await;
     server.signal("-TERM").await;
     let begun = Instant::now();
     assert!(server.child.wait().await.unwrap().success());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(
+        kept(plugins.path(), ".code"),
+        [""; 0].map(PathBuf::from),
+        "it was compiled too soon to try anything"
+    );
     until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+    until("what it made is kept", || kept(plugins.path(), ".code").len() == 1).await;
+    assert!(publishes(plugins.path(), KEPT_ONLY).await.contains("published slow"));
+}
+
+/// What takes too long is nobody's any more when its time is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_behind_has_no_more_time_than_it_had() {
+    let plugins = folder(&[]);
+    write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
+    let mut server = Raw::start(plugins.path(), "[limits]\ncompile_ms = 3000\n");
+    let compilers = server.compiles().await;
+    server.signal("-TERM").await;
+    assert!(server.child.wait().await.unwrap().success());
+    let begun = Instant::now();
+    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_place_for_compiled_code_the_server_says_so_and_serves() {
     let plugins = folder(&["polite"]);
-    let state = plugins.path().join("plugport-state");
-    std::fs::create_dir(&state).unwrap();
-    std::fs::write(state.join("compiled"), b"not a folder").unwrap();
+    std::fs::create_dir_all(cache(plugins.path()).parent().unwrap()).unwrap();
+    std::fs::write(cache(plugins.path()), b"not a folder").unwrap();
     let said = publishes(plugins.path(), "").await;
     assert!(said.contains("compiled code cannot be kept in") && said.contains("published polite"), "{said}");
     let other = folder(&["polite"]);
@@ -398,17 +421,21 @@ async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
         std::fs::write(&file, config).unwrap();
         let mut command = Command::from(program());
         // As for someone who has called nothing before.
-        command.env("XDG_CACHE_HOME", own.path().join(if config.is_empty() { "first" } else { "other" }));
+        command.env(
+            "XDG_CACHE_HOME",
+            own.path().join(if config.contains("compile_ms") { "other" } else { "first" }),
+        );
         command
             .args(["call", "polite", "echo", "--args", r#"{"message":"x"}"#, "--plugins"])
             .arg(plugins.path());
         command.arg("--config").arg(file).output().await.unwrap().status.success()
     };
-    assert!(call("").await);
-    assert!(!plugins.path().join("plugport-state").exists());
-    assert!(!call(KEPT_ONLY).await);
-    publishes(plugins.path(), "").await;
-    assert!(call(KEPT_ONLY).await);
+    let state = "[server]\nstate = \"state\"\n";
+    assert!(call(state).await);
+    assert!(!plugins.path().join("state").exists());
+    assert!(!call(&format!("{state}{KEPT_ONLY}")).await);
+    publishes(plugins.path(), state).await;
+    assert!(call(&format!("{state}{KEPT_ONLY}")).await);
 }
 
 /// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.

@@ -47,7 +47,7 @@ async fn the_store_is_denied() {
     let reply = Client::new(server.url()).call("notes-find_notes", json!({})).await;
     reply.tool_error();
     assert_eq!(allowed_by(&server, "notes", 2).await, ["kv = true"; 2]);
-    assert!(!server.folder().join("plugport-state/plugins.redb").exists(), "nothing was made for it");
+    assert!(!server.state().join("plugins.redb").exists(), "nothing was made for it");
 }
 
 /// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin that was

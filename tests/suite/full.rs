@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::compiled;
 use plugport_tests::contained::{Neighbour, PATIENCE};
 use plugport_tests::guests::plugin;
 use plugport_tests::http::Client;
@@ -23,7 +24,7 @@ async fn limit(server: &Server, bytes: Option<u64>) {
 
 /// The files with compiled code, and those that are not finished.
 fn kept(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.join("plugport-state/compiled")).unwrap();
+    let entries = std::fs::read_dir(compiled(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != "secret").collect()
 }
@@ -44,7 +45,7 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     for (remark, remedy) in [
         (
             "compiled code cannot be kept",
-            "plugport-state/compiled for now, so it is compiled anew next time; see to",
+            "cache/plugport/compiled for now, so it is compiled anew next time; see to",
         ),
         ("plugins cannot keep anything for now", "see to its disk and its mode"),
     ] {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::state;
 use plugport_tests::contained::Neighbour;
 use plugport_tests::guests::{copy, folder, plugin};
 use plugport_tests::hostile_files::seeded;
@@ -209,7 +210,7 @@ impl Home {
 
     /// The whole audit. Servers append to it, so a line may be on its way; that one has no end yet.
     fn audit(&self) -> String {
-        let mut text = std::fs::read_to_string(self.file("plugport-state/audit.jsonl")).unwrap();
+        let mut text = std::fs::read_to_string(state(self.path()).join("audit.jsonl")).unwrap();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         text
     }

@@ -35,6 +35,7 @@ mod files;
 mod files_escape;
 mod files_quota;
 mod files_race;
+mod first_contact;
 mod forged;
 mod full;
 mod grants;

@@ -25,8 +25,8 @@ const IDLE: u64 = 400 << 10;
 /// All on one page, and a start that waits for whatever has to be compiled.
 const PATIENT: &str = "[server]\npage_size = 1000\nstart_wait_ms = 600000\n";
 
-/// The same, but waiting no longer than usual.
-const USUAL: &str = "[server]\npage_size = 1000\n[limits]\ncompile_ms = 600000\n";
+/// The same, but lists wait for a moment only.
+const USUAL: &str = "[server]\npage_size = 1000\nstart_wait_ms = 500\n[limits]\ncompile_ms = 600000\n";
 
 /// So many functions take seconds to compile in any build, and less memory than a compiler may have.
 const BURDEN: u32 = 30_000;

@@ -46,7 +46,10 @@ fn no_state_of_a_server_is_in_the_repository() {
 /// Whether this is the state of a server, or code that one compiled.
 fn is_state(path: &Path) -> bool {
     let compiled = path.extension().is_some_and(|extension| extension == "code" || extension == "cwasm");
-    compiled || path.components().any(|part| part.as_os_str() == "plugport-state")
+    compiled
+        || path
+            .components()
+            .any(|part| ["plugins.redb", "audit.jsonl"].iter().any(|kept| part.as_os_str() == *kept))
 }
 
 /// Commands keep compiled code for the person who types them, which tests are not to do in anyone's home.

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use plugport_tests::build::homes;
 use plugport_tests::guests::patient;
 use plugport_tests::server::{self, Server};
 use rmcp::model::{
@@ -179,7 +180,11 @@ async fn over_stdio(era: Era) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let mut command = tokio::process::Command::from(server::program());
     patient(plugins.path());
-    command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir(plugins.path());
+    command
+        .args(["serve", "--stdio", "--plugins"])
+        .arg(plugins.path())
+        .current_dir(plugins.path())
+        .envs(homes(plugins.path()));
     converse(TokioChildProcess::new(command)?, era).await
 }
 

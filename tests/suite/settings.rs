@@ -26,7 +26,7 @@ async fn get(client: &Client, key: &str) -> String {
 
 /// Everything but results that anyone could read: the log and the audit.
 fn written(server: &Server) -> String {
-    let audit = std::fs::read_to_string(server.folder().join("plugport-state/audit.jsonl"));
+    let audit = std::fs::read_to_string(server.state().join("audit.jsonl"));
     server.said() + &audit.unwrap_or_default()
 }
 

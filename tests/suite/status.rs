@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::{homes, sockets};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http::{Client, LEGACY, Reply};
 use plugport_tests::reload::put_bytes;
@@ -16,12 +17,12 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What `plugport status` says in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = program().arg("status").args(args).current_dir(folder).output();
+    let output = program().arg("status").args(args).current_dir(folder).envs(homes(folder)).output();
     let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// The servers that run with the state of this folder.
+/// The servers of whoever has the home of this folder.
 fn servers(folder: &Path) -> Vec<Value> {
     let (_, out, err) = run(folder, &["--json"]);
     let Ok(Value::Array(servers)) = serde_json::from_str(&out) else { panic!("{out}{err}") };
@@ -130,7 +131,7 @@ struct Editor(Child);
 impl Editor {
     fn start(folder: &Path, plugins: &Path) -> Self {
         let mut command = program();
-        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(folder);
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(folder).envs(homes(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
@@ -148,7 +149,7 @@ impl Drop for Editor {
     }
 }
 
-/// Waits until so many servers run with the state of this folder and have a plugin.
+/// Waits until so many servers run with the home of this folder and have a plugin.
 async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -163,26 +164,25 @@ async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn every_server_of_a_state_folder_is_told_of_and_one_that_was_killed_is_not() {
+async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
     let server = Server::builder().guest("polite").start().await;
     let others = folder(&["version_a"]);
     let mut editor = Editor::start(server.folder(), others.path());
     let known = run_there(server.folder(), 2).await;
     let other = known.iter().find(|server| server["serving"] == "stdio").unwrap();
     assert_eq!(other["plugins"][0]["name"], "version_a");
-    let sockets = || std::fs::read_dir(server.folder().join("plugport-state/run")).unwrap().count();
+    let sockets = || std::fs::read_dir(sockets(server.folder())).unwrap().count();
     assert_eq!(sockets(), 2);
     editor.kill();
     assert_eq!(sockets(), 2, "it had no chance to tidy up");
     assert_eq!(servers(server.folder()).len(), 1);
     assert_eq!(sockets(), 1);
-    let state = server.folder().join("plugport-state/run");
     // One that is stopped takes its socket with it.
     let mut editor = Editor::start(server.folder(), others.path());
     run_there(server.folder(), 2).await;
     drop(editor.0.stdin.take());
     assert!(editor.0.wait().unwrap().success());
-    assert_eq!(std::fs::read_dir(state).unwrap().count(), 1);
+    assert_eq!(sockets(), 1);
 }
 
 #[test]
@@ -190,28 +190,32 @@ fn without_a_server_it_is_told_what_to_look_at() {
     let place = tempfile::tempdir().unwrap();
     let (code, out, err) = run(place.path(), &[]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
-    assert!(err.contains("no server runs with the state folder plugport-state"), "{err}");
-    assert!(!err.contains(".plugport-dev"), "{err}");
+    assert!(err.contains("no server of yours runs, as far as "), "{err}");
     assert_eq!(run(place.path(), &["--json"]).1, "[]\n");
     let (code, _, err) = run(place.path(), &["--config", "none.toml"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("cannot read the configuration none.toml"), "{err}");
-    assert!(!place.path().join("plugport-state").exists(), "asking makes nothing");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "asking makes nothing");
 }
 
-/// Without a configuration `plugport dev` starts its server in a folder of its own, and so what that keeps is there.
+/// From any directory all are found, and with a configuration those that have it.
 #[tokio::test]
-async fn a_server_of_the_development_loop_is_found_where_the_project_is() {
-    let (project, plugins) = (tempfile::tempdir().unwrap(), folder(&["version_a"]));
-    let place = project.path().join(".plugport-dev");
-    std::fs::create_dir_all(place.join("plugport-state")).unwrap();
-    let (code, _, err) = run(project.path(), &[]);
-    let both = "the state folder plugport-state or .plugport-dev/plugport-state;";
-    assert!(code == Some(1) && err.contains(both), "{err}");
-    let _editor = Editor::start(&place, plugins.path());
-    assert_eq!(run_there(project.path(), 1).await[0]["plugins"][0]["name"], "version_a");
-    std::fs::write(project.path().join("plugport.toml"), "").unwrap();
-    assert!(servers(project.path()).is_empty(), "with a configuration it keeps what that says");
+async fn servers_are_found_from_elsewhere_and_by_their_configuration() {
+    let server = Server::builder().guest("polite").config("").start().await;
+    let others = folder(&["version_a"]);
+    let _editor = Editor::start(server.folder(), others.path());
+    let config = server.folder().join("plugport.toml").display().to_string();
+    run_there(server.folder(), 2).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let ask = |args: &[&str]| {
+        let mut command = program();
+        command.arg("status").args(args).arg("--json").current_dir(elsewhere.path());
+        let output = command.envs(homes(server.folder())).output().unwrap();
+        serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap()
+    };
+    assert_eq!(ask(&[]).len(), 2);
+    let own = ask(&["--config", &config]);
+    assert!(own.len() == 1 && own[0]["config"] == config.as_str(), "{own:?}");
 }
 
 /// Waits until the only server here has problems of these kinds.

@@ -44,12 +44,46 @@ pub fn binary() -> PathBuf {
         .clone()
 }
 
-/// A command of the server's binary. What it keeps for whoever runs it, such as compiled code, is in `target/`, where all
-/// tests share it.
+/// A command of the server's binary. What it keeps for whoever runs it is in `target/`, where all tests share it.
 pub fn program() -> Command {
     let mut command = Command::new(binary());
-    command.env("XDG_CACHE_HOME", own_cache());
+    command.env("XDG_CACHE_HOME", own_cache()).env("XDG_STATE_HOME", own_state());
     command
+}
+
+/// What a server of this folder has as the home of its state and its compiled code: a folder that is left alone among plugins.
+pub fn homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+    [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
+        .map(|(name, kind)| (name, folder.join(HOME).join(kind)))
+}
+
+/// The folder of those homes.
+pub const HOME: &str = ".home";
+
+/// Where servers of this folder have their sockets.
+pub fn sockets(folder: &Path) -> PathBuf {
+    folder.join(HOME).join("state/plugport/run")
+}
+
+/// Where they keep compiled code.
+pub fn compiled(folder: &Path) -> PathBuf {
+    folder.join(HOME).join("cache/plugport/compiled")
+}
+
+/// The state of the only server that ever had this folder, unless its configuration named another place.
+pub fn state(folder: &Path) -> PathBuf {
+    let all = folder.join(HOME).join("state/plugport");
+    let found = std::fs::read_dir(&all).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = found.filter(|path| !path.ends_with("run")).collect();
+    assert!(found.len() < 2, "several: {found:?}");
+    found.pop().unwrap_or_else(|| all.join("none"))
+}
+
+/// The same for servers whose state no test looks at.
+pub fn own_state() -> PathBuf {
+    let folder = root().join("target/state");
+    std::fs::create_dir_all(&folder).expect("target/ can be written");
+    folder
 }
 
 /// Where programs that tests start keep what they can make again.

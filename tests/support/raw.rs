@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::build::program;
+use crate::build::{homes, program};
 use crate::contained::children;
 
 /// How long to wait for anything: an unoptimised build compiles every component anew.
@@ -26,7 +26,7 @@ impl Raw {
         std::fs::write(&file, config).unwrap();
         let mut command = Command::from(program());
         command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins);
-        command.arg("--config").arg(file);
+        command.arg("--config").arg(file).envs(homes(plugins));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 
-use crate::build::own_cache;
+use crate::build::{self, homes, own_cache, own_state};
 pub use crate::build::{binary, program};
 pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
@@ -76,10 +76,14 @@ impl Server {
         self.folder.path()
     }
 
+    /// Where it keeps what plugins keep, and its audit.
+    pub fn state(&self) -> PathBuf {
+        build::state(self.folder.path())
+    }
+
     /// What its audit says so far.
     pub fn audit(&self) -> Vec<Value> {
-        let file = self.folder.path().join("plugport-state/audit.jsonl");
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = std::fs::read_to_string(self.state().join("audit.jsonl")).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("a line of the audit is JSON")).collect()
     }
 
@@ -212,8 +216,7 @@ impl Builder {
         };
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
-        // Its state is kept beside its plugins then.
-        command.current_dir(self.folder.path());
+        command.current_dir(self.folder.path()).envs(homes(self.folder.path()));
         if let Some(text) = &self.config {
             let file: PathBuf = self.folder.path().join("plugport.toml");
             std::fs::write(&file, text).unwrap();
@@ -240,7 +243,7 @@ pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
 /// The program, started by a shell that runs something first.
 pub fn shelled(shell: &str) -> Command {
     let mut command = Command::new("sh");
-    command.env("XDG_CACHE_HOME", own_cache());
+    command.env("XDG_CACHE_HOME", own_cache()).env("XDG_STATE_HOME", own_state());
     command.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\"")).arg(binary());
     command
 }

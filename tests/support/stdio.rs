@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::build::program;
+use crate::build::{homes, program};
 use crate::guests::patient;
 use crate::schema::Conversation;
 
@@ -28,6 +28,7 @@ impl Pipe {
         let mut command = Command::from(program());
         patient(plugins);
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
+        command.envs(homes(plugins));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();

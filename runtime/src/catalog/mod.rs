@@ -21,6 +21,7 @@ mod published;
 mod schema;
 mod snapshot;
 mod states;
+mod start;
 mod template;
 mod uri;
 mod vetting;
@@ -40,6 +41,9 @@ pub use pins::{Approved, Descriptor, Descriptors, Difference, How, Lock, LockErr
 pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 pub use schema::{Mismatch, Schema, SchemaError};
 pub use snapshot::Snapshot;
+pub use start::Begun;
+
+use start::Start;
 
 /// Updates of resources that a listener may lag behind; one that lags further is told that it missed some.
 const LAG: usize = 256;
@@ -52,14 +56,48 @@ pub struct Catalog {
     publishing: Mutex<()>,
     lists: watch::Sender<Lists>,
     updates: broadcast::Sender<Arc<str>>,
+    start: Start,
 }
 
 impl Catalog {
-    /// Starts with a first snapshot.
+    /// Starts with a first snapshot, which is complete.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
+        Self::with(first, Start::new(true))
+    }
+
+    /// Starts with nothing, while whoever fills it takes the first look.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::with(Snapshot::new(Vec::new()), Start::new(false))
+    }
+
+    fn with(first: Snapshot, start: Start) -> Self {
         let (lists, updates) = (watch::Sender::new(Lists::of(&first)), broadcast::Sender::new(LAG));
-        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), lists, updates }
+        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), lists, updates, start }
+    }
+
+    /// Whether all that was there at the start is offered, as far as it can be.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.start.is_over()
+    }
+
+    /// Tells how far the first look is; `None`: it is over.
+    pub fn begun(&self, begun: Option<Begun>) {
+        self.start.set(begun);
+    }
+
+    /// How far the first look is, and when that changes.
+    #[must_use]
+    pub fn start(&self) -> watch::Receiver<Option<Begun>> {
+        self.start.watch()
+    }
+
+    /// When anything is published.
+    #[must_use]
+    pub fn lists_changed(&self) -> watch::Receiver<Lists> {
+        self.lists.subscribe()
     }
 
     /// What is offered now.

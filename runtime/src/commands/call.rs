@@ -98,7 +98,7 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
     // As by a server that listens where the configuration says.
     let mode = config.server.pin.unwrap_or_else(|| Pin::usual(Some(config.server.listen)));
     let pins = Pins::read(mode, config).map_err(|error| Failure::Usage(error.into()))?;
-    let (settings, store) = (config.plugin_at(&name, &path)?, Store::new(config.state.clone()));
+    let (settings, store) = (config.plugin_at(&name, &path)?, Store::of_state(config.state.clone()));
     Ok((Meant { path, name, settings, store, own: true }, pins))
 }
 

@@ -10,6 +10,7 @@ mod compiler;
 mod console;
 mod dev;
 mod inspect;
+mod keep;
 mod memory;
 mod metadata;
 mod new;
@@ -72,6 +73,9 @@ pub fn run(cli: Cli) -> ExitCode {
         // Before there are threads or files: this process is about to be bounded.
         return compile::run(args);
     }
+    if let Command::Keep(args) = &cli.command {
+        return keep::run(args);
+    }
     // Dropped when the last word has been said.
     let _unawaited = match cli.command {
         Command::Serve(_) => observe::unawaited().ok(),
@@ -91,6 +95,7 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Build(args) => build::run(args).await,
                 Command::Dev(args) => dev::run(args, &cli.log).await,
                 Command::Compile(args) => Ok(compile::run(&args)),
+                Command::Keep(args) => Ok(keep::run(&args)),
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.

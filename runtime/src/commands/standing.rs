@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::console;
 use super::published::Published;
 use crate::catalog::{Catalog, Entry, Snapshot};
-use crate::config::{Config, Pin};
+use crate::config::{Config, Pin, every_own_state};
 use crate::observe::Mask;
 use crate::plugin::{Plugin, Tally};
 use crate::reload::{Known, Problem, Standing, Unserved};
@@ -35,15 +35,15 @@ pub(super) struct Stand {
     catalog: Arc<Catalog>,
     standing: Arc<Standing>,
     since: SystemTime,
-    state: PathBuf,
+    state: Option<PathBuf>,
     folder: PathBuf,
     config: Option<PathBuf>,
 }
 
-/// A socket that tells how the server stands, until its end is waited for.
+/// Sockets that tell how the server stands, until their end is waited for.
 pub(super) struct Telling {
     stop: CancellationToken,
-    task: Option<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Stand {
@@ -53,22 +53,29 @@ impl Stand {
         Self { catalog, standing, since: SystemTime::now(), state, folder, config }
     }
 
-    /// Tells everyone who asks, by a socket in the state folder. A server without one serves all the same. `serving`: where
+    /// Tells everyone who asks, by a socket where all servers of this person have one and by another in the state folder,
+    /// where those find it who have that folder and another home. A server without any serves all the same. `serving`: where
     /// clients find it.
     pub(super) async fn tell(self, serving: String) -> Telling {
-        let stop = CancellationToken::new();
-        let task = match Local::bind(&self.state).await {
-            Ok(local) => {
-                let document = move || self.document(&serving).to_string().into_bytes();
-                Some(tokio::spawn(local.serve(document, stop.clone())))
+        let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
+        let folders = every_own_state().into_iter().take(1).chain(self.state.clone());
+        let this = Arc::new(self);
+        for folder in folders {
+            let (stand, serving) = (Arc::clone(&this), serving.clone());
+            let document = move || stand.document(&serving).to_string().into_bytes();
+            match Local::bind(&folder).await {
+                Ok(local) => tasks.push(tokio::spawn(local.serve(document, stop.clone()))),
+                Err(error) => failed = Some(error),
             }
-            Err(error) => {
-                let why = std::error::Error::source(&error).map(|why| format!(": {why}")).unwrap_or_default();
-                console::remark(&format!("`plugport status` will not find this server: {error}{why}"));
-                None
-            }
-        };
-        Telling { stop, task }
+        }
+        if tasks.is_empty() {
+            let why = failed.map(anyhow::Error::from).map_or_else(
+                || "there is no folder for its socket; set HOME or XDG_STATE_HOME".to_owned(),
+                |error| format!("{error:#}"),
+            );
+            console::remark(&format!("`plugport status` will not find this server: {why}"));
+        }
+        Telling { stop, tasks }
     }
 
     fn document(&self, serving: &str) -> Value {
@@ -211,13 +218,13 @@ fn time(time: SystemTime) -> String {
 }
 
 impl Telling {
-    /// Ends it and takes the socket away.
+    /// Ends it and takes the sockets away.
     pub(super) async fn end(mut self) {
         self.stop.cancel();
-        if let Some(task) = self.task.take()
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "telling how the server stands failed");
+        for task in std::mem::take(&mut self.tasks) {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "telling how the server stands failed");
+            }
         }
     }
 }

@@ -1,19 +1,19 @@
-//! `plugport status`: ask every server that runs with this state folder how it stands, and show it.
+//! `plugport status`: ask every server of this person how it stands, or those of one configuration, and show it.
 //!
+//! Servers have their sockets where all of one person do, and once more in their state folders, so one may answer twice.
 //! A server tells one JSON document, which is passed on as it came or shown as a table. The table is for people: it has the
 //! words of strangers in it, so all of it is made harmless.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::dev::place;
 use super::{Failure, console};
 use crate::cli::{self, Source};
-use crate::config::Config;
+use crate::config::{Config, every_own_state};
 use crate::observe::Escaped;
 use crate::transport::local;
 
@@ -24,12 +24,12 @@ const DIGITS: usize = 12;
 const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
 
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
-    let source = Source { plugins: PathBuf::new(), config: args.config };
-    let states = states(source.file().as_deref())?;
-    let (mut documents, mut silent) = (Vec::new(), 0);
+    let states = states(args.config)?;
+    let (mut documents, mut silent): (Vec<Value>, _) = (Vec::new(), 0);
     for state in &states {
         for (name, answer) in local::ask(state).await.map_err(anyhow::Error::from)? {
             match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
+                Ok(document) if documents.iter().any(|known| is_same(known, &document)) => {}
                 Ok(document) => documents.push(document),
                 Err(why) => {
                     silent += 1;
@@ -51,12 +51,20 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
     Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where servers may keep what they keep: without a configuration, `plugport dev` has it in a folder of its own.
-fn states(config: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    let state = Config::state_folder(config)?;
-    let developed = config.is_none().then(|| Path::new(place::NAME).join(&state));
-    let developed = developed.filter(|state| state.is_dir());
-    Ok(std::iter::once(state).chain(developed).collect())
+/// Where servers have their sockets: those of the configuration that is named, or else all of this person's and those of the
+/// configuration that is here, which may have been started from another home.
+fn states(named: Option<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+    if let Some(file) = named {
+        return Ok(Config::state_folder(&file)?.into_iter().collect());
+    }
+    let here = Source { plugins: PathBuf::new(), config: None }.file();
+    let state = here.map(|file| Config::state_folder(&file)).transpose()?.flatten();
+    Ok(every_own_state().into_iter().chain(state).collect())
+}
+
+/// Whether two documents are of the same server.
+fn is_same(one: &Value, other: &Value) -> bool {
+    ["pid", "since", "serving", "folder"].iter().all(|key| field(one, key) == field(other, key))
 }
 
 fn read(document: &[u8]) -> anyhow::Result<Value> {
@@ -65,11 +73,10 @@ fn read(document: &[u8]) -> anyhow::Result<Value> {
 }
 
 fn nobody(states: &[PathBuf]) -> anyhow::Error {
-    let states: Vec<String> = states.iter().map(|state| state.display().to_string()).collect();
+    let states: Vec<String> = states.iter().map(|state| state.join("run").display().to_string()).collect();
     anyhow::anyhow!(
-        "no server runs with the state folder {}; start one with `plugport serve`, or say with --config which \
-         configuration it has, and ask as the same user",
-        states.join(" or ")
+        "no server of yours runs, as far as {} can tell; start one with `plugport serve`, or ask as the user who runs it",
+        if states.is_empty() { "an environment without HOME".to_owned() } else { states.join(" or ") }
     )
 }
 

@@ -6,11 +6,11 @@
 
 mod audit;
 mod beside;
-mod cache;
 mod error;
 mod grants;
 mod instances;
 mod limits;
+mod own;
 mod pin;
 mod reader;
 mod server;
@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 pub use audit::AuditConfig;
 pub use beside::beside;
-pub use cache::own_cache;
 pub use error::{ConfigError, Fault};
 pub use grants::{
     DirGrant, GrantError, Granted, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected,
@@ -30,14 +29,12 @@ pub use grants::{
 };
 pub use instances::Instances;
 pub use limits::{LimitError, Limits, Spec, kib, mib};
+pub use own::{every_own_state, own_cache};
 pub use pin::Pin;
 pub use server::{Server, parse_listen};
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 
 use reader::{Entry, Reader, Section};
-
-/// The state folder, beside the configuration file unless it names another.
-const STATE: &str = "plugport-state";
 
 /// What was approved, beside the configuration file: made to be committed with it.
 const LOCK: &str = "plugport.lock";
@@ -55,8 +52,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// The file that all this was read from.
     pub file: Option<PathBuf>,
-    /// Where what plugins keep is kept.
-    pub state: PathBuf,
+    /// Where what plugins keep is kept; nowhere when neither the configuration nor the environment names a place.
+    pub state: Option<PathBuf>,
     /// How it is noted what they did.
     pub audit: AuditConfig,
     /// The file that says what was approved.
@@ -88,9 +85,9 @@ impl Config {
             server: Server::default(),
             limits: Limits::default(),
             plugins: BTreeMap::new(),
+            state: own::own_state(&folder),
             folder,
             file: None,
-            state: PathBuf::from(STATE),
             audit: AuditConfig::default(),
             lock: PathBuf::from(LOCK),
         }
@@ -106,20 +103,25 @@ impl Config {
         Self::parse(&text, file, folder)
     }
 
-    /// The state folder that a file names, whatever is wrong with the rest: a server that runs read it when it was right, and
-    /// with other variables and files around it.
+    /// The state folder of the servers with this configuration, whatever is wrong with the rest of it: a server that runs read
+    /// it when it was right, and with other variables and files around it.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn state_folder(file: Option<&Path>) -> Result<PathBuf, ConfigError> {
-        let Some(file) = file else { return Ok(PathBuf::from(STATE)) };
+    pub fn state_folder(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
         let mut reader = Reader::new(&text);
         let section = reader.root().take("server").and_then(|entry| entry.section(&mut reader));
         let state = section.and_then(|section| Server::read(section, &mut reader).state);
-        let base = file.parent().unwrap_or(Path::new(""));
-        Ok(base.join(state.as_deref().unwrap_or(Path::new(STATE))))
+        Ok(state_of(file, state.as_deref()))
+    }
+
+    /// Where it is noted what plugins did, unless it is noted nowhere.
+    #[must_use]
+    pub fn audit_file(&self) -> Option<PathBuf> {
+        let usual = || self.state.as_ref().map(|state| state.join(AuditConfig::FILE));
+        self.audit.file.clone().or_else(usual)
     }
 
     /// The same while a server runs, where nothing may keep it waiting: only a regular file is read.
@@ -145,7 +147,7 @@ impl Config {
             read_limits(entry, &mut config.limits, &mut reader);
         }
         let base = file.parent().unwrap_or(Path::new(""));
-        config.state = base.join(config.server.state.as_deref().unwrap_or(Path::new(STATE)));
+        config.state = state_of(file, config.server.state.as_deref());
         config.lock = base.join(LOCK);
         if let Some(section) = root.take("audit").and_then(|entry| entry.section(&mut reader)) {
             config.audit = AuditConfig::read(section, base, &mut reader);
@@ -202,8 +204,8 @@ impl Config {
         let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
         Protected {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
-            state: whole(&self.state),
-            caches: cache::every_own_cache().iter().filter_map(whole).collect(),
+            states: self.state.iter().chain(&every_own_state()).filter_map(whole).collect(),
+            caches: own::every_own_cache().iter().filter_map(whole).collect(),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
     }
@@ -252,6 +254,14 @@ impl Config {
             require_signature: self.server.require_signature,
             signature_keys: Arc::clone(&self.server.signature_keys),
         })
+    }
+}
+
+/// The state folder of a configuration: the one it names, from where it lies, or its own among those of this person.
+fn state_of(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
+    match named {
+        Some(named) => Some(file.parent().unwrap_or(Path::new("")).join(named)),
+        None => own::own_state(file),
     }
 }
 

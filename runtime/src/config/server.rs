@@ -17,9 +17,10 @@ const DEFAULT_PORT: u16 = 7584;
 pub struct Server {
     /// Where HTTP is served.
     pub listen: SocketAddr,
-    /// Where what plugins keep is kept, relative to the configuration file.
+    /// Where what plugins keep and compiled code are kept, relative to the configuration file; `None`: in the folders of the
+    /// person who runs the server.
     pub state: Option<PathBuf>,
-    /// What compiled code may take in the state folder, MiB; zero: it is not kept.
+    /// What compiled code may take, MiB; zero: it is not kept.
     pub compiled_cache_mib: u64,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
@@ -53,7 +54,7 @@ pub struct Server {
     pub signature_keys: Arc<SignatureKeys>,
     /// Whether a plugin without a signature is refused, unless its own section says otherwise.
     pub require_signature: bool,
-    /// How long a start waits for plugins that have to be compiled.
+    /// How long lists wait for the plugins that were there at the start, while some of them are compiled.
     pub start_wait: Duration,
     /// How long calls of a version that was replaced may go on.
     pub drain: Duration,
@@ -104,7 +105,7 @@ impl Default for Server {
             grants_beside: false,
             signature_keys: Arc::default(),
             require_signature: false,
-            start_wait: Duration::from_millis(500),
+            start_wait: Duration::from_secs(50),
             drain: Duration::from_secs(60),
             plugins: 1_000,
             concurrent_calls: 256,

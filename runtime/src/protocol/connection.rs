@@ -159,6 +159,12 @@ impl Connection {
         self.server.stopping.clone()
     }
 
+    /// How long requests may still have to wait because the server has just begun.
+    #[must_use]
+    pub fn starting(&self) -> Duration {
+        self.server.starting()
+    }
+
     fn batch(&self, messages: &[&RawValue], held: Option<Held>) -> Result<Received, RpcError> {
         let session = self.session.as_ref().ok_or_else(batch::unknown)?;
         let exchange = batch::serve(&self.server, session, messages, held, &self.via)?;

@@ -23,6 +23,7 @@ use super::reply::Reply;
 use super::server::Server;
 use super::sessions::in_flight::{InFlight, Place};
 use super::sessions::session::Session;
+use super::starting;
 use crate::json::RawObject;
 
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
@@ -124,6 +125,11 @@ fn begin(
 
 /// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
 async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome {
+    if !server.catalog.is_complete()
+        && let Err(error) = starting::wait(server, context).await?
+    {
+        return Some(Err(error));
+    }
     let params = context.request.params.as_deref();
     let stateless = context.revision.is_stateless();
     Some(match &context.request.method {

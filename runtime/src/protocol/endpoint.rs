@@ -142,12 +142,14 @@ impl Endpoint {
     }
 
     fn request(&self, headers: &HeaderMap, request: Request, via: &Via) -> Result<Answer, RpcError> {
-        let (era, carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
+        let (era, mut carried) = Era::of(&request).map_err(|error| contradicted(headers, error))?;
         match era {
             Era::Stateless(mut claims) => {
                 claims.client.near = self.server.is_near(headers, &via.caller);
                 let name = mirror::check(headers, &request, claims.revision)?;
-                self.check_params(headers, &request, name.as_deref())?;
+                if !self.check_params(headers, &request, name.as_deref())? {
+                    carried.headers = Some(Box::new(headers.clone()));
+                }
                 let exchange = dispatch::stateless(&self.server, request, (claims, carried), None, via)?;
                 Ok(Answer::Exchange(exchange, Resumption(None)))
             }
@@ -183,17 +185,22 @@ impl Endpoint {
         })
     }
 
-    /// Arguments that a tool wants repeated in headers.
+    /// Arguments that a tool wants repeated in headers. Whether that can be told: a tool may come while the server begins.
     fn check_params(
         &self,
         headers: &HeaderMap,
         request: &Request,
         name: Option<&str>,
-    ) -> Result<(), RpcError> {
-        let Some(name) = name.filter(|_| request.method == Method::CallTool) else { return Ok(()) };
-        let snapshot = self.server.catalog.current();
-        let expected = snapshot.tool(name).map_or(&[][..], |tool| &tool.headers);
-        mirror::check_params(headers, expected, request.params.as_deref())
+    ) -> Result<bool, RpcError> {
+        let Some(name) = name.filter(|_| request.method == Method::CallTool) else { return Ok(true) };
+        // In this order: what comes between the two is in the snapshot.
+        let is_complete = self.server.catalog.is_complete();
+        match self.server.catalog.current().tool(name) {
+            Some(tool) => {
+                mirror::check_params(headers, &tool.headers, request.params.as_deref()).map(|()| true)
+            }
+            None => Ok(is_complete),
+        }
     }
 
     fn initialize(&self, headers: &HeaderMap, request: &Request, via: &Via) -> Result<Answer, RpcError> {

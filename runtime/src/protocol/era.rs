@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -48,6 +49,8 @@ pub(crate) struct Carried {
     /// As the client wrote it.
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) progress_token: Option<Id>,
+    /// Its headers, where they could not be compared with its arguments yet.
+    pub(crate) headers: Option<Box<HeaderMap>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -121,7 +124,7 @@ impl Era {
             None => unstated,
             Some(version) => Self::Stateless(Claims::read(version, meta)?),
         };
-        Ok((era, Carried { meta: Some(raw.to_owned()), progress_token }))
+        Ok((era, Carried { meta: Some(raw.to_owned()), progress_token, headers: None }))
     }
 }
 

@@ -33,6 +33,7 @@ mod revision;
 mod server;
 mod sessions;
 mod skim;
+mod starting;
 mod wire;
 
 pub use crate::host::Caller;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Parked;
@@ -27,6 +28,9 @@ pub struct Server {
     pub(super) parked: Arc<Parked>,
     /// What is kept for clients.
     pub(super) buffers: Arc<Buffers>,
+    /// Cancelled when the server is to end at once, and nobody is to wait for anything.
+    pub(super) ending: CancellationToken,
+    begun: Instant,
     /// Cancelled when the server is to end.
     pub(super) stopping: CancellationToken,
     pub(super) settings: config::Server,
@@ -46,6 +50,8 @@ impl Server {
             sessions: Sessions::new(settings.sessions, settings.session_idle),
             parked: Parked::new(settings.parked_calls, settings.parked),
             buffers: Buffers::new(settings.buffers_bytes),
+            ending: CancellationToken::new(),
+            begun: Instant::now(),
             stopping: CancellationToken::new(),
             settings,
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
@@ -85,8 +91,29 @@ impl Server {
         }
     }
 
-    /// Tells all who listen that the server ends, and gives up the calls that wait for their clients.
+    /// Until when lists wait for what is being compiled at the start.
+    pub(super) fn first_lists(&self) -> Instant {
+        self.begun + self.settings.start_wait
+    }
+
+    /// How long requests may still have to wait because the server has just begun.
+    #[must_use]
+    pub fn starting(&self) -> Duration {
+        match self.catalog.is_complete() {
+            true => Duration::ZERO,
+            false => self.first_lists().saturating_duration_since(Instant::now()),
+        }
+    }
+
+    /// Ends, answering what waits with what there is.
     pub fn stop(&self) {
+        self.ending.cancel();
+        self.leave();
+    }
+
+    /// The only client says nothing more, and still reads what it asked for. Tells all who listen that the server ends, and
+    /// gives up the calls that wait for their clients.
+    pub fn leave(&self) {
         self.stopping.cancel();
         self.parked.clear();
     }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,7 @@ use super::stamp::Sight;
 use super::standing::{Kind, Standing};
 use super::terms::{Permit, Terms};
 use super::unapproved::hide_unapproved;
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Begun, Catalog, Entry};
 use crate::config::Pin;
 use crate::plugin::Loader;
 
@@ -46,7 +47,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
 const DOUBT: Duration = Duration::from_secs(2);
 
-/// How long a start waits for what was compiled before.
+/// How long a start waits for what was compiled before, so that a client is served with all of it at once.
 const KEPT: Duration = Duration::from_secs(5);
 
 /// Follows one folder.
@@ -65,10 +66,14 @@ pub struct Folder {
     ready: Option<Instant>,
     /// What was there at the start, as it was, and has not been looked into.
     initial: BTreeMap<PathBuf, Sight>,
+    /// How many those were.
+    of: usize,
     /// When to take away what may not go on by then, whatever came of looking for what takes its place.
     doubt: Option<Instant>,
     standing: Arc<Standing>,
     catalog: Arc<Catalog>,
+    /// Somebody wants everything to be looked at again.
+    again: Arc<Notify>,
 }
 
 impl Folder {
@@ -97,13 +102,20 @@ impl Folder {
             looked: Instant::now(),
             ready: None,
             initial: BTreeMap::new(),
+            of: 0,
             doubt: None,
             standing,
+            again: Arc::default(),
         }
     }
 
-    /// Loads what is in the folder: all that was compiled before, and what can be compiled in the time that a start has for
-    /// it. The rest follows while the folder is followed.
+    /// For whoever wants the folder and what decides about it to be looked at again, although nothing may have changed.
+    #[must_use]
+    pub fn again(&self) -> Arc<Notify> {
+        Arc::clone(&self.again)
+    }
+
+    /// Loads what was compiled before. The rest follows while the folder is followed, and lists wait for it.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -116,19 +128,21 @@ impl Folder {
             self.ledger.look(&files, begun.checked_sub(SETTLE).unwrap_or(begun));
             self.initial = files.into_iter().filter_map(|(path, sight)| Some((path, sight?))).collect();
         }
+        self.of = self.initial.len();
         loop {
             self.act();
-            if self.looks.is_idle() {
+            if !self.looks.is_quick() {
                 break;
             }
-            let wait = self.settings.terms().config.server.start_wait;
-            let wait = if self.looks.is_quick() { wait.max(KEPT) } else { wait };
             tokio::select! {
                 found = self.looks.next() => self.take(found),
-                () = tokio::time::sleep_until(begun + wait) => break,
+                () = tokio::time::sleep_until(begun + KEPT) => break,
             }
         }
         self.publish();
+        if !self.initial.is_empty() {
+            self.shelf.say(Event::Compiling(self.initial.len()));
+        }
         Ok(())
     }
 
@@ -141,7 +155,13 @@ impl Folder {
             let drained = self.standing.retire(self.settings.terms().config.server.drain);
             let wake = self.wake(Instant::now(), drained.map(Instant::from_std));
             tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => return self.looks.end().await,
+                () = self.again.notified() => {
+                    self.shelf.say(Event::Again);
+                    self.settings.again();
+                    self.ledger.revisit();
+                    look_at = Some(self.looked + PAUSE);
+                }
                 // A file system may keep whoever looks waiting for ever, and all else goes on.
                 seen = seen_at(look_at, &mut self.eyes) => {
                     look_at = None;
@@ -165,9 +185,14 @@ impl Folder {
         if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
             self.publish();
         }
-        if self.initial.is_empty() && !self.shelf.is_loaded() {
+        if self.shelf.is_loaded() {
+            return;
+        }
+        self.catalog.begun(Some(Begun { left: self.initial.len(), of: self.of }));
+        if self.initial.is_empty() {
             self.publish();
             self.shelf.loaded();
+            self.catalog.begun(None);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Looks into files, a few side by side: reads one, and makes a plugin of it unless it is what is served already.
 //!
 //! What was compiled before takes milliseconds, and what was not may take a minute; so files of the first kind go first and
-//! never wait for the second.
+//! never wait for the second. Of those that wait for a compiler the smallest goes first, so that one that takes for ever
+//! holds up none of the others; a large one at the end has all processors to itself.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -136,11 +137,19 @@ impl Looks {
         None
     }
 
+    /// Ends: nothing is looked into any more. What is being compiled goes on without this server and is kept.
+    pub(super) async fn end(&mut self) {
+        self.quick.shutdown().await;
+        self.compiling.shutdown().await;
+    }
+
     fn settle(&mut self, ended: Result<(Task, Option<Looked>), JoinError>) -> Option<Found> {
         // What a look could fail of is caught in it, so this is the end of the program.
         let (task, looked) = ended.ok()?;
         let Some(looked) = looked else {
-            self.waiting.push_back(task);
+            let size = |(_, sight, _): &Task| sight.size();
+            let at = self.waiting.partition_point(|waiting| size(waiting) <= size(&task));
+            self.waiting.insert(at, task);
             self.compile();
             return None;
         };

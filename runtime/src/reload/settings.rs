@@ -65,6 +65,11 @@ impl Settings {
         }
     }
 
+    /// Reads both again, although they look the same: a secret in another file may have changed.
+    pub(super) fn again(&mut self) {
+        [&mut self.config, &mut self.lock].into_iter().for_each(|file| file.handled(None));
+    }
+
     /// When it is time to read something again.
     pub(super) fn next(&self) -> Option<Instant> {
         let open = [&self.config, &self.lock].into_iter().filter(|file| !file.is_handled());

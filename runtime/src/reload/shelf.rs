@@ -27,8 +27,12 @@ pub enum Event<'e> {
     Removed(&'e str),
     /// The folder cannot be read, and everything stays as it is.
     Unreadable(&'e ScanError),
+    /// So many of the files that were there at the start have to be compiled.
+    Compiling(usize),
     /// All that was there at the start has been looked into.
     Loaded(&'e Snapshot),
+    /// Everything is looked at again, since somebody asked for it.
+    Again,
     /// The configuration has changed; `restart`: a part of that holds from the next start on.
     Reconfigured {
         /// Whether there is such a part.

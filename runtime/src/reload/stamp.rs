@@ -84,6 +84,11 @@ impl Sight {
         let (settings, signature) = (Stamp::of(&beside(path))?, Stamp::of(&signature_path(path))?);
         Ok(Some(Self { component, settings, signature }))
     }
+
+    /// Of the component, bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.component.length
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ mod waiting;
 
 pub(crate) use bucket::{Bucket, Found, Version};
 pub(crate) use callers::{Callers, Origin};
-pub use compile::{Cache, CacheError, CompileError, Compiler, Job, Unanswered, Words, compile_for_server};
+pub use compile::{
+    Cache, CacheError, CompileError, Compiler, Job, Keep, Unanswered, Words, compile_for_server,
+};
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{Egress, EgressError, Target, Wire};
 pub(crate) use engine::YIELD_INTERVAL;

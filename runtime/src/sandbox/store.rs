@@ -2,21 +2,29 @@
 //!
 //! A write is on the disk before it is reported, and a killed server loses none and breaks none.
 //!
+//! Several servers may share the folder, since editors start one each. The database is one process's at a time, so each has it
+//! open while it uses it and no longer: it is closed when it has not been used for a moment, or at once when another server
+//! waits for it.
+//!
 //! A database that the disk refused something refuses everything from then on, what it has kept included. So it is closed then
 //! and opened again. Opening reads all of it and lets nobody else read, therefore nothing is written for a moment after a write
 //! was refused, and for a longer one when opening took long: a disk without room costs plugins what they write, and nobody what
 //! is there already. The log has a line for it, and one for its end.
 
+mod turn;
+
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use redb::Database;
 use redb::backends::InMemoryBackend;
+
+use turn::Turn;
 
 /// Longest key, bytes.
 pub(crate) const KEY: usize = 1_024;
@@ -39,21 +47,43 @@ const REST: Duration = Duration::from_secs(1);
 /// The same as a multiple of the time that opening took: at most one part in so many goes into opening.
 const SHARE: u32 = 20;
 
-/// The database, opened when it is first needed.
+/// After how long without use the database is closed.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// The database, open while it is needed.
 #[derive(Debug)]
 pub struct Store {
-    folder: PathBuf,
+    place: Place,
     opened: RwLock<Opened>,
+    /// How often it was used.
+    used: AtomicU64,
+    /// For the thread that closes it.
+    this: Weak<Self>,
     /// Until when nothing is written, after the disk refused a write. None when the last write worked.
     refused: Mutex<Option<Instant>>,
     /// Whether the operator knows that something is wrong.
     complained: AtomicBool,
 }
 
+/// Where the database is.
 #[derive(Debug)]
+enum Place {
+    /// In a file of this folder.
+    Folder(PathBuf),
+    /// In the memory of this process, and gone with it.
+    Memory,
+    /// There is no place for it.
+    Nowhere,
+}
+
+#[derive(Debug, Default)]
 struct Opened {
-    /// None before it is needed, and after it failed.
+    /// None before it is needed, while it rests, and after it failed.
     database: Option<Database>,
+    /// None where no other process can have it.
+    turn: Option<Turn>,
+    /// It failed, and was not opened since.
+    has_failed: bool,
     /// How often it was opened, so that whoever failed on one that is closed already leaves the next one open.
     times: u64,
 }
@@ -61,9 +91,14 @@ struct Opened {
 /// Why the store does not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has it.
-    #[error("the state folder {} is in use by another process; stop it, or name another folder with `state` under [server]", .0.display())]
+    /// Another process has it and does not give it up.
+    #[error("the database in the state folder {} is kept locked by another process; stop it, or name another folder with `state` under [server]", .0.display())]
     InUse(PathBuf),
+    /// Neither the configuration nor the environment names a place.
+    #[error(
+        "there is no folder for what plugins keep; set HOME or XDG_STATE_HOME, or name one with `state` under [server]"
+    )]
+    Nowhere,
     /// It cannot be opened or made.
     #[error(
         "the state folder {} cannot be used; see to its disk and its mode, or name another one with `state` under [server]",
@@ -117,7 +152,13 @@ impl Store {
     /// A store in this folder. Nothing is made there before it is needed.
     #[must_use]
     pub fn new(folder: PathBuf) -> Arc<Self> {
-        Self::having(folder, None)
+        Self::having(Place::Folder(folder), None)
+    }
+
+    /// The store of a server whose state is in this folder, if there is one.
+    #[must_use]
+    pub fn of_state(folder: Option<PathBuf>) -> Arc<Self> {
+        Self::having(folder.map_or(Place::Nowhere, Place::Folder), None)
     }
 
     /// A store that is gone with the process, for looking at plugins without changing what they keep.
@@ -126,18 +167,25 @@ impl Store {
     /// Never, as far as the database promises.
     pub fn in_memory() -> Result<Arc<Self>, StoreError> {
         let database = Database::builder().create_with_backend(InMemoryBackend::new())?;
-        Ok(Self::having(PathBuf::new(), Some(database)))
+        Ok(Self::having(Place::Memory, Some(database)))
     }
 
-    fn having(folder: PathBuf, database: Option<Database>) -> Arc<Self> {
-        let opened = RwLock::new(Opened { database, times: 0 });
-        Arc::new(Self { folder, opened, refused: Mutex::default(), complained: AtomicBool::default() })
+    fn having(place: Place, database: Option<Database>) -> Arc<Self> {
+        let opened = RwLock::new(Opened { database, ..Opened::default() });
+        Arc::new_cyclic(|this| Self {
+            place,
+            opened,
+            used: AtomicU64::default(),
+            this: Weak::clone(this),
+            refused: Mutex::default(),
+            complained: AtomicBool::default(),
+        })
     }
 
     /// Opens the database now, to find out whether it can be. Whoever asks tells the operator.
     ///
     /// # Errors
-    /// When the folder cannot be used, or another process uses it.
+    /// When the folder cannot be used, or another process keeps it.
     pub fn open(&self) -> Result<(), StoreError> {
         self.on(|_| Ok(())).inspect_err(|_| self.complained.store(true, Ordering::Relaxed))
     }
@@ -157,7 +205,7 @@ impl Store {
         &self,
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let full = |source| StoreError::Full { folder: self.folder.clone(), source };
+        let full = |source| StoreError::Full { folder: self.folder().to_owned(), source };
         let until = *self.refused();
         if until.is_some_and(|until| Instant::now() < until) {
             return Err(full(None));
@@ -193,8 +241,8 @@ impl Store {
 
     /// Tells the operator once, until something could be written again. Calls are many, and may be a guest's that loops.
     fn complain(&self, error: &StoreError) {
-        use StoreError::{Failed, Full, InUse, Unusable};
-        let is_serious = matches!(error, InUse(_) | Unusable { .. } | Full { .. } | Failed(_));
+        use StoreError::{Failed, Full, InUse, Nowhere, Unusable};
+        let is_serious = matches!(error, InUse(_) | Nowhere | Unusable { .. } | Full { .. } | Failed(_));
         if is_serious && !self.complained.swap(true, Ordering::Relaxed) {
             let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
             tracing::error!(cause, "{error}");
@@ -205,21 +253,31 @@ impl Store {
     fn on<T>(&self, work: impl FnOnce(&Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let (times, done) = loop {
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(database) = &opened.database {
+            let over = opened.turn.as_ref().is_some_and(Turn::is_over);
+            if let Some(database) = opened.database.as_ref().filter(|_| !over) {
+                self.used.fetch_add(1, Ordering::Relaxed);
                 break (opened.times, work(database));
             }
+            let times = opened.times;
             drop(opened);
+            self.close(times, false);
             self.open_again()?;
         };
         if let Err(StoreError::Failed(error)) = &done
             && has_closed(error)
         {
-            let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-            if opened.times == times {
-                opened.database = None;
-            }
+            self.close(times, true);
         }
         done
+    }
+
+    /// Closes the database that was opened so many times, if it is still that one.
+    fn close(&self, times: u64, failed: bool) {
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        if opened.times == times {
+            opened.has_failed |= failed;
+            opened.database = None;
+        }
     }
 
     /// Opens the database, unless somebody was faster.
@@ -228,32 +286,79 @@ impl Store {
         if opened.database.is_some() {
             return Ok(());
         }
+        let folder = match &self.place {
+            Place::Folder(folder) => folder,
+            // What was in memory was there from the begin.
+            Place::Memory | Place::Nowhere => return Err(StoreError::Nowhere),
+        };
+        let unusable =
+            |error: io::Error| StoreError::Unusable { folder: folder.clone(), source: error.into() };
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
+        let mut turn = match opened.turn.take() {
+            Some(turn) => turn,
+            None => Turn::open(folder).map_err(unusable)?,
+        };
         let begun = Instant::now();
-        opened.database = Some(self.database()?);
+        let database = turn.wait(|| database(folder));
+        opened.turn = Some(turn);
+        opened.database = Some(database?.ok_or_else(|| StoreError::InUse(folder.clone()))?);
         opened.times += 1;
         // Those who read come first.
-        if let Some(until) = &mut *self.refused() {
+        if std::mem::take(&mut opened.has_failed)
+            && let Some(until) = &mut *self.refused()
+        {
             *until = Instant::now() + REST.max(SHARE * begun.elapsed());
         }
+        self.rest_later(opened.times);
         Ok(())
     }
 
-    fn database(&self) -> Result<Database, StoreError> {
-        let unusable = |source| StoreError::Unusable { folder: self.folder.clone(), source };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(|error| unusable(error.into()))?;
-        // Made here and not by the database, for the mode.
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(self.folder.join(FILE)).map_err(|error| unusable(error.into()))?;
-        begin_anew(&file).map_err(|error| unusable(error.into()))?;
-        match Database::builder().create_file(file) {
-            Err(redb::DatabaseError::DatabaseAlreadyOpen) => Err(StoreError::InUse(self.folder.clone())),
-            opened => opened.map_err(|error| unusable(error.into())),
+    /// Closes the database, once it is not used or another server waits for it. Without the thread for that it stays open
+    /// until it is used while another waits.
+    fn rest_later(&self, times: u64) {
+        let this = Weak::clone(&self.this);
+        let resting = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+            let mut used = None;
+            loop {
+                std::thread::sleep(IDLE);
+                let Some(store) = this.upgrade() else { return };
+                let now = store.used.load(Ordering::Relaxed);
+                if used.replace(now) == Some(now) || store.is_over(times) {
+                    return store.close(times, false);
+                }
+            }
+        });
+        if let Err(error) = resting {
+            tracing::debug!(%error, "what plugins keep is not closed for now");
         }
+    }
+
+    /// Whether there is nothing to wait for any more: another server waits, or this opening has ended.
+    fn is_over(&self, times: u64) -> bool {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.times != times || opened.database.is_none() || opened.turn.as_ref().is_some_and(Turn::is_over)
+    }
+
+    /// Where it is, for messages.
+    fn folder(&self) -> &Path {
+        match &self.place {
+            Place::Folder(folder) => folder,
+            Place::Memory | Place::Nowhere => Path::new(""),
+        }
+    }
+}
+
+/// Opens or makes the database; `None` while another process has it.
+fn database(folder: &Path) -> Result<Option<Database>, StoreError> {
+    let unusable = |source| StoreError::Unusable { folder: folder.to_owned(), source };
+    // Made here and not by the database, for the mode.
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(folder.join(FILE)).map_err(|error| unusable(error.into()))?;
+    begin_anew(&file).map_err(|error| unusable(error.into()))?;
+    match Database::builder().create_file(file) {
+        Err(redb::DatabaseError::DatabaseAlreadyOpen) => Ok(None),
+        opened => opened.map(Some).map_err(|error| unusable(error.into())),
     }
 }
 

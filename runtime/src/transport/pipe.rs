@@ -77,7 +77,8 @@ impl Pipe {
             };
             match line {
                 Some(line) => self.line = Some(line),
-                None => self.closing = Some(Instant::now() + DRAIN),
+                // Whoever asked for a list before all was compiled gets it, if it still reads.
+                None => self.closing = Some(Instant::now() + DRAIN + self.connection.starting()),
             }
         }
     }

@@ -78,8 +78,9 @@ async fn read(
             Err(error) => break Err(error),
         }
     };
+    tracing::info!("stdin has ended; what was asked is answered, then this server stops");
     // The only client has gone; whoever listens for it can stop.
-    server.stop();
+    server.leave();
     ended
 }
 

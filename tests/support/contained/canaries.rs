@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::shortened;
+use crate::build;
 use crate::server::Server;
 
 /// The variable of the server that holds the secret.
@@ -75,12 +76,12 @@ impl Canaries {
         );
         assert_eq!(self.visits.load(Ordering::Relaxed), 0, "{entry}: visits to the canary port");
         self.search(&server.said());
-        let audit = server.folder().join("plugport-state/audit.jsonl");
+        let audit = server.state().join("audit.jsonl");
         self.search(&std::fs::read_to_string(audit).unwrap_or_default());
         let entries = std::fs::read_dir(server.folder()).unwrap().map(|entry| entry.unwrap().file_name());
         let strange = |name: &std::ffi::OsString| {
             let name = name.to_string_lossy();
-            !name.ends_with(".wasm") && name != "plugport.toml" && name != "plugport-state"
+            !name.ends_with(".wasm") && name != "plugport.toml" && name != build::HOME
         };
         assert_eq!(entries.filter(strange).collect::<Vec<_>>(), [""; 0], "{entry}: files beside the plugins");
     }

@@ -66,7 +66,7 @@ fn gone<'l>(old: &'l Lock, candidates: &[Candidate], wanted: Option<&str>) -> Ve
 
 fn loader(config: &Config, granted: bool) -> Result<Loader, Failure> {
     let store = if granted {
-        Store::new(config.state.clone())
+        Store::of_state(config.state.clone())
     } else {
         Store::in_memory().context("cannot keep anything in memory")?
     };

@@ -1,5 +1,5 @@
-//! The folder `.plugport-dev` in a project: what was built last, and what the server keeps. It ignores itself in git
-//! and can be deleted at any time.
+//! The folder `.plugport-dev` in a project: what was built last, and what is served and approved. It ignores itself
+//! in git and can be deleted at any time.
 
 use std::io;
 use std::path::{Path, PathBuf};

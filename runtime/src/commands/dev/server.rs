@@ -52,7 +52,7 @@ impl Server {
         if let Some(address) = listen {
             command.args(["--listen", address]);
         }
-        // Without a configuration its state is kept where it is started.
+        // Without a configuration, what is approved is noted where it is started.
         command.current_dir(&place.folder);
         // An interrupt from the terminal is for this process, which passes it on when everything else has ended.
         command.process_group(0).kill_on_drop(true);

@@ -6,7 +6,7 @@ use super::place::Place;
 use super::project::Project;
 use crate::cli;
 use crate::commands::{Failure, console};
-use crate::config::{AuditConfig, Config};
+use crate::config::Config;
 use crate::observe::quoted;
 use crate::reload::Stamp;
 
@@ -53,26 +53,24 @@ impl Settings {
                     format!("plugport approve --config {file} --plugins {plugins}"),
                 ]
             }
-            // It keeps everything where it is started.
-            None => ["status", "approve"].map(|command| format!("(cd {folder} && plugport {command})")),
+            // What is approved is noted where it is started.
+            None => ["plugport status".to_owned(), format!("(cd {folder} && plugport approve)")],
         };
         [format!("how the server stands: {status}"), format!("to approve what it serves: {approve}")]
     }
 
     /// Where the server notes what is called; `None` when it does not.
     pub(super) fn audit(&self) -> Option<PathBuf> {
-        let AuditConfig { enabled, file, .. } = &self.config.audit;
-        if !enabled {
+        if !self.config.audit.enabled {
             console::remark("calls are not shown, since `enabled = false` is written under [audit]");
             return None;
         }
-        let file = file.clone().unwrap_or_else(|| self.config.state.join(AuditConfig::FILE));
-        Some(self.base.join(file))
+        Some(self.base.join(self.config.audit_file()?))
     }
 
     /// Where the server and the plugins may write, which is no change of a source.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
-        let own = [Some(&self.config.state), self.config.audit.file.as_ref()].into_iter().flatten();
+        let own = [self.config.state.as_ref(), self.config.audit.file.as_ref()].into_iter().flatten();
         let dirs = self.config.plugins.values().flat_map(|plugin| &plugin.grants.dirs);
         let writable = dirs.filter(|dir| dir.write.is_some()).map(|dir| &dir.host);
         own.chain(writable).map(|path| self.base.join(path))
@@ -141,14 +139,15 @@ mod tests {
         let project = Project::find(&args).unwrap();
         let place = Place::make(&root).unwrap();
         let usual = Settings::read(&args, &project, &place).unwrap();
-        assert_eq!(usual.audit(), Some(place.folder.join("plugport-state/audit.jsonl")));
+        let plugins = Config::new(place.plugins.clone());
+        assert_eq!(usual.audit(), plugins.audit_file());
         let text =
             "[server]\nstate = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
         std::fs::write(root.join("plugport.toml"), text).unwrap();
         let own = Settings::read(&args, &project, &place).unwrap();
         assert_eq!(own.audit(), Some(root.join("kept/audit.jsonl")));
         assert_eq!(own.written().collect::<Vec<_>>(), [root.join("kept"), root.join("data")]);
-        assert!(usual.commands(&place)[0].ends_with(".plugport-dev && plugport status)"));
+        assert!(usual.commands(&place)[0].ends_with(": plugport status"));
         let file = root.join(USUAL).display().to_string();
         assert!(own.commands(&place)[0].ends_with(&format!("plugport status --config {file}")));
         args.config = Some(root.join("none.toml"));

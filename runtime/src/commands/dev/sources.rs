@@ -15,11 +15,10 @@ use super::walk::{is_hidden, walk};
 use crate::reload::Stamp;
 
 /// Folders and files that nobody writes by hand, or that the server follows itself.
-const NO_SOURCES: [&str; 7] = [
+const NO_SOURCES: [&str; 6] = [
     "target",
     "node_modules",
     "__pycache__",
-    "plugport-state",
     "plugport.toml",
     "plugport.lock",
     "4913", // what Vim tries whether it may write with
@@ -167,7 +166,6 @@ mod tests {
             "src/#lib.rs#",
             "src/4913",
             "plugport.toml",
-            "plugport-state/kv",
             "plugin.wasm",
             "out/tool.bin",
             "data/note",

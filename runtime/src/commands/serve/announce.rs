@@ -50,7 +50,15 @@ impl Announcer {
                     skipped(file);
                 }
             }
+            Event::Compiling(count) => {
+                let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
+                console::remark(&format!(
+                    "compiling {files}, which happens once for each and may take a minute; clients that ask what there is wait \
+                     for it"
+                ));
+            }
             Event::Loaded(snapshot) => self.loaded(snapshot),
+            Event::Again => console::remark("looking at the folder and the configuration again"),
             Event::Removed(plugin) => console::remark(&format!("removed {plugin}: its file is gone")),
             Event::Unreadable(error) => console::remark(&format!("{error}; what was published stays")),
             Event::Reconfigured { restart } => {

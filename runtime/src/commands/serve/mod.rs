@@ -2,6 +2,7 @@
 
 mod announce;
 mod prepare;
+mod signals;
 
 use std::pin::pin;
 use std::process::ExitCode;
@@ -10,14 +11,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::io::{AsyncReadExt as _, Stdin};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::memory::Bound;
 use super::standing::Stand;
 use super::{Failure, console};
+use crate::catalog::Catalog;
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
@@ -26,9 +26,13 @@ use crate::transport::{http, stdio};
 pub(super) use announce::NO_TOOLS;
 use announce::welcome;
 use prepare::{Prepared, open_audit, prepare};
+use signals::Signals;
 
 /// What calls that outlive their connections have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// What a client on stdio has left to read its last answers.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
@@ -53,6 +57,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         () = signals.stopped() => return Ok(ExitCode::SUCCESS),
     };
     tell_bound(&config);
+    signals.reload(prepared.folder.again());
     if let Some(listener) = &listener {
         welcome(listener, &config, args.source.file().as_deref());
     }
@@ -68,6 +73,7 @@ async fn serve(
 ) -> Result<ExitCode, Failure> {
     let Prepared { server, watcher, folder, catalog, standing } = prepared;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
+    let calls = Calls(Arc::clone(&catalog));
     let stand = Stand::new(config, catalog, standing);
     let telling = stand.tell(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
@@ -75,8 +81,8 @@ async fn serve(
     let following = tokio::spawn(folder.run(stop.clone()));
     let tidying = tokio::spawn(give_back_memory(stop.clone()));
     let served = match listener {
-        None => serve_stdio(server, signals).await,
-        Some(listener) => serve_http(server, listener, signals).await,
+        None => serve_stdio(server, signals, &calls).await,
+        Some(listener) => serve_http(server, listener, signals, &calls).await,
     };
     stop.cancel();
     telling.end().await;
@@ -123,18 +129,24 @@ async fn give_back_memory(stop: CancellationToken) {
     }
 }
 
-async fn serve_stdio(server: Arc<Server>, mut signals: Signals) -> Result<ExitCode, Failure> {
+async fn serve_stdio(server: Arc<Server>, mut signals: Signals, calls: &Calls) -> Result<ExitCode, Failure> {
     console::remark("serving MCP on stdin and stdout");
     let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
     let mut serving = pin!(async { tokio::join!(serving, server.keep()).0 });
     let failed = "the client's pipe failed";
     tokio::select! {
         served = serving.as_mut() => return served.context(failed).map(|()| ExitCode::SUCCESS).map_err(Into::into),
-        () = signals.stopped() => server.stop(),
+        () = signals.stopped() => {
+            calls.tell_stopping();
+            server.stop();
+        }
     }
     // Draining takes a while; whoever asks twice means it.
     tokio::select! {
-        served = serving => served.context(failed)?,
+        served = tokio::time::timeout(DRAIN + LAST_WORDS, serving) => match served {
+            Ok(served) => served.context(failed)?,
+            Err(_) => tracing::warn!("stopped calls that were still under way"),
+        },
         () = signals.stopped() => return Ok(ExitCode::FAILURE),
     }
     Ok(ExitCode::SUCCESS)
@@ -144,6 +156,7 @@ async fn serve_http(
     server: Arc<Server>,
     listener: http::Listener,
     mut signals: Signals,
+    calls: &Calls,
 ) -> Result<ExitCode, Failure> {
     let stop = CancellationToken::new();
     let router = http::router(Arc::clone(&server));
@@ -157,6 +170,7 @@ async fn serve_http(
     tokio::select! {
         () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
         () = signals.stopped() => {
+            calls.tell_stopping();
             server.stop();
             stop.cancel();
         }
@@ -168,34 +182,17 @@ async fn serve_http(
     }
 }
 
-/// Ctrl-C, termination, and the end of whoever holds stdin, if that counts. Made before anything is served, so that none
-/// is missed.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    held: Option<Stdin>,
-}
+/// The calls that are under way, for whoever stops the server.
+struct Calls(Arc<Catalog>);
 
-impl Signals {
-    fn listen(until_eof: bool) -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-        Ok(Self { interrupt, terminate, held: until_eof.then(tokio::io::stdin) })
+impl Calls {
+    fn tell_stopping(&self) {
+        let running: u64 = self.0.current().entries().iter().map(|entry| entry.plugin.running()).sum();
+        let ends = match running {
+            0 => "stopping".to_owned(),
+            1 => format!("stopping; 1 call has {} s to end", DRAIN.as_secs()),
+            _ => format!("stopping; {running} calls have {} s to end", DRAIN.as_secs()),
+        };
+        console::remark(&format!("{ends}; to stop at once, ask again"));
     }
-
-    async fn stopped(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            () = let_go(&mut self.held) => {}
-        }
-    }
-}
-
-/// Waits for the end of stdin. It comes once: who has gone does not ask twice.
-async fn let_go(held: &mut Option<Stdin>) {
-    let Some(stdin) = held else { return std::future::pending().await };
-    // Nothing is expected there but the end.
-    while matches!(stdin.read(&mut [0; 64]).await, Ok(1..)) {}
-    *held = None;
 }

@@ -7,9 +7,9 @@ use anyhow::Context as _;
 
 use super::announce::Announcer;
 use super::{Failure, console};
-use crate::catalog::{Catalog, Snapshot};
+use crate::catalog::Catalog;
 use crate::cli::Source;
-use crate::config::{self, AuditConfig, Config};
+use crate::config::{self, AuditConfig, Config, own_cache};
 use crate::observe::{Audit, AuditWriter as Writer};
 use crate::plugin::Loader;
 use crate::protocol::Server;
@@ -23,7 +23,13 @@ pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Fai
     if !enabled {
         return Ok((Audit::none(), None));
     }
-    let path = file.clone().unwrap_or_else(|| config.state.join(AuditConfig::FILE));
+    let Some(path) = config.audit_file() else {
+        console::remark(
+            "nothing is noted in an audit and plugins can keep nothing, since there is no folder for that; set HOME or \
+             XDG_STATE_HOME, or name one with `state` under [server]",
+        );
+        return Ok((Audit::none(), None));
+    };
     let kept = u32::try_from(*kept).unwrap_or(u32::MAX);
     match Audit::open(path.clone(), mib << 20, kept) {
         Ok((audit, writer)) => Ok((audit.with_arguments(*arguments), Some(writer))),
@@ -58,9 +64,9 @@ pub(super) async fn prepare(
     listening: Option<SocketAddr>,
     audit: Audit,
 ) -> Result<Prepared, Failure> {
-    let store = Store::new(config.state.clone());
+    let store = Store::of_state(config.state.clone());
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
-        // Better now than in the middle of a call. Editors start one server each, so another may well have it.
+        // Better now than in the middle of a call.
         if let Err(error) = store.open() {
             let error = anyhow::Error::new(error);
             console::remark(&format!("plugins cannot keep anything for now: {error:#}"));
@@ -68,7 +74,7 @@ pub(super) async fn prepare(
     }
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
     config.remarks().iter().for_each(|remark| console::remark(remark));
-    let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+    let catalog = Arc::new(Catalog::empty());
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let announcer = Announcer::new(&config);
     let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
@@ -87,9 +93,23 @@ pub(super) async fn prepare(
     Ok(Prepared { server, watcher, folder, catalog, standing })
 }
 
-/// Compiles outside, and keeps what it compiled where that can be done.
+/// Compiles outside, and keeps what it compiled where that can be done: in the state folder that the configuration names, or
+/// in this person's own folder.
 fn compiler(config: &Config) -> Compiler {
-    let cache = Cache::open(&config.state, config.server.compiled_cache_mib).unwrap_or_else(|error| {
+    let (mib, folder) = (config.server.compiled_cache_mib, own_cache());
+    let opened = match (&config.server.state, &config.state, &folder) {
+        (Some(_), Some(state), _) => Cache::open(state, mib),
+        (_, _, Some(folder)) => Cache::own(folder, mib),
+        (_, _, None) if mib == 0 => Ok(None),
+        (_, _, None) => {
+            console::remark(
+                "compiled code is not kept, so every start compiles anew; set HOME or XDG_CACHE_HOME, or name a folder with \
+                 `state` under [server]",
+            );
+            Ok(None)
+        }
+    };
+    let cache = opened.unwrap_or_else(|error| {
         let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         console::remark(&format!("{error}: {why}; every start compiles anew"));
         None

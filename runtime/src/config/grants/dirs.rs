@@ -135,7 +135,7 @@ pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option
     if let Some(root) = refused_root(host) {
         return Some(format!("{root} is never granted"));
     }
-    if protected.state.as_ref().is_some_and(|state| host.starts_with(state)) {
+    if protected.states.iter().any(|state| host.starts_with(state)) {
         return Some("the state folder holds what other plugins keep, and keys".to_owned());
     }
     if protected.caches.iter().any(|cache| host.starts_with(cache)) {
@@ -230,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().canonicalize().unwrap().join("state");
         std::fs::create_dir_all(state.join("inner")).unwrap();
-        let protected = Protected { state: Some(state.clone()), ..Protected::default() };
+        let protected = Protected { states: vec![state.clone()], ..Protected::default() };
         assert!(grant(dir.path(), "state", false, &protected).is_err());
         assert!(grant(dir.path(), "state/inner", false, &protected).is_err());
         assert!(grant(dir.path(), ".", true, &protected).is_err());

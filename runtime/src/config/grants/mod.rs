@@ -67,9 +67,9 @@ pub struct Place<'a> {
 pub struct Protected {
     /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is known.
     pub folders: Vec<PathBuf>,
-    /// The state folder: whoever reads there learns what other plugins keep.
-    pub state: Option<PathBuf>,
-    /// Where this person's commands keep compiled code: whoever writes there decides what they run.
+    /// The state folder, and where those of this person's other servers are: whoever reads there learns what other plugins keep.
+    pub states: Vec<PathBuf>,
+    /// Where this person's servers and commands keep compiled code: whoever writes there decides what they run.
     pub caches: Vec<PathBuf>,
     /// The home directory of the user who runs the server.
     pub home: Option<PathBuf>,
@@ -78,7 +78,7 @@ pub struct Protected {
 impl Protected {
     /// What no guest may even read, with keys in it.
     fn unseen(&self) -> impl Iterator<Item = &PathBuf> {
-        self.state.iter().chain(&self.caches)
+        self.states.iter().chain(&self.caches)
     }
 
     /// As far as it lies below a directory.

@@ -175,7 +175,7 @@ mod tests {
         std::fs::write(root.join("work/file"), "").unwrap();
         std::os::unix::fs::symlink(root.join("other"), root.join("work/link")).unwrap();
         std::os::unix::fs::symlink("/etc", root.join("work/etc")).unwrap();
-        let protected = Protected { state: Some(root.join("work/state")), ..Protected::default() };
+        let protected = Protected { states: vec![root.join("work/state")], ..Protected::default() };
         let grant = RootsGrant { below: vec![root.join("work")], protected };
         let admit = |path: &str| grant.admit(&format!("file://{}/{path}", root.display()));
         let found = admit("work/a%20b").unwrap();

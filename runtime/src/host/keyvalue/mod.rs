@@ -75,7 +75,10 @@ impl State {
             }
             StoreError::Key | StoreError::NotANumber => Error::Other(error.to_string()),
             StoreError::Full { .. } => Error::Other(FULL.to_owned()),
-            StoreError::InUse(_) | StoreError::Unusable { .. } | StoreError::Failed(_) => {
+            StoreError::InUse(_)
+            | StoreError::Nowhere
+            | StoreError::Unusable { .. }
+            | StoreError::Failed(_) => {
                 Error::Other("the store cannot be used; the server's log has the details".to_owned())
             }
         }

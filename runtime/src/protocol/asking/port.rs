@@ -149,6 +149,22 @@ struct ProgressParams<'a> {
     message: Option<&'a str>,
 }
 
+/// Tells a client how far its request is, if it wants to hear that.
+pub(in super::super) fn tell_progress(
+    context: &RequestContext,
+    progress: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+) {
+    let round = context.round();
+    let Some(progress_token) = round.carried.progress_token.as_ref() else {
+        return;
+    };
+    let message = message.filter(|_| context.revision.has_progress_message());
+    let params = ProgressParams { progress_token, progress, total, message };
+    round.outbox.send(notification("notifications/progress", &params));
+}
+
 impl ClientPort for Port {
     fn caller(&self) -> Caller {
         self.context.caller.clone()
@@ -188,13 +204,7 @@ impl ClientPort for Port {
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let round = self.context.round();
-        let Some(progress_token) = round.carried.progress_token.as_ref() else {
-            return;
-        };
-        let message = message.filter(|_| self.context.revision.has_progress_message());
-        let params = ProgressParams { progress_token, progress, total, message };
-        round.outbox.send(notification("notifications/progress", &params));
+        tell_progress(&self.context, progress, total, message);
     }
 
     fn ask(&self, questions: Vec<Question>) -> BoxFuture<'_, Answers> {

@@ -27,6 +27,7 @@ struct ListParams<'a> {
 
 struct Listed<'a, T> {
     page: Page<'a, Arc<T>>,
+    ttl_ms: u64,
 }
 
 impl<T: Shown> Fields for Listed<'_, T> {
@@ -36,7 +37,7 @@ impl<T: Shown> Fields for Listed<'_, T> {
             map.serialize_entry("nextCursor", next)?;
         }
         if revision.is_stateless() {
-            map.serialize_entry("ttlMs", &TTL_MS)?;
+            map.serialize_entry("ttlMs", &self.ttl_ms)?;
             map.serialize_entry("cacheScope", "public")?;
         }
         Ok(())
@@ -84,5 +85,7 @@ fn page<T: Shown>(
     let params: ListParams<'_> = read(params)?;
     let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
-    Reply::new(&Listed { page }, context.revision, &server.info)
+    // While the server begins there may be more in a moment.
+    let ttl_ms = if server.catalog.is_complete() { TTL_MS } else { 0 };
+    Reply::new(&Listed { page, ttl_ms }, context.revision, &server.info)
 }

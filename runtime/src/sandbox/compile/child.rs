@@ -7,13 +7,14 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::CompileError;
 use super::frame::{HEAD, Head, Kind};
+use super::left::Keep;
 use super::trusted::Code;
 use crate::config::Limits;
 use crate::observe::Escaped;
@@ -41,19 +42,24 @@ pub(super) fn this_program() -> PathBuf {
     }
 }
 
-/// Compiles a component in a process of its own. Dropped, it kills the process.
+/// Compiles a component in a process of its own. Dropped, it leaves the answer to another process, which keeps it as `keep`
+/// says, or else kills the one that compiles.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,
     limits: &Limits,
+    keep: Option<Keep>,
 ) -> Result<Code, CompileError> {
-    let mut child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
-    let talk = talk(&mut child, component, limits);
+    let child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
+    let mut running =
+        Running { child, program: program.to_owned(), begun: Instant::now(), awaited: None, keep };
+    let talk = talk(&mut running, component, limits);
     let Ok(outcome) = tokio::time::timeout(limits.compile(), talk).await else {
-        kill(&mut child).await;
+        running.keep = None;
+        kill(&mut running.child).await;
         return Err(CompileError::Slow(limits.compile_ms));
     };
-    let status = end(&mut child).await;
+    let status = end(&mut running.child).await;
     match outcome {
         (Ok(answer), _) => Ok(answer),
         (Err(Unheard::Error(error)), _) => Err(error),
@@ -78,8 +84,39 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
         .spawn()
+}
+
+/// A compiling process, which is ended or left to another one when this is dropped.
+struct Running {
+    child: Child,
+    program: PathBuf,
+    begun: Instant,
+    /// Its pipes, while it has all that it needs and has said nothing.
+    awaited: Option<(ChildStdin, ChildStdout)>,
+    keep: Option<Keep>,
+}
+
+impl Running {
+    /// Leaves its answer to another process, if there is one to come and a place for it.
+    fn leave(&mut self) -> Option<()> {
+        let (keep, (stdin, stdout)) = (self.keep.take()?, self.awaited.take()?);
+        let spent = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let keep = Keep { within_ms: keep.within_ms.checked_sub(spent)?, ..keep };
+        let (stdin, stdout) = (stdin.into_owned_fd().ok()?, stdout.into_owned_fd().ok()?);
+        keep.start(&self.program, stdin, stdout)
+            .inspect_err(|error| tracing::debug!(%error, "what is being compiled is given up"))
+            .ok()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.leave().is_none() {
+            // One that has ended already is left alone by this.
+            let _ = self.child.start_kill();
+        }
+    }
 }
 
 fn threads() -> usize {
@@ -95,17 +132,33 @@ enum Unheard {
 }
 
 /// Feeds the process and hears it to its end; the answer, and what it said beside.
-async fn talk(child: &mut Child, component: Vec<u8>, limits: &Limits) -> (Result<Code, Unheard>, String) {
-    let (Some(mut stdin), Some(stdout), Some(stderr)) =
+async fn talk(running: &mut Running, component: Vec<u8>, limits: &Limits) -> (Result<Code, Unheard>, String) {
+    let child = &mut running.child;
+    let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return (Err(Unheard::Silence), String::new());
     };
-    let (_, answer, words) =
-        tokio::join!(feed(&mut stdin, component), answer(stdout, limits), last_words(stderr));
-    // Only now: the process takes the end of its input for the end of the server.
-    drop(stdin);
-    (answer, words)
+    let awaited = &mut running.awaited;
+    tokio::join!(hear(stdin, stdout, component, limits, awaited), last_words(stderr))
+}
+
+/// Feeds the process, waits for its answer, which somebody else can do as well, and reads it.
+async fn hear(
+    mut stdin: ChildStdin,
+    stdout: ChildStdout,
+    component: Vec<u8>,
+    limits: &Limits,
+    awaited: &mut Option<(ChildStdin, ChildStdout)>,
+) -> Result<Code, Unheard> {
+    feed(&mut stdin, component).await;
+    let (_, stdout) = awaited.insert((stdin, stdout));
+    let mut head = [0; HEAD];
+    let read = stdout.read_exact(&mut head).await;
+    // The input ends only when all has been read: the process takes that for the end of the server.
+    let Some((_stdin, stdout)) = awaited.take() else { return Err(Unheard::Silence) };
+    read.map_err(|_| Unheard::Silence)?;
+    answer(head, stdout, limits).await
 }
 
 /// A process that is gone takes nothing; what it was says more than that it is.
@@ -113,9 +166,7 @@ async fn feed(stdin: &mut ChildStdin, component: Vec<u8>) {
     let _ = stdin.write_all(&component).await;
 }
 
-async fn answer(mut stdout: ChildStdout, limits: &Limits) -> Result<Code, Unheard> {
-    let mut head = [0; HEAD];
-    stdout.read_exact(&mut head).await.map_err(|_| Unheard::Silence)?;
+async fn answer(head: [u8; HEAD], stdout: ChildStdout, limits: &Limits) -> Result<Code, Unheard> {
     let Head { kind, length } = Head::parse(&head).ok_or(Unheard::Silence)?;
     let most = match kind {
         Kind::Code => limits.code_mib << 20,

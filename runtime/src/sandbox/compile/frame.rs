@@ -48,6 +48,13 @@ impl Head {
     }
 }
 
+/// Reads an answer of this length, after its head.
+pub(super) fn body(from: impl io::Read, length: u64) -> io::Result<Vec<u8>> {
+    let mut body = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    io::Read::read_to_end(&mut from.take(length), &mut body)?;
+    if body.len() as u64 == length { Ok(body) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
 /// Writes an answer.
 pub(super) fn write(mut to: impl Write, kind: Kind, answer: &[u8]) -> io::Result<()> {
     to.write_all(&Head { kind, length: answer.len() as u64 }.bytes())?;

@@ -9,6 +9,7 @@ mod cache;
 mod child;
 mod confine;
 mod frame;
+mod left;
 mod names;
 mod trusted;
 mod work;
@@ -22,6 +23,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use cache::{Cache, CacheError};
+pub use left::Keep;
 pub use work::{Job, Unanswered, compile_for_server};
 
 use crate::config::Limits;
@@ -157,7 +159,10 @@ impl Compiler {
         let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
         let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
         let code = match &self.place {
-            Place::Outside(program) => child::compile(program, component, limits).await?,
+            Place::Outside(program) => {
+                let keep = self.caches.first().map(|cache| cache.order(digest, limits));
+                child::compile(program, component, limits, keep).await?
+            }
             Place::Here => here(engine.clone(), component, limits).await?,
         };
         drop(turn);

@@ -32,24 +32,29 @@ pub struct Job {
 #[error("could not compile")]
 pub struct Unanswered(#[source] Box<dyn std::error::Error + Send + Sync>);
 
+impl Unanswered {
+    pub(super) fn of(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(error.into())
+    }
+}
+
 /// Compiles one component from stdin to stdout, in this process and for a server that waits. Cannot be undone: the process
 /// is bounded afterwards.
 ///
 /// # Errors
 /// When the process cannot be bounded, or its server has gone.
 pub fn compile_for_server(job: Job) -> Result<(), Unanswered> {
-    let unanswered = |error: io::Error| Unanswered(error.into());
     let memory = mib(job.memory_mib) as u64;
-    Confines { memory, cpu: job.cpu_s }.enter().map_err(unanswered)?;
-    let component = read(job.bytes).map_err(unanswered)?;
-    std::thread::Builder::new().spawn(end_with_server).map_err(unanswered)?;
-    let engine = compiler().map_err(|error| Unanswered(error.into()))?;
+    Confines { memory, cpu: job.cpu_s }.enter().map_err(Unanswered::of)?;
+    let component = read(job.bytes).map_err(Unanswered::of)?;
+    std::thread::Builder::new().spawn(end_with_server).map_err(Unanswered::of)?;
+    let engine = compiler().map_err(Unanswered::of)?;
     let stdout = io::stdout().lock();
     match compiled(&engine, &component) {
         Ok(code) => frame::write(stdout, Kind::Code, &code),
         Err(why) => frame::write(stdout, Kind::Invalid, why.as_bytes()),
     }
-    .map_err(unanswered)
+    .map_err(Unanswered::of)
 }
 
 /// The machine code of a component, or what is wrong with it.

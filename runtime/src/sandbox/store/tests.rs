@@ -52,7 +52,7 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
     let full = Arc::new(AtomicBool::default());
     let disk = Disk { file: FileBackend::new(file).unwrap(), full: Arc::clone(&full) };
     let database = Database::builder().create_with_backend(disk).unwrap();
-    let store = Store::having(dir.path().to_owned(), Some(database));
+    let store = Store::having(Place::Folder(dir.path().to_owned()), Some(database));
     let bucket = |plugin: &str| Bucket::new(Arc::clone(&store), plugin.into(), 1);
     let (one, other) = (bucket("one"), bucket("other"));
     set(&one, b"kept").unwrap();
@@ -80,7 +80,7 @@ fn the_rest_after_a_refused_write_begins_when_the_database_is_open_again() {
     let store = Store::new(dir.path().to_owned());
     store.open().unwrap();
     assert_eq!(*store.refused(), None, "nothing was refused");
-    store.opened.write().unwrap().database = None;
+    store.close(1, true);
     let begun = Instant::now();
     *store.refused() = Some(begun);
     store.open().unwrap();
@@ -122,17 +122,76 @@ fn a_database_that_was_damaged_is_not_begun_anew() {
 }
 
 #[test]
-fn another_process_in_the_folder_is_named_as_the_fault() {
+fn two_servers_of_one_folder_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let adding = || {
+        let bucket = Bucket::new(Store::new(dir.path().to_owned()), "one".into(), 1);
+        (0..20).for_each(|_| assert!(bucket.increment("sum", 1).unwrap() > 0));
+    };
+    std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(adding))));
+    let bucket = Bucket::new(Store::new(dir.path().to_owned()), "one".into(), 1);
+    assert_eq!(bucket.get("sum").unwrap().unwrap(), b"60");
+}
+
+#[test]
+fn a_database_that_rests_is_closed_and_opened_again_when_it_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::new(dir.path().to_owned());
+    let bucket = Bucket::new(Arc::clone(&store), "one".into(), 1);
+    set(&bucket, b"kept").unwrap();
+    let begun = Instant::now();
+    while store.opened.read().unwrap().database.is_some() {
+        assert!(begun.elapsed() < 100 * IDLE, "it stays open");
+        std::thread::sleep(IDLE / 10);
+    }
+    assert_eq!(bucket.get("key").unwrap().unwrap(), b"kept");
+    let memory = Bucket::new(Store::in_memory().unwrap(), "one".into(), 1);
+    set(&memory, b"kept").unwrap();
+    std::thread::sleep(3 * IDLE);
+    assert_eq!(memory.get("key").unwrap().unwrap(), b"kept");
+}
+
+#[test]
+fn who_keeps_the_database_locked_is_named_as_the_fault() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
-    let (first, second) = (Store::new(dir.path().to_owned()), Store::new(dir.path().to_owned()));
-    first.open().unwrap();
-    assert!(matches!(second.open(), Err(StoreError::InUse(_))));
-    let mode = dir.path().join(FILE).metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    drop(first);
-    second.open().unwrap();
-    drop(second);
+    let store = Store::new(dir.path().to_owned());
+    store.open().unwrap();
+    let file = File::open(dir.path().join(FILE)).unwrap();
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    drop(store);
+    file.lock().unwrap();
+    assert!(matches!(Store::new(dir.path().to_owned()).open(), Err(StoreError::InUse(_))));
+    drop(file);
     std::fs::write(dir.path().join(FILE), b"this is not a database at all").unwrap();
     assert!(matches!(Store::new(dir.path().to_owned()).open(), Err(StoreError::Unusable { .. })));
+    assert!(matches!(Store::of_state(None).open(), Err(StoreError::Nowhere)));
 }
+
+/// What a server pays that has not used the database for a moment. Printed, for those who ask with `--nocapture`.
+#[test]
+fn opening_and_closing_takes_milliseconds() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::new(dir.path().to_owned());
+    let bucket = Bucket::new(Arc::clone(&store), "one".into(), 64);
+    for number in 0..40 {
+        bucket.set_many(&[(format!("{number}"), vec![1; 1 << 20])]).unwrap();
+    }
+    let (mut opened, mut closed) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let times = store.opened.read().unwrap().times;
+        let begun = Instant::now();
+        store.close(times, false);
+        closed.push(begun.elapsed());
+        let begun = Instant::now();
+        assert!(bucket.get("none").unwrap().is_none());
+        opened.push(begun.elapsed());
+    }
+    opened.sort();
+    closed.sort();
+    println!("of 40 MiB: opened in {:?}, closed in {:?}", opened[10], closed[10]);
+    assert!(opened[10] + closed[10] < HELD_UP, "opened in {opened:?}, closed in {closed:?}");
+}
+
+/// What another server may be held up for, beyond its turn.
+const HELD_UP: Duration = Duration::from_millis(500);

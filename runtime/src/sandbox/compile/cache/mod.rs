@@ -1,4 +1,4 @@
-//! Compiled code, kept in the state folder or in a person's own, so that a file is compiled once.
+//! Compiled code, kept in a folder of the person who runs this or in a state folder, so that a file is compiled once.
 //!
 //! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and every
 //! file carries a seal under a secret that lies in the folder too. The seal is bound to that very secret file, to its inode
@@ -17,7 +17,9 @@ use std::time::UNIX_EPOCH;
 
 pub(super) use entry::Key;
 
+use super::left::Keep;
 use super::trusted::Code;
+use crate::config::Limits;
 use crate::observe::Escaped;
 use entry::{Sealer, TAIL};
 use folder::{Folder, whole};
@@ -72,15 +74,35 @@ impl Cache {
         Self::at(&state.join(FOLDER), mib << 20, false).ok()
     }
 
-    /// Opens or makes the cache of the person who runs this, in a folder that is theirs alone. When it cannot be, there is
-    /// none, and nobody has to know: all that it saves is time.
-    #[must_use]
-    pub fn own(folder: &Path, mib: u64) -> Option<Self> {
-        if mib == 0 || !is_among_own(folder) {
-            return None;
+    /// Opens or makes the cache of the person who runs this, in a folder that is theirs alone; nothing for 0.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or is or would be somebody else's.
+    pub fn own(folder: &Path, mib: u64) -> Result<Option<Self>, CacheError> {
+        if mib == 0 {
+            return Ok(None);
         }
-        let opened = Folder::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true));
-        opened.inspect_err(|error| tracing::debug!(%error, "compiled code is not kept")).ok()
+        let opened = match is_among_own(folder) {
+            true => Folder::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true)),
+            false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is in another user's folder")),
+        };
+        opened.map(Some).map_err(|source| CacheError { folder: folder.to_owned(), source })
+    }
+
+    /// Opens the cache that a server has used, for whoever finishes what it began.
+    pub(super) fn in_folder(folder: &Path, mib: u64) -> io::Result<Self> {
+        Self::at(folder, mib << 20, false)
+    }
+
+    /// What to do with the code of a component of this digest when the server that waits for it has ended.
+    pub(super) fn order(&self, digest: &str, limits: &Limits) -> Keep {
+        Keep {
+            folder: std::path::absolute(&self.shown).unwrap_or_else(|_| self.shown.clone()),
+            mib: self.most >> 20,
+            digest: digest.to_owned(),
+            code_mib: limits.code_mib,
+            within_ms: limits.compile_ms,
+        }
     }
 
     fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {

@@ -119,9 +119,9 @@ fn a_folder_that_others_may_write_is_refused() {
 fn a_persons_own_is_made_private_with_all_above_it_that_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("home/.cache/plugport");
-    assert!(Cache::own(&folder, 0).is_none() && !dir.path().join("home").exists());
-    Cache::own(&folder, 1).unwrap().keep(&Key::test(1), b"code");
-    assert_eq!(recalled(&Cache::own(&folder, 1).unwrap(), 1).unwrap(), b"code");
+    assert!(Cache::own(&folder, 0).unwrap().is_none() && !dir.path().join("home").exists());
+    Cache::own(&folder, 1).unwrap().unwrap().keep(&Key::test(1), b"code");
+    assert_eq!(recalled(&Cache::own(&folder, 1).unwrap().unwrap(), 1).unwrap(), b"code");
     for made in ["home/.cache", "home/.cache/plugport", "home/.cache/plugport/compiled"] {
         assert_eq!(dir.path().join(made).metadata().unwrap().permissions().mode() & 0o777, 0o700, "{made}");
     }
@@ -135,17 +135,17 @@ fn a_persons_own_is_done_without_where_others_may_write_or_it_cannot_be() {
     for shared in [folder.join(FOLDER), folder.clone()] {
         for mode in [0o777, 0o770, 0o702] {
             fs::set_permissions(&shared, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(Cache::own(&folder, 1).is_none(), "{} with {mode:o}", shared.display());
+            assert!(Cache::own(&folder, 1).is_err(), "{} with {mode:o}", shared.display());
         }
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o700)).unwrap();
-        assert!(Cache::own(&folder, 1).is_some());
+        assert!(Cache::own(&folder, 1).is_ok());
     }
     let link = dir.path().join("link");
     symlink(&folder, &link).unwrap();
-    assert!(Cache::own(&link, 1).is_none());
+    assert!(Cache::own(&link, 1).is_err());
     fs::write(dir.path().join("file"), b"").unwrap();
-    assert!(Cache::own(&dir.path().join("file/plugport"), 1).is_none());
-    assert!(Cache::own(Path::new("/proc/none/plugport"), 1).is_none());
+    assert!(Cache::own(&dir.path().join("file/plugport"), 1).is_err());
+    assert!(Cache::own(Path::new("/proc/none/plugport"), 1).is_err());
 }
 
 #[test]

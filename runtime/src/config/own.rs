@@ -1,0 +1,158 @@
+//! Where this program keeps what belongs to the person who runs it: in the folders that the XDG rules name, and on macOS
+//! below `~/Library` unless their variables are set.
+//!
+//! Compiled code is one folder for all that a person runs, since nothing is lost with it but time. What plugins keep is apart
+//! for each configuration, or for each plugin folder without one, by where that really lies: two servers of one folder find
+//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, so that
+//! where it all is and what no guest may have are the same answer.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
+/// The folder among those of other programs.
+const FOLDER: &str = "plugport";
+
+/// The usual name of a configuration, which says nothing of what it configures; the folder it lies in does.
+const USUAL: &str = "plugport.toml";
+
+/// Longest name of a person's that goes into the name of a state folder, characters. Sockets lie below it, whose paths may
+/// not be long.
+const READABLE: usize = 24;
+
+/// Bytes of the digest in the name of a state folder: enough that no two of one person are alike.
+const DIGEST: usize = 6;
+
+/// What is kept.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Can be made again.
+    Cache,
+    /// Cannot.
+    State,
+}
+
+impl Kind {
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Cache => "XDG_CACHE_HOME",
+            Self::State => "XDG_STATE_HOME",
+        }
+    }
+
+    /// Where it is in a home directory.
+    fn usual(self) -> &'static str {
+        match (self, cfg!(target_os = "macos")) {
+            (Self::Cache, false) => ".cache",
+            (Self::State, false) => ".local/state",
+            (Self::Cache, true) => "Library/Caches",
+            (Self::State, true) => "Library/Application Support",
+        }
+    }
+
+    fn folders(self) -> Vec<PathBuf> {
+        folders(self, std::env::var_os(self.variable()), std::env::var_os("HOME"))
+    }
+}
+
+/// Where compiled code is; `None` when the environment names no place.
+#[must_use]
+pub fn own_cache() -> Option<PathBuf> {
+    every_own_cache().into_iter().next()
+}
+
+/// The same, and where it is for a program that has less in its environment.
+pub(super) fn every_own_cache() -> Vec<PathBuf> {
+    Kind::Cache.folders()
+}
+
+/// The folders with the state folders of this person's servers: the one for programs with this environment, and the one for
+/// those that have less in theirs, as servers have that an editor started.
+#[must_use]
+pub fn every_own_state() -> Vec<PathBuf> {
+    Kind::State.folders()
+}
+
+/// The state folder of a server, by its configuration or else by its plugin folder; `None` when the environment names no
+/// place.
+pub(super) fn own_state(of: &Path) -> Option<PathBuf> {
+    let home = every_own_state().into_iter().next()?;
+    Some(home.join(name(of)))
+}
+
+/// A name that no other file or folder has, and that a person recognises.
+fn name(of: &Path) -> String {
+    let whole = of.canonicalize().or_else(|_| std::path::absolute(of)).unwrap_or_else(|_| of.to_owned());
+    let telling = match whole.parent() {
+        Some(parent) if whole.file_name().is_some_and(|name| name == USUAL) => parent,
+        _ => &whole,
+    };
+    let telling = telling.file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |character: &char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    let readable: String = telling.chars().filter(plain).take(READABLE).collect();
+    let digest = Sha256::digest(whole.as_os_str().as_bytes());
+    let digest = HEXLOWER.encode(digest.get(..DIGEST).unwrap_or_default());
+    if readable.is_empty() { digest } else { format!("{readable}-{digest}") }
+}
+
+fn folders(kind: Kind, named: Option<OsString>, home: Option<OsString>) -> Vec<PathBuf> {
+    // What is relative would be another folder wherever one stands, and is to be ignored.
+    let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+    let usual = absolute(home).map(|home| home.join(kind.usual()));
+    let mut folders: Vec<_> =
+        absolute(named).into_iter().chain(usual).map(|folder| folder.join(FOLDER)).collect();
+    folders.dedup();
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(kind: Kind, named: Option<&str>, home: Option<&str>) -> Vec<PathBuf> {
+        folders(kind, named.map(OsString::from), home.map(OsString::from))
+    }
+
+    #[test]
+    fn it_is_where_the_environment_says_or_else_in_the_home_directory() {
+        for kind in [Kind::Cache, Kind::State] {
+            let named = PathBuf::from("/fast/plugport");
+            let usual = Path::new("/home/ada").join(kind.usual()).join(FOLDER);
+            assert_eq!(found(kind, Some("/fast"), Some("/home/ada")), [named.clone(), usual.clone()]);
+            assert_eq!(found(kind, Some("/fast"), None), [named]);
+            assert_eq!(found(kind, None, Some("/home/ada")), [usual.clone()]);
+            let said = usual.parent().unwrap().to_str().unwrap();
+            assert_eq!(found(kind, Some(said), Some("/home/ada")), [usual], "it is one folder");
+        }
+    }
+
+    #[test]
+    fn what_is_no_absolute_path_names_no_folder() {
+        let usual = Path::new("/home/ada").join(Kind::State.usual()).join(FOLDER);
+        for bad in [None, Some(""), Some("state"), Some("./state"), Some("~/.local/state")] {
+            assert!(found(Kind::State, bad, bad).is_empty(), "{bad:?}");
+            assert_eq!(found(Kind::State, bad, Some("/home/ada")), [usual.clone()], "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_folder_is_named_by_where_things_really_lie() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let work = root.join("My work!");
+        std::fs::create_dir(&work).unwrap();
+        std::os::unix::fs::symlink(&work, root.join("link")).unwrap();
+        std::fs::write(work.join(USUAL), "").unwrap();
+        let usual = name(&work.join(USUAL));
+        assert!(usual.starts_with("Mywork-") && usual.len() == "Mywork-".len() + 2 * DIGEST, "{usual}");
+        assert_eq!(name(&root.join("link/plugport.toml")), usual);
+        assert_eq!(name(&root.join("link/../link/plugport.toml")), usual);
+        assert_ne!(name(&work), usual, "a folder is another thing than a configuration in it");
+        assert!(name(&work.join("demo.toml")).starts_with("demo-"));
+        assert_eq!(name(Path::new("/")).len(), 2 * DIGEST);
+        assert!(name(&root.join("x".repeat(200))).len() <= READABLE + 1 + 2 * DIGEST);
+    }
+}

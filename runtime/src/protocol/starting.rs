@@ -1,0 +1,167 @@
+//! What waits while a server begins: lists, and whatever names something that is not there yet.
+//!
+//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
+//! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
+//! already do not. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
+//! what there is; those that want to hear of progress do meanwhile. A request that waits is a task and nothing else, and ends
+//! like any other.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+
+use super::asking::port::tell_progress;
+use super::context::RequestContext;
+use super::error::RpcError;
+use super::message::Request;
+use super::method::Method;
+use super::mirror;
+use super::server::Server;
+use crate::catalog::{Begun, Snapshot};
+
+/// How often a client hears how far the start is.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Waits until what the request is about is there, as far as it will be. `None` when the client has withdrawn the request.
+///
+/// # Errors
+/// When headers that repeat arguments contradict them, which could not be told before.
+pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<(), RpcError>> {
+    let request = &*context.request;
+    let about = About::of(request);
+    let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
+    if server.catalog.is_complete() || is_there() {
+        return Some(Ok(()));
+    }
+    let (mut start, mut lists) = (server.catalog.start(), server.catalog.lists_changed());
+    let (began, end) = (Instant::now(), server.first_lists());
+    let mut tell = interval_at(began + TELL, TELL);
+    tell.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    while !is_there() {
+        tokio::select! {
+            () = context.cancel.cancelled() => return None,
+            () = server.ending.cancelled() => break,
+            () = sleep_until(end) => break,
+            // Both live as long as the catalog.
+            _ = start.changed() => {}
+            _ = lists.changed() => {}
+            _ = tell.tick() => {
+                let Begun { left, of } = start.borrow().unwrap_or_default();
+                let message = format!("{left} of {of} plugins are still being compiled, which happens once");
+                tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
+            }
+        }
+    }
+    Some(late_headers(server, context))
+}
+
+/// Compares headers with arguments for a tool that was not known when the request came.
+fn late_headers(server: &Server, context: &RequestContext) -> Result<(), RpcError> {
+    let round = context.round();
+    let (Some(headers), About::Tool(name)) = (&round.carried.headers, About::of(&context.request)) else {
+        return Ok(());
+    };
+    let snapshot = server.catalog.current();
+    let expected = snapshot.tool(&name).map_or(&[][..], |tool| &tool.headers);
+    mirror::check_params(headers, expected, context.request.params.as_deref())
+}
+
+/// What a request needs to be there.
+#[derive(Debug, PartialEq, Eq)]
+enum About<'r> {
+    Everything,
+    Tool(Cow<'r, str>),
+    Prompt(Cow<'r, str>),
+    Resource(Cow<'r, str>),
+    /// A resource or a template, by its URI.
+    Reference(Cow<'r, str>),
+    /// It can be answered, or refused, without.
+    Nothing,
+}
+
+#[derive(Deserialize, Default)]
+struct Named<'a> {
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    uri: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize, Default)]
+struct Referring<'a> {
+    #[serde(borrow, rename = "ref", default)]
+    reference: Named<'a>,
+}
+
+impl<'r> About<'r> {
+    fn of(request: &'r Request) -> Self {
+        let params = request.params.as_deref();
+        let about = match request.method {
+            Method::ListTools
+            | Method::ListResources
+            | Method::ListResourceTemplates
+            | Method::ListPrompts => Some(Self::Everything),
+            Method::CallTool => read::<Named<'_>>(params).name.map(Self::Tool),
+            Method::GetPrompt => read::<Named<'_>>(params).name.map(Self::Prompt),
+            Method::ReadResource => read::<Named<'_>>(params).uri.map(Self::Resource),
+            Method::Complete => {
+                let Named { name, uri } = read::<Referring<'_>>(params).reference;
+                name.map(Self::Prompt).or_else(|| uri.map(Self::Reference))
+            }
+            _ => None,
+        };
+        about.unwrap_or(Self::Nothing)
+    }
+
+    fn is_there(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Tool(name) => snapshot.tool(name).is_some(),
+            Self::Prompt(name) => snapshot.prompt(name).is_some(),
+            Self::Resource(uri) => snapshot.resource(uri).is_some(),
+            Self::Reference(uri) => snapshot.referred(uri).is_some(),
+            Self::Nothing => true,
+        }
+    }
+}
+
+/// What is malformed is the handler's to refuse.
+fn read<'r, P: Deserialize<'r> + Default>(params: Option<&'r RawValue>) -> P {
+    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::message::Id;
+
+    #[test]
+    fn a_request_waits_for_what_it_is_about() {
+        let nothing = Snapshot::new(Vec::new());
+        let waits = |method: &str, params: &str| {
+            let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+            let request = Request { id: Id::Number(1), method: Method::parse(method), params, held: None };
+            !About::of(&request).is_there(&nothing)
+        };
+        for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+            assert!(waits(list, "{}"), "{list}");
+        }
+        assert!(waits("tools/call", r#"{"name":"a-b"}"#) && waits("prompts/get", r#"{"name":"\u0061"}"#));
+        assert!(waits("resources/read", r#"{"uri":"n:a"}"#));
+        assert!(waits("completion/complete", r#"{"ref":{"type":"ref/prompt","name":"a"}}"#));
+        assert!(waits("completion/complete", r#"{"ref":{"type":"ref/resource","uri":"a"}}"#));
+        for (method, params) in [
+            ("ping", "{}"),
+            ("server/discover", "{}"),
+            ("logging/setLevel", "{}"),
+            ("tools/call", "{}"),
+            ("tools/call", "[]"),
+            ("resources/read", r#"{"uri":1}"#),
+        ] {
+            assert!(!waits(method, params), "{method} {params}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Whose turn it is with a database that several servers use one after the other.
+//!
+//! The database is one process's at a time, by the lock of its file. Whoever waits for it holds the lock of a second file: so
+//! the one that has the database sees that another waits, and when it wants it back it queues behind them. The system takes
+//! both locks from a process that dies, however it dies.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The file in the state folder whose lock is held by whoever waits.
+const FILE: &str = "plugins.turn";
+
+/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often the locks are tried.
+const AGAIN: Duration = Duration::from_millis(2);
+
+/// How long a server may go on with the database while another waits: opening it costs some milliseconds, and two that are
+/// busy should not spend their time on that.
+const HELD: Duration = Duration::from_millis(50);
+
+/// The place in the queue.
+#[derive(Debug)]
+pub(super) struct Turn {
+    file: File,
+    /// When the database was opened last.
+    since: Instant,
+}
+
+impl Turn {
+    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now() })
+    }
+
+    /// Queues, and tries to get the database until that works. `None` when somebody keeps it.
+    pub(super) fn wait<T, E>(
+        &mut self,
+        mut attempt: impl FnMut() -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let deadline = Instant::now() + PATIENCE;
+        // A file system without locks has no queue, and the lock of the database decides alone.
+        while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            std::thread::sleep(AGAIN);
+        }
+        let got = loop {
+            match attempt() {
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(AGAIN),
+                got => break got,
+            }
+        };
+        let _ = self.file.unlock();
+        self.since = Instant::now();
+        got
+    }
+
+    /// Whether another waits and this one has had its time.
+    pub(super) fn is_over(&self) -> bool {
+        self.since.elapsed() >= HELD && self.is_wanted()
+    }
+
+    fn is_wanted(&self) -> bool {
+        match self.file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => true,
+            Err(TryLockError::Error(_)) => false,
+            Ok(()) => {
+                let _ = self.file.unlock();
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What somebody meets who starts a server for the first time: lists that are complete, from any directory, and two servers
+//! that do not get into each other's way.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use plugport_tests::build::{homes, plugin, program, state};
+use plugport_tests::guests::{copy, folder, guest};
+use plugport_tests::hostile_files::burdened;
+use plugport_tests::http::{Client, LEGACY};
+use plugport_tests::raw::Raw;
+use plugport_tests::reload::{names, tools};
+use plugport_tests::server::Server;
+use plugport_tests::stdio::Pipe;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+/// So many functions take seconds to compile in any build.
+const BURDEN: u32 = 10_000;
+
+const BOTH: [&str; 2] = ["polite-echo", "slow-version"];
+
+/// Two plugins, of which nothing is kept; compiling one takes seconds.
+fn cold() -> TempDir {
+    let plugins = folder(&["polite"]);
+    let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
+    std::fs::write(plugins.path().join("slow.wasm"), slow).unwrap();
+    plugins
+}
+
+fn has_both(names: &[String]) -> bool {
+    BOTH.iter().all(|tool| names.iter().any(|name| name == tool))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
+    let plugins = cold();
+    let server = Raw::start(plugins.path(), "[server]\nstart_wait_ms = 120_000\n");
+    let client = Client::new(server.url().await);
+    let begun = Instant::now();
+    let session = client.session(LEGACY).await;
+    session.request("ping", json!({})).await.result();
+    assert!(!server.said().contains("\nloaded"), "it was compiled too soon to try anything");
+    let handshake = begun.elapsed();
+    let call = client.call("slow-version", json!({}));
+    let (called, listed) = tokio::join!(call, tools(&client));
+    assert_eq!(called.tool_text(), "a", "a call waits for what it names");
+    assert!(has_both(&listed), "{listed:?}");
+    assert!(handshake < Duration::from_secs(5), "{handshake:?}");
+    let said = server.said();
+    assert!(said.contains("compiling 2 files, which happens once for each"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
+    let plugins = cold();
+    let server = Raw::start(plugins.path(), "[server]\nstart_wait_ms = 0\n");
+    let client = Client::new(server.url().await);
+    let early = client.request("tools/list", json!({})).await;
+    assert!(!server.said().contains("\nloaded"), "it was compiled too soon to try anything");
+    assert_eq!(early.result()["ttlMs"], 0, "{early:?}");
+    let unknown = client.call("slow-version", json!({})).await;
+    assert_eq!(unknown.answer()["error"]["code"], -32602, "{unknown:?}");
+    server.says("\nloaded").await;
+    let late = client.request("tools/list", json!({})).await;
+    assert_eq!(late.result()["ttlMs"], 10_000, "{late:?}");
+    assert!(has_both(&names(late.result())), "{late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_hears_of_progress_and_can_cancel() {
+    let plugins = cold();
+    let mut pipe = Pipe::start(plugins.path());
+    pipe.initialize("2025-11-25").await;
+    pipe.request(json!(1), "tools/list", json!({ "_meta": { "progressToken": "t" } })).await;
+    let mut last = 0.0;
+    for _ in 0..2 {
+        let told = pipe.next().await;
+        assert_eq!(told["method"], "notifications/progress", "{told}");
+        assert_eq!(told["params"]["progressToken"], "t");
+        assert!(told["params"]["message"].as_str().unwrap().contains(" of 2 plugins"), "{told}");
+        let progress = told["params"]["progress"].as_f64().unwrap();
+        assert!(progress > last, "{told}");
+        last = progress;
+    }
+    pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    pipe.request(json!(2), "ping", json!({})).await;
+    loop {
+        let next = pipe.next().await;
+        if next["method"] != "notifications/progress" {
+            assert_eq!(next["id"], 2, "the list was withdrawn: {next}");
+            break;
+        }
+    }
+    pipe.signal("-TERM").await;
+    assert_eq!(pipe.ended().await, Some(0));
+}
+
+/// A client that asks, closes its end and reads: what a shell script does, and clients that are done.
+#[tokio::test(flavor = "multi_thread")]
+async fn from_a_directory_that_cannot_be_written_a_short_lived_client_gets_the_whole_list() {
+    let plugins = cold();
+    let home = tempfile::tempdir().unwrap();
+    let ask = async || {
+        let mut command = Command::from(program());
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir("/proc");
+        command.env_clear().env("HOME", home.path()).env("PATH", std::env::var("PATH").unwrap());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+        stdin.write_all(format!("{hello}\n{list}\n").as_bytes()).await.unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        let lines: Vec<Value> = output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        (names(&lines.last().unwrap()["result"]), said)
+    };
+    let (listed, said) = ask().await;
+    assert!(has_both(&listed), "{listed:?}: {said}");
+    assert!(!said.contains("cannot be"), "{said}");
+    let (listed, said) = ask().await;
+    assert!(has_both(&listed) && !said.contains("compiling"), "it was kept: {said}");
+    for below in [".cache/plugport/compiled", ".local/state/plugport"] {
+        assert!(home.path().join(below).is_dir(), "{below}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_home_it_is_said_what_is_not_kept() {
+    let plugins = folder(&["polite"]);
+    let mut command = Command::from(program());
+    command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir("/");
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    for told in [
+        "nothing is noted in an audit and plugins can keep nothing",
+        "compiled code is not kept, so every start compiles anew",
+        "`plugport status` will not find this server",
+    ] {
+        assert_eq!(said.matches(told).count(), 1, "{told}: {said}");
+    }
+    assert!(said.contains("stdin has ended"), "{said}");
+}
+
+/// A notebook whose state is this person's own; `at` is both its folder and its home.
+fn notebook(at: &Path) -> Raw {
+    Raw::start(at, "[server]\nstart_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
+}
+
+async fn write(client: &Client, title: &str) {
+    client.call("notes-write_note", json!({ "title": title, "text": "x" })).await.result();
+}
+
+async fn notes(client: &Client) -> u64 {
+    let found = client.call("notes-find_notes", json!({})).await;
+    found.result()["structuredContent"]["total"].as_u64().unwrap_or_else(|| panic!("{found:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_the_other_is_killed() {
+    let place = folder(&[]);
+    copy(&plugin("notes"), place.path());
+    let (mut first, second) = (notebook(place.path()), notebook(place.path()));
+    let (one, other) = (Client::new(first.url().await), Client::new(second.url().await));
+    write(&one, "One").await;
+    write(&other, "Two").await;
+    assert_eq!((notes(&one).await, notes(&other).await), (2, 2));
+    let listed = other.request("resources/list", json!({})).await;
+    assert_eq!(listed.result()["resources"].as_array().unwrap().len(), 3, "both and the index: {listed:?}");
+    let many = async |client: &Client, name: &str| {
+        for number in 0..10 {
+            write(client, &format!("{name} {number}")).await;
+        }
+    };
+    tokio::join!(many(&one, "a"), many(&other, "b"));
+    assert_eq!((notes(&one).await, notes(&other).await), (22, 22));
+    write(&one, "Last words").await;
+    first.child.kill().await.unwrap();
+    let begun = Instant::now();
+    assert_eq!(notes(&other).await, 23);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(state(place.path()).join("plugins.redb").exists(), "{}", second.said());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hangup_is_no_end_and_reads_everything_again() {
+    let config = "[plugins.settings.grants]\nsecrets = { token = { file = \"token.txt\" } }\n";
+    let builder = Server::builder().guest("settings").config(config).file("token.txt", b"first-token");
+    let server = builder.start().await;
+    let client = Client::new(server.url());
+    let token = async || client.call("settings-get", json!({ "key": "token" })).await.tool_text().to_owned();
+    assert_eq!(token().await, "first-token");
+    std::fs::write(server.folder().join("token.txt"), "second-token").unwrap();
+    server.signal("-HUP").await;
+    server.says("looking at the folder and the configuration again").await;
+    let begun = Instant::now();
+    while token().await != "second-token" {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", server.said());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let said = {
+        server.signal("-TERM").await;
+        server.says("stopping; to stop at once, ask again").await;
+        server.said()
+    };
+    assert_eq!(server.ended().await, Some(0), "{said}");
+}
+
+/// As an editor does that starts a server in a folder of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_leaves_nothing_where_it_is_started() {
+    let (plugins, elsewhere) = (folder(&["polite"]), tempfile::tempdir().unwrap());
+    let mut command = Command::from(program());
+    command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir(elsewhere.path());
+    command.envs(homes(plugins.path())).stdin(Stdio::null()).stdout(Stdio::null());
+    assert!(command.status().await.unwrap().success());
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    assert!(state(plugins.path()).join("audit.jsonl").exists());
+}
