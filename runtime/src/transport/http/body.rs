@@ -1,28 +1,83 @@
-//! A request's body: bounded in size and in time, and never compressed.
+//! A request's body: bounded in size and in time, and never compressed; and what becomes of one that nobody read.
+//!
+//! hyper closes a connection whose request was not read to its end, and says nothing of it in the answer. A client that
+//! keeps connections for later would then send its next request into a closed one. So what is small is read and thrown
+//! away, and of anything else the answer says that the connection ends.
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::StatusCode;
+use axum::body::{Body, HttpBody as _};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 /// A client that sends its body slower than this is cut off.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Reads a body of at most `most` bytes.
+/// What is read of a body that nobody wants, bytes. Whoever sends more pays with the connection.
+const UNWANTED: usize = 64 << 10;
+
+/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away and
+/// saves less by keeping its connection.
+const UNWANTED_TIME: Duration = Duration::from_millis(500);
+
+/// Reads a body of at most `most` bytes. One that is announced as larger is refused before any of it is read, so that a
+/// client that waits for `100 Continue` never sends it.
 ///
 /// # Errors
-/// With the status and the words to answer.
-pub(super) async fn read(body: Body, most: usize) -> Result<Bytes, (StatusCode, String)> {
+/// With what to answer.
+pub(super) async fn read(body: &mut Body, most: usize) -> Result<Bytes, Response> {
+    let refuse = |status: StatusCode, why: String| Err((status, why).into_response());
+    let too_large = || format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10);
+    if body.size_hint().lower() > most as u64 {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, too_large());
+    }
     let collecting = Limited::new(body, most).collect();
     match tokio::time::timeout(TIME, collecting).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            let why = format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10);
-            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
+            refuse(StatusCode::PAYLOAD_TOO_LARGE, too_large())
         }
-        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body could not be read\n".to_owned())),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n".to_owned())),
+        Ok(Err(_)) => {
+            let why = "the body could not be read\n".to_owned();
+            refuse(StatusCode::BAD_REQUEST, why).map_err(closing)
+        }
+        Err(_) => {
+            let why = "the body did not arrive in time\n".to_owned();
+            refuse(StatusCode::REQUEST_TIMEOUT, why).map_err(closing)
+        }
     }
+}
+
+/// Makes the connection ready for its next request, or else says in the answer that there will be none.
+pub(super) async fn settle(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
+    // Reading would ask a client to send what it asks whether it should.
+    let asks_first = headers.contains_key(header::EXPECT);
+    if body.is_end_stream() || (!asks_first && drained(&mut body).await) {
+        return response;
+    }
+    closing(response)
+}
+
+/// Reads a body to its end, if that is near.
+async fn drained(body: &mut Body) -> bool {
+    if body.size_hint().lower() > UNWANTED as u64 {
+        return false;
+    }
+    let mut body = Limited::new(body, UNWANTED);
+    let draining = async {
+        while let Some(frame) = body.frame().await {
+            if frame.is_err() {
+                return false;
+            }
+        }
+        true
+    };
+    tokio::time::timeout(UNWANTED_TIME, draining).await.unwrap_or(false)
+}
+
+fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
