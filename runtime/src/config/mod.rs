@@ -11,6 +11,7 @@ mod error;
 mod grants;
 mod instances;
 mod limits;
+mod meant;
 mod pin;
 mod reader;
 mod server;
@@ -259,11 +260,9 @@ fn read_limits(entry: Entry<'_>, limits: &mut Limits, reader: &mut Reader<'_>) {
     let Some(mut section) = entry.section(reader) else {
         return;
     };
-    for name in Limits::names() {
+    for Spec { name, max, .. } in Limits::TABLE {
         let Some(entry) = section.take(name) else { continue };
-        let Some(value) = entry.integer(reader) else {
-            continue;
-        };
+        let Some(value) = entry.number(1, *max, reader) else { continue };
         if let Err(error) = limits.set(name, value) {
             reader.fault(entry.span, &entry.key, error.to_string());
         }
@@ -300,8 +299,8 @@ mod tests {
             "plugport.toml:1: colour: unknown key",
             ":3: server.listen: `nowhere` is not an address",
             ":5: limits.wal_ms: unknown key; did you mean `wall_ms`?",
-            ":6: limits.fuel: expected a whole number",
-            ":7: limits.memory_mib: must be at most 1024",
+            ":6: limits.fuel: must be a whole number from 1 to 1000000000000, found a string",
+            ":7: limits.memory_mib: must be a whole number from 1 to 1024, found 4096",
             ":9: plugins.files.grants.dirs: cannot grant",
             "needs `host`",
         ] {

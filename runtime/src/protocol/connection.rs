@@ -18,7 +18,9 @@ use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::message::{
+    Message, Notification, Request, error_response, read_id, response, without_bom,
+};
 use super::method::Method;
 use super::server::Server;
 use super::sessions::in_flight::InFlight;
@@ -64,6 +66,7 @@ impl Connection {
 
     /// Takes one message, or a batch.
     pub fn receive(&mut self, line: &[u8]) -> Received {
+        let line = without_bom(line);
         if let Some(messages) = Message::split(line) {
             return self
                 .batch(&messages)
@@ -170,15 +173,9 @@ impl Drop for Connection {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CancelledParams {
-    request_id: IdParam,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum IdParam {
-    Number(i64),
-    Text(String),
+struct CancelledParams<'a> {
+    #[serde(borrow)]
+    request_id: &'a RawValue,
 }
 
 /// Acts on `notifications/cancelled`; every other notification from a client is for information.
@@ -186,12 +183,10 @@ pub(super) fn cancel(in_flight: &InFlight, notification: &Notification) {
     if notification.method != "notifications/cancelled" {
         return;
     }
-    let params =
-        notification.params.as_deref().map(|params| serde_json::from_str::<CancelledParams>(params.get()));
-    if let Some(Ok(params)) = params {
-        in_flight.cancel(&match params.request_id {
-            IdParam::Number(number) => Id::Number(number),
-            IdParam::Text(text) => Id::Text(text),
-        });
+    let params = notification.params.as_deref().map(|params| serde_json::from_str(params.get()));
+    if let Some(Ok(CancelledParams { request_id })) = params
+        && let Ok(id) = read_id(request_id)
+    {
+        in_flight.cancel(&id);
     }
 }

@@ -46,7 +46,8 @@ impl Asked {
     /// Hands an answer to whoever waits for it. An answer to nothing is forgotten, as is a second one.
     pub(crate) fn settle(&self, id: &Id, answer: Answered) {
         let Id::Number(id) = id else { return };
-        if let Some(sender) = self.lock().remove(id) {
+        let Ok(id) = i64::try_from(*id) else { return };
+        if let Some(sender) = self.lock().remove(&id) {
             // Whoever asked may have given up in this very moment.
             let _ = sender.send(answer);
         }
@@ -73,8 +74,8 @@ mod tests {
         let (mut first, second) = (asked.begin(), asked.begin());
         assert_ne!(first.id, second.id);
         let no = ClientError { code: -1, message: "no".into() };
-        asked.settle(&Id::Number(first.id), Err(no.clone()));
-        asked.settle(&Id::Number(first.id), Err(no.clone()));
+        asked.settle(&Id::Number(first.id.into()), Err(no.clone()));
+        asked.settle(&Id::Number(first.id.into()), Err(no.clone()));
         asked.settle(&Id::Text("x".into()), Err(no.clone()));
         assert_eq!(first.answer.try_recv().unwrap().unwrap_err(), no);
         drop(second);

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
+use super::super::field::reason;
 use super::super::reply::Reply;
 use super::super::server::Server;
 use super::super::wire::ResultView;
@@ -65,9 +66,9 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
     let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
     let text = params.arguments.map_or("{}", RawValue::get);
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| RpcError::invalid_params(&format!("`arguments`: {error}")))?;
+        .map_err(|error| RpcError::invalid_params(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
-        return Err(RpcError::invalid_params("`arguments` must be an object"));
+        return Err(RpcError::invalid_params("`params.arguments` must be an object"));
     }
     Ok((Arc::clone(tool), Arguments { text: text.to_owned(), value }))
 }

@@ -19,14 +19,23 @@ const LONGEST: usize = 2_048;
 pub(crate) struct Subscriptions(Mutex<HashSet<String>>);
 
 impl Subscriptions {
-    /// Adds a URI. Whether there is such a resource does not matter: it may come to be.
+    /// Whether a URI is short enough to be kept.
+    ///
+    /// # Errors
+    /// When it is not, or is empty.
+    pub(crate) fn fits(uri: &str) -> Result<(), RpcError> {
+        match uri.len() {
+            1..=LONGEST => Ok(()),
+            _ => Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes"))),
+        }
+    }
+
+    /// Adds a URI. Whether there is such a resource does not matter here: it may come to be, or come back.
     ///
     /// # Errors
     /// When it is too long, or there are too many.
     pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
-        if uri.is_empty() || uri.len() > LONGEST {
-            return Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes")));
-        }
+        Self::fits(uri)?;
         let mut uris = self.lock();
         let bytes: usize = uris.iter().map(String::len).sum();
         if (uris.len() >= MOST || bytes + uri.len() > MOST_BYTES) && !uris.contains(uri) {
