@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use crate::cli::{Cli, Command, Source};
-use crate::config::{Config, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::observe;
 
 /// Why a command did not succeed.
@@ -109,7 +109,7 @@ fn start_logging(cli: &Cli) -> Result<(), Failure> {
         _ => log.clone(),
     };
     observe::start(&filter).map_err(|error| {
-        Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}; write a level such as info"))
+        Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}"))
     })
 }
 
@@ -118,6 +118,16 @@ fn start_logging(cli: &Cli) -> Result<(), Failure> {
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().event_interval(2).enable_all().build();
     Ok(runtime.context("cannot start the async runtime")?)
+}
+
+/// Says that there is none of this name, which one was likely meant, and which there are.
+fn unknown(none: &str, there: &str, name: &str, names: &[&str]) -> String {
+    let meant = config::nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    match meant {
+        Some(meant) => format!("{none}{meant} ({there}: {names})"),
+        None => format!("{none}; {there}: {names}"),
+    }
 }
 
 impl Source {

@@ -35,6 +35,7 @@ pub use pin::Pin;
 pub use server::{Server, parse_listen};
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 
+pub(crate) use reader::nearest;
 use reader::{Entry, Reader, Section};
 
 /// The state folder, beside the configuration file unless it names another.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::allow::Advice;
 use super::budget::{Budgets, Hourly};
 use super::keyvalue;
 use super::{ChangeBoard, Logs, Reach};
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) dirs: Vec<Arc<Reach>>,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
+    /// Who reads what would allow what it was refused.
+    pub(super) advice: Advice,
     /// What its calls write together.
     pub(super) log_rate: Arc<Rate>,
     /// What its calls may still ask the client's model; `None` when that is not granted.
@@ -40,7 +43,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// A plugin of this name and digest, of which the operator says `config`.
     pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
-        let Common { changes, store, audit, budgets } = common;
+        let Common { changes, store, audit, advice, budgets } = common;
         Self {
             name: name.into(),
             digest,
@@ -53,6 +56,7 @@ impl Shared {
             store,
             operations: keyvalue::operations(),
             audit,
+            advice,
         }
     }
 }
@@ -63,6 +67,7 @@ pub(crate) struct Common {
     pub(crate) changes: Arc<ChangeBoard>,
     pub(crate) store: Arc<Store>,
     pub(crate) audit: Audit,
+    pub(crate) advice: Advice,
     pub(crate) budgets: Arc<Budgets>,
 }
 
@@ -73,8 +78,9 @@ pub(super) mod tests {
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
-        let (changes, budgets) = (Arc::default(), Arc::default());
-        let common = Common { changes, store: Store::new("state".into()), audit: Audit::none(), budgets };
+        let (changes, advice, budgets) = (Arc::default(), Advice::default(), Arc::default());
+        let common =
+            Common { changes, store: Store::new("state".into()), audit: Audit::none(), advice, budgets };
         Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

@@ -216,6 +216,7 @@ mod tests {
             changes: Arc::default(),
             store: Store::new("unused".into()),
             audit,
+            advice: Default::default(),
             budgets: Arc::default(),
         };
         let shared = Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common);
