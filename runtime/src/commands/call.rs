@@ -22,7 +22,7 @@ use crate::sandbox::Store;
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
-    let value: Value = serde_json::from_str(&args.args).map_err(|error| {
+    let mut value: Value = serde_json::from_str(&args.args).map_err(|error| {
         Failure::Usage(anyhow!("--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"))
     })?;
     if !value.is_object() {
@@ -30,10 +30,11 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     }
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
-    tool.input.validate(&value, args.args.len()).map_err(|mismatch| {
+    let text = tool.input.leave_out_nulls(&args.args, &mut value).unwrap_or_else(|| args.args.clone());
+    tool.input.validate(&value, text.len()).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
-    let called = tool.plugin.call_tool(&tool.tool.name, &args.args, Arc::new(NoClient)).await;
+    let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, args.json) {
             Ok(code) => return Ok(code),
@@ -107,7 +108,9 @@ fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
         // What is there says for itself that it is none.
         let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
         let is_there = path.exists();
-        return is_there.then(|| path.to_owned()).ok_or_else(|| usage(format!("{given} {none} {}", folder.display())));
+        return is_there
+            .then(|| path.to_owned())
+            .ok_or_else(|| usage(format!("{given} {none} {}", folder.display())));
     }
     let own = folder.join(format!("{given}.wasm"));
     if own.symlink_metadata().is_ok() {
@@ -115,7 +118,12 @@ fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
     }
     let found = scan(folder).map_err(|error| Failure::Usage(error.into()))?;
     let names: Vec<&str> = found.iter().filter_map(|found| found.name.as_deref().ok()).collect();
-    Err(usage(unknown(&format!("there is no plugin `{given}` in {}", folder.display()), "there are", given, &names)))
+    Err(usage(unknown(
+        &format!("there is no plugin `{given}` in {}", folder.display()),
+        "there are",
+        given,
+        &names,
+    )))
 }
 
 /// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time,
@@ -191,7 +199,12 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
             return Failure::Usage(anyhow!("the function `{name}` is no tool: {}", left_out.why));
         }
         let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
-        Failure::Usage(anyhow!(unknown(&format!("there is no tool `{name}`"), "the plugin has", name, &names)))
+        Failure::Usage(anyhow!(unknown(
+            &format!("there is no tool `{name}`"),
+            "the plugin has",
+            name,
+            &names
+        )))
     })
 }
 

@@ -65,12 +65,13 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
     let snapshot = server.catalog.current();
     let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
     let text = params.arguments.map_or("{}", RawValue::get);
-    let value: Value = serde_json::from_str(text)
+    let mut value: Value = serde_json::from_str(text)
         .map_err(|error| RpcError::invalid_params(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
         return Err(RpcError::invalid_params("`params.arguments` must be an object"));
     }
-    Ok((Arc::clone(tool), Arguments { text: text.to_owned(), value }))
+    let text = tool.input.leave_out_nulls(text, &mut value).unwrap_or_else(|| text.to_owned());
+    Ok((Arc::clone(tool), Arguments { text, value }))
 }
 
 async fn finish(
