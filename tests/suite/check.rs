@@ -47,7 +47,7 @@ fn check_says_what_each_plugin_may_reach() {
     let own: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("settings: sha256:")).collect();
     for line in [
         "  publishes settings-all, settings-get, settings-leak",
-        "  would need settings and secrets (`config` or `secrets`), environment variables (`env`)",
+        "  would need settings and secrets (`config` or `secrets`)",
         "  may keep up to 16 MiB between calls",
         "  may read the settings region",
         "  may see the variables PLUGPORT_TEST_UNSET",
@@ -58,10 +58,7 @@ fn check_says_what_each_plugin_may_reach() {
     assert!(out.contains("token from the variable PLUGPORT_TEST_KEY"), "{out}");
     assert!(out.contains("which holds the secret `file`, can be read by every user"), "{out}");
     assert!(out.contains("PLUGPORT_TEST_UNSET is granted but not set"), "{out}");
-    assert!(
-        out.contains("  cannot reach files, sockets, settings and secrets, environment variables"),
-        "{out}"
-    );
+    assert!(out.contains("  cannot reach files, sockets, settings and secrets\n"), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
     assert!(!plugins.path().join("plugport-state").exists(), "a check keeps nothing");
 }
@@ -191,10 +188,9 @@ fn inspect_shows_what_a_configuration_would_grant_and_grants_nothing() {
     let (code, out, err) = run(&["inspect", file, "--config", config]);
     assert_eq!(code, Some(0), "{err}");
     for said in [
-        "  would need settings and secrets (`config` or `secrets`), environment variables (`env`)\n",
+        "  would need settings and secrets (`config` or `secrets`)\n",
         "  may read the secrets token from the variable PLUGPORT_TEST_KEY\n",
         "  may ask the client's model 60 times and for 100000 tokens an hour\n",
-        "  cannot reach environment variables\n",
         "  remark: `sampling` is granted, but nothing that it imports uses it",
     ] {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");

@@ -161,5 +161,8 @@ fn a_configuration_with_mistakes_lists_them_all() {
             && err.contains(":2: limits.wal_ms: unknown key; did you mean `wall_ms`?"),
         "{err}"
     );
-    assert!(err.contains(":3: limits.fuel: must be a whole number from 1 to 1000000000000, found 0"), "{err}");
+    assert!(
+        err.contains(":3: limits.fuel: must be a whole number from 1 to 1000000000000, found 0"),
+        "{err}"
+    );
 }

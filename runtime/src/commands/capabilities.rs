@@ -117,8 +117,7 @@ impl Reach {
 impl Capability {
     /// Whether this key of what is granted opens the way. The client's folders are files only where they may be read.
     fn is_opened_by(&self, key: &str, grants: &Grants) -> bool {
-        self.grants.contains(&key)
-            && (key != "roots" || self.import != FILES || grants.read_roots.is_some())
+        self.grants.contains(&key) && (key != "roots" || self.import != FILES || grants.read_roots.is_some())
     }
 
     /// What it is, and what would have to be granted for it.

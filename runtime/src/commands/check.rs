@@ -177,7 +177,9 @@ impl Checked {
         for name in self.missing() {
             lines.push(format!("{}: is named in the configuration", Escaped(name)));
             let what = match self.meant(name) {
-                Some(meant) => format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(meant)),
+                Some(meant) => {
+                    format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(meant))
+                }
                 None => {
                     let file = file_of(&self.config.folder, name);
                     format!("there is no {}; put it there or remove its section", file.display())

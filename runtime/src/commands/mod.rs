@@ -108,9 +108,8 @@ fn start_logging(cli: &Cli) -> Result<(), Failure> {
         Command::Check(_) | Command::Approve(_) => format!("plugin=error,{log}"),
         _ => log.clone(),
     };
-    observe::start(&filter).map_err(|error| {
-        Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}"))
-    })
+    observe::start(&filter)
+        .map_err(|error| Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}")))
 }
 
 /// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms

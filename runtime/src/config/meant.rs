@@ -25,7 +25,8 @@ mod tests {
     #[test]
     fn a_section_of_no_plugin_is_likely_meant_for_another() {
         let there = ["hello", "notes", "clock", "calc"];
-        let meant = |name: &str, more: &[&str]| config(&[&[name], more].concat()).meant(name, there.into_iter());
+        let meant =
+            |name: &str, more: &[&str]| config(&[&[name], more].concat()).meant(name, there.into_iter());
         assert_eq!(meant("hello.wasm", &[]), Some("hello"));
         assert_eq!(meant("Notes", &[]), Some("notes"));
         assert_eq!((meant("note", &[]), meant("clok", &[])), (Some("notes"), Some("clock")));

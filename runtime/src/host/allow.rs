@@ -35,7 +35,9 @@ impl Allow {
         let Self { line, grants } = self;
         match advice {
             Advice::Caller if grants.is_empty() => {
-                format!("{to}, serve it with `plugport serve` and write under [plugins.{plugin}.grants]: {line}")
+                format!(
+                    "{to}, serve it with `plugport serve` and write under [plugins.{plugin}.grants]: {line}"
+                )
             }
             Advice::Caller => format!("{to}, add {}", Flags(grants)),
             Advice::Operator => format!("{to}, write under [plugins.{plugin}.grants]: {line}"),

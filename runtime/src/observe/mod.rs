@@ -25,7 +25,10 @@ use tracing_subscriber::filter::LevelFilter;
 pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if let Some(word) = no_level(filter) {
         let levels = "error, warn, info, debug, trace and off";
-        return Err(format!("`{word}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug").into());
+        return Err(format!(
+            "`{word}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
+        )
+        .into());
     }
     // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
@@ -85,7 +88,15 @@ mod tests {
 
     #[test]
     fn a_word_on_its_own_is_a_level() {
-        for good in ["info", "WARN", "info,plugin=debug", "off, plugport::reload=trace", "[call{tool=x,n}]=info", "3", ""] {
+        for good in [
+            "info",
+            "WARN",
+            "info,plugin=debug",
+            "off, plugport::reload=trace",
+            "[call{tool=x,n}]=info",
+            "3",
+            "",
+        ] {
             assert_eq!(no_level(good), None, "{good}");
         }
         for bad in ["infoo", "warning", "info,plugin", "verbose,plugin=debug"] {

@@ -18,9 +18,7 @@ use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::message::{
-    Message, Notification, Request, error_response, read_id, response, without_bom,
-};
+use super::message::{Message, Notification, Request, error_response, read_id, response, without_bom};
 use super::method::Method;
 use super::server::Server;
 use super::sessions::in_flight::InFlight;

@@ -62,11 +62,11 @@ mod tests {
     fn the_field_is_named_and_no_place_in_the_text() {
         for (text, told) in [
             ("{}", "`params`: missing field `name`"),
-            (r#"{"raw":{"a":[1]},"name":5}"#, "`params.name`: invalid type: integer `5`, expected a borrowed string"),
             (
-                r#"{"name":"a","inner":{"b":[1,{}]}}"#,
-                "`params.inner.b[1]`: invalid type: map, expected u8",
+                r#"{"raw":{"a":[1]},"name":5}"#,
+                "`params.name`: invalid type: integer `5`, expected a borrowed string",
             ),
+            (r#"{"name":"a","inner":{"b":[1,{}]}}"#, "`params.inner.b[1]`: invalid type: map, expected u8"),
         ] {
             assert_eq!(of(text), told);
         }

@@ -325,7 +325,10 @@ mod tests {
             assert_eq!(response(&request.id, b"{}"), answer);
         }
         for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
-            assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)), (-32600, None));
+            assert_eq!(
+                refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)),
+                (-32600, None)
+            );
         }
     }
 

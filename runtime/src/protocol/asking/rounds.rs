@@ -48,16 +48,14 @@ impl Returned {
     pub(in crate::protocol) fn read(request: &Request) -> Result<Self, RpcError> {
         let invalid = RpcError::invalid_params;
         let text = request.params.as_deref().map_or("{}", RawValue::get);
-        if !request.method.may_ask()
-            || !(text.contains("requestState") || text.contains("inputResponses"))
-        {
+        if !request.method.may_ask() || !(text.contains("requestState") || text.contains("inputResponses")) {
             return Ok(Self::default());
         }
-        let params: RetryParams<'_> =
-            serde_json::from_str(text).map_err(|error| invalid(&field::fault::<RetryParams<'_>>("params", text, &error)))?;
+        let params: RetryParams<'_> = serde_json::from_str(text)
+            .map_err(|error| invalid(&field::fault::<RetryParams<'_>>("params", text, &error)))?;
         let answers = params.input_responses.map(|answers| RawObject::parse(answers.get())).transpose();
-        let answers =
-            answers.map_err(|error| invalid(&format!("`params.inputResponses`: {}", field::reason(&error))))?;
+        let answers = answers
+            .map_err(|error| invalid(&format!("`params.inputResponses`: {}", field::reason(&error))))?;
         Ok(Self { state: params.request_state.map(Cow::into_owned), answers: answers.unwrap_or_default() })
     }
 }

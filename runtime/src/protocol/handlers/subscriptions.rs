@@ -130,8 +130,9 @@ impl Listener {
         for uri in std::mem::take(&mut filter.resource_subscriptions) {
             uris.add(&uri)?;
         }
-        let id = serde_json::to_value(&context.request.id)
-            .map_err(|_| RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits"))?;
+        let id = serde_json::to_value(&context.request.id).map_err(|_| {
+            RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
+        })?;
         Ok(Self { id, filter, uris })
     }
 

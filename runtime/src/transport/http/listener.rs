@@ -144,7 +144,8 @@ fn broken(error: hyper::Error) {
 /// closed under it takes the answer away before it is read (RFC 9112, 9.6).
 async fn linger(stream: Stream) {
     let mut rest = stream.take(LINGER_BYTES);
-    let reading = tokio::io::copy(&mut rest, &mut tokio::io::sink());
+    let mut nowhere = tokio::io::sink();
+    let reading = tokio::io::copy(&mut rest, &mut nowhere);
     if let Ok(Err(error)) = tokio::time::timeout(LINGER, reading).await {
         tracing::debug!("connection, after its last answer: {error}");
     }

@@ -58,12 +58,12 @@ pub fn router(server: Arc<Server>) -> Router {
     let guard = Guard::new(server.settings());
     let pairs = Pairs::new(server.settings().sessions);
     let shared = Arc::new(Shared { endpoint: Endpoint::new(server), guard, pairs });
-    Router::new().fallback(serve).with_state(shared)
+    Router::new().fallback(handle).with_state(shared)
 }
 
 /// Answers one request. What is refused is answered here like everything else, so that no way of refusing can forget the
 /// body that came with the request.
-async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then the header does not count (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
@@ -85,7 +85,10 @@ async fn answer(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
         (PATH, &Method::DELETE) => end(shared, &parts.headers),
         (PATH, _) => not_allowed(METHODS, "MCP is spoken with POST, GET and DELETE\n"),
         (pair::STREAM, &Method::GET) => open_pair(shared, parts),
-        (pair::STREAM, _) => not_allowed("GET", "the stream of HTTP+SSE is opened with GET; for the newer transport, POST to /mcp\n"),
+        (pair::STREAM, _) => not_allowed(
+            "GET",
+            "the stream of HTTP+SSE is opened with GET; for the newer transport, POST to /mcp\n",
+        ),
         (pair::MESSAGES, &Method::POST) => post_to_pair(shared, parts, body).await,
         (pair::MESSAGES, _) => not_allowed("POST", "messages of HTTP+SSE are sent with POST\n"),
         _ => (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")).into_response(),
