@@ -12,7 +12,7 @@ const SECRET: &str = "c4nary-of-the-check";
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut command = program();
-    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).current_dir(place.path());
+    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).env("WEATHER_TOKEN", SECRET).current_dir(place.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(!out.contains("c4nary") && !err.contains("c4nary"), "a secret was shown:\n{out}{err}");
@@ -115,6 +115,37 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
     assert!(found["skipped"][0]["why"].as_str().unwrap().contains("is not WebAssembly"), "{found:#}");
     let refused = &found["plugins"][1]["refused"][0];
     assert_eq!((&refused["kind"], &refused["name"]), (&json!("tool"), &json!("version")), "{found:#}");
+}
+
+#[test]
+fn a_section_under_the_wrong_name_is_guessed() {
+    let plugins = folder(&["polite"]);
+    for section in ["\"polite.wasm\"", "Polite", "polit"] {
+        let (code, out, _) = check(plugins.path(), &format!("[plugins.{section}]\n"), &[]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains("  fault: no plugin has this name; did you mean `[plugins.polite]`?\n"), "{out}");
+    }
+}
+
+/// The configuration in the README is what people begin with.
+#[test]
+fn the_configuration_in_the_readme_works_as_it_is_written() {
+    let readme = include_str!("../../README.md");
+    let blocks = readme.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let config = blocks.max_by_key(|block| block.len()).unwrap();
+    let plugins = tempfile::tempdir().unwrap();
+    for name in ["files", "fetch", "notes", "summarize"] {
+        copy(&plugin(name), plugins.path());
+    }
+    let made = readme.lines().find_map(|line| line.strip_prefix("mkdir ")).unwrap();
+    made.split(' ').for_each(|folder| std::fs::create_dir(plugins.path().join(folder)).unwrap());
+    let (code, out, err) = check(plugins.path(), config, &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("remark: "), "{out}");
+    // The same with what is a comment in it.
+    let commented = config.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>();
+    let (_, out, err) = check(plugins.path(), &commented.join("\n"), &[]);
+    assert!(err.is_empty() && out.ends_with("4 plugins, 1 fault\n"), "{out}{err}");
 }
 
 #[test]
