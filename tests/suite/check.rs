@@ -12,7 +12,11 @@ const SECRET: &str = "c4nary-of-the-check";
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut command = program();
-    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).env("WEATHER_TOKEN", SECRET).current_dir(place.path());
+    command
+        .args(args)
+        .env("PLUGPORT_TEST_KEY", SECRET)
+        .env("WEATHER_TOKEN", SECRET)
+        .current_dir(place.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(!out.contains("c4nary") && !err.contains("c4nary"), "a secret was shown:\n{out}{err}");
@@ -123,7 +127,10 @@ fn a_section_under_the_wrong_name_is_guessed() {
     for section in ["\"polite.wasm\"", "Polite", "polit"] {
         let (code, out, _) = check(plugins.path(), &format!("[plugins.{section}]\n"), &[]);
         assert_eq!(code, Some(1), "{out}");
-        assert!(out.contains("  fault: no plugin has this name; did you mean `[plugins.polite]`?\n"), "{out}");
+        assert!(
+            out.contains("  fault: no plugin has this name; did you mean `[plugins.polite]`?\n"),
+            "{out}"
+        );
     }
 }
 

@@ -59,8 +59,16 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         (&["call", "/", "x"], 2, "/ is a folder; name a .wasm file in it"),
         (&["call", "README.md", "x"], 2, "README.md is no .wasm file and no name of a plugin; give the path"),
         (&["inspect", "/"], 2, "/ is a folder"),
-        (&["inspect", "clock"], 2, "there is no file clock; name the file of a plugin, such as plugins/clock.wasm"),
-        (&["serve", "--plugins", "/no/such/folder"], 2, "cannot read the plugin folder /no/such/folder; create it"),
+        (
+            &["inspect", "clock"],
+            2,
+            "there is no file clock; name the file of a plugin, such as plugins/clock.wasm",
+        ),
+        (
+            &["serve", "--plugins", "/no/such/folder"],
+            2,
+            "cannot read the plugin folder /no/such/folder; create it",
+        ),
         (&["serve", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
         (&["check", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
         (&["check", "--config", "/"], 2, "cannot read the configuration /; it is a folder"),
@@ -69,7 +77,11 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         (&["serve", "--host", "0.0.0.0"], 2, "did you mean `--listen 0.0.0.0:7584`?"),
         (&["dev", "--port", "1"], 2, "did you mean `--listen 127.0.0.1:1`?"),
         (&["serve", "--listen", "8080"], 2, "write one such as 127.0.0.1:8080"),
-        (&["--log", "infoo", "check"], 2, "`infoo` is no level; the levels are error, warn, info, debug, trace"),
+        (
+            &["--log", "infoo", "check"],
+            2,
+            "`infoo` is no level; the levels are error, warn, info, debug, trace",
+        ),
         (&["serve", "--listen", "nowhere"], 2, "is not an address"),
         (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
     ] {
@@ -94,7 +106,12 @@ fn a_plugin_that_is_not_there_is_guessed() {
 #[test]
 fn what_is_denied_in_a_call_is_told_with_what_to_add_to_it() {
     for (plugin, tool, arguments, said) in [
-        (plugin("notes"), "find_notes", "{}", "was denied the key-value store; to allow it, add --grant kv\n"),
+        (
+            plugin("notes"),
+            "find_notes",
+            "{}",
+            "was denied the key-value store; to allow it, add --grant kv\n",
+        ),
         (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...'\n"),
         (
             guest("fetcher"),

@@ -138,7 +138,11 @@ async fn messages_that_are_none_in_either_era() {
     assert_eq!(session.request("ping", json!({})).await.status, 200, "the session is as it was");
     let marked = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     let reply = client.post(&of_session, marked).await;
-    assert_eq!((reply.status, reply.result()), (200, &json!({})), "some programs begin every text with this mark");
+    assert_eq!(
+        (reply.status, reply.result()),
+        (200, &json!({})),
+        "some programs begin every text with this mark"
+    );
 }
 
 #[tokio::test]
@@ -267,10 +271,26 @@ async fn what_is_wrong_is_named_by_its_field() {
     for (method, params, said) in [
         ("tools/call", json!({}), "`params`: missing field `name`"),
         ("tools/call", json!({ "name": 5 }), "`params.name`: invalid type: integer `5`, expected a string"),
-        ("tools/call", json!({ "name": "asker-ask", "arguments": [] }), "`params.arguments` must be an object"),
-        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "x" } }), "`params.argument`: missing field `value`"),
-        ("prompts/get", json!({ "name": "x", "arguments": { "a": 1 } }), "`params.arguments.a`: invalid type: integer `1`, expected a string"),
-        ("tools/list", json!({ "_meta": { "io.modelcontextprotocol/clientInfo": 5 } }), "`params._meta.io.modelcontextprotocol/clientInfo`: invalid type"),
+        (
+            "tools/call",
+            json!({ "name": "asker-ask", "arguments": [] }),
+            "`params.arguments` must be an object",
+        ),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "x" } }),
+            "`params.argument`: missing field `value`",
+        ),
+        (
+            "prompts/get",
+            json!({ "name": "x", "arguments": { "a": 1 } }),
+            "`params.arguments.a`: invalid type: integer `1`, expected a string",
+        ),
+        (
+            "tools/list",
+            json!({ "_meta": { "io.modelcontextprotocol/clientInfo": 5 } }),
+            "`params._meta.io.modelcontextprotocol/clientInfo`: invalid type",
+        ),
         ("tools/list", json!({ "_meta": [] }), "`params._meta` must be an object"),
     ] {
         let reply = session.request(method, params.clone()).await;

@@ -123,13 +123,15 @@ async fn pages_of_other_sites_reach_nothing() {
     let mut socket = Socket::to(&server.url()).await;
     for line in ["GET /sse", "GET /mcp", "POST /mcp", "DELETE /mcp", "POST /messages?sessionId=x", "GET /"] {
         for site in ["cross-site", "same-site"] {
-            let header = format!("{JSON}Accept: */*\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: no-cors\r\n");
+            let header =
+                format!("{JSON}Accept: */*\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: no-cors\r\n");
             socket.send(request(line, &header, "")).await;
             let answer = socket.answer().await;
             assert_eq!(answer.status, 403, "{line} {site}: {answer:?}");
         }
     }
-    for header in ["Sec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n"] {
+    for header in ["Sec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n"]
+    {
         socket.send(request("POST /mcp", &(discovering() + header), &discover("1"))).await;
         assert_eq!(socket.answer().await.status, 200, "{header}");
     }
@@ -153,7 +155,9 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
     ] {
         let (header, body) = (discovering(), discover("1"));
         let length = body.len();
-        socket.send(format!("POST {target} HTTP/1.1\r\n{host}{header}Content-Length: {length}\r\n\r\n{body}")).await;
+        socket
+            .send(format!("POST {target} HTTP/1.1\r\n{host}{header}Content-Length: {length}\r\n\r\n{body}"))
+            .await;
         let answer = socket.answer().await;
         assert_eq!(answer.status, status, "{target} {host}: {answer:?}");
     }

@@ -43,7 +43,8 @@ impl Socket {
 
     /// The next answer.
     pub async fn answer(&mut self) -> Answer {
-        let head = self.until(|read| read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)).await;
+        let head =
+            self.until(|read| read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)).await;
         let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
@@ -64,7 +65,8 @@ impl Socket {
                 return self.read.drain(..end).collect();
             }
             let reading = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read));
-            let read = reading.await.unwrap_or_else(|_| panic!("no answer in time: {:?}", self.read)).unwrap();
+            let read =
+                reading.await.unwrap_or_else(|_| panic!("no answer in time: {:?}", self.read)).unwrap();
             assert!(read > 0, "the connection ended in an answer: {:?}", String::from_utf8_lossy(&self.read));
         }
     }
