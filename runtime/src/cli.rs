@@ -96,7 +96,7 @@ pub struct Serve {
 }
 
 /// Options that people expect and that are called differently here. They take nothing and say what was meant.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct OtherNames {
     /// A port
     #[arg(long, hide = true, allow_negative_numbers = true, value_parser = not_a_port)]
