@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
+use crate::schema::present;
 
 type Object = Map<String, Value>;
 
