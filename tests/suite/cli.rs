@@ -101,6 +101,8 @@ fn a_plugin_that_is_not_there_is_guessed() {
         assert_eq!(code, Some(2), "{command}: {out}{err}");
         assert!(err.contains("; did you mean `polite`? (there are: polite)"), "{command}: {err}");
     }
+    let (_, _, err) = run(&["approve", "plugins/polite.wasm", "--plugins", plugins]);
+    assert!(err.contains("did you mean `polite`?"), "{err}");
 }
 
 #[test]

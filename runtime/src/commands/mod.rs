@@ -121,6 +121,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// Says that there is none of this name, which one was likely meant, and which there are.
 fn unknown(none: &str, there: &str, name: &str, names: &[&str]) -> String {
+    // The path of its file is a way to name a plugin, though not here.
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.strip_suffix(".wasm").unwrap_or(name);
     let meant = config::nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     match meant {

@@ -52,12 +52,12 @@ pub(super) async fn read(body: &mut Body, most: usize) -> Result<Bytes, Response
 
 /// Makes the connection ready for its next request, or else says in the answer that there will be none.
 pub(super) async fn settle(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
-    // Reading would ask a client to send what it asks whether it should.
-    let asks_first = headers.contains_key(header::EXPECT);
-    if body.is_end_stream() || (!asks_first && drained(&mut body).await) {
+    if body.is_end_stream() {
         return response;
     }
-    closing(response)
+    // Reading would ask a client to send what it asks whether it should.
+    let asks_first = headers.contains_key(header::EXPECT);
+    if !asks_first && drained(&mut body).await { response } else { closing(response) }
 }
 
 /// Reads a body to its end, if that is near.
