@@ -223,7 +223,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let name = name.to_ascii_lowercase();
     let scored = known.iter().map(|candidate| (edits(&name, &candidate.to_ascii_lowercase()), *candidate));
-    let near = |distance: usize| distance <= 2 && 2 * distance < name.len().max(1);
+    let near = |distance: usize| distance <= 2 && 2 * distance <= name.len();
     scored.min().filter(|(distance, _)| near(*distance)).map(|(_, candidate)| candidate)
 }
 
@@ -263,7 +263,7 @@ mod tests {
         for (written, found) in [
             ("-1", "-1"),
             ("0", "0"),
-            ("1_0", "1_0"),
+            ("1_0", "10"),
             ("0x7f", "0x7f"),
             ("99999999999999999999", "99999999999999999999"),
             ("0.5", "0.5"),

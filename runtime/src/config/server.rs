@@ -251,9 +251,9 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = named.as_deref().unwrap_or(text);
     address.parse().map_err(|_| {
-        let meant = match (text.trim_start_matches(':').parse::<u16>(), text.parse::<IpAddr>()) {
-            (Ok(port), _) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            (_, Ok(host)) => SocketAddr::from((host, DEFAULT_PORT)),
+        let meant = match (text.parse::<IpAddr>(), text.strip_prefix(':').unwrap_or(text).parse::<u16>()) {
+            (Ok(host), _) => SocketAddr::from((host, DEFAULT_PORT)),
+            (_, Ok(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             _ => SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
         };
         format!("`{text}` is not an address with a port; write one such as {meant}")

@@ -22,31 +22,42 @@ const UNWANTED: usize = 64 << 10;
 /// saves less by keeping its connection.
 const UNWANTED_TIME: Duration = Duration::from_millis(500);
 
+/// Why there is no body.
+pub(super) struct NoBody {
+    status: StatusCode,
+    why: String,
+    /// Whether the connection is of no more use.
+    broken: bool,
+}
+
+impl IntoResponse for NoBody {
+    fn into_response(self) -> Response {
+        let response = (self.status, self.why).into_response();
+        if self.broken { closing(response) } else { response }
+    }
+}
+
 /// Reads a body of at most `most` bytes. One that is announced as larger is refused before any of it is read, so that a
 /// client that waits for `100 Continue` never sends it.
 ///
 /// # Errors
-/// With what to answer.
-pub(super) async fn read(body: &mut Body, most: usize) -> Result<Bytes, Response> {
-    let refuse = |status: StatusCode, why: String| Err((status, why).into_response());
-    let too_large = || format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10);
+/// When it is too large, or does not come.
+pub(super) async fn read(body: &mut Body, most: usize) -> Result<Bytes, NoBody> {
+    let too_large = || NoBody {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        why: format!("the body is larger than {} KiB (limit `body_kib`)\n", most >> 10),
+        broken: false,
+    };
     if body.size_hint().lower() > most as u64 {
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, too_large());
+        return Err(too_large());
     }
+    let broken = |status, why: &str| NoBody { status, why: why.to_owned(), broken: true };
     let collecting = Limited::new(body, most).collect();
     match tokio::time::timeout(TIME, collecting).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            refuse(StatusCode::PAYLOAD_TOO_LARGE, too_large())
-        }
-        Ok(Err(_)) => {
-            let why = "the body could not be read\n".to_owned();
-            refuse(StatusCode::BAD_REQUEST, why).map_err(closing)
-        }
-        Err(_) => {
-            let why = "the body did not arrive in time\n".to_owned();
-            refuse(StatusCode::REQUEST_TIMEOUT, why).map_err(closing)
-        }
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+        Ok(Err(_)) => Err(broken(StatusCode::BAD_REQUEST, "the body could not be read\n")),
+        Err(_) => Err(broken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n")),
     }
 }
 

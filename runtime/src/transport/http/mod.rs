@@ -106,7 +106,7 @@ async fn take(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
             let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
             write(shared.endpoint.post(&parts.headers, &body, &via), accepts).await
         }
-        Err(refusal) => refusal,
+        Err(refusal) => refusal.into_response(),
     }
 }
 
@@ -135,7 +135,7 @@ async fn post_to_pair(shared: &Shared, parts: &Parts, body: &mut Body) -> Respon
     }
     let body = match body::read(body, shared.endpoint.server().settings().body_bytes).await {
         Ok(body) => body,
-        Err(refusal) => return refusal,
+        Err(refusal) => return refusal.into_response(),
     };
     match shared.pairs.post(parts.uri.query(), body).await {
         Ok(()) => StatusCode::ACCEPTED.into_response(),
