@@ -1,5 +1,6 @@
 //! The command line. The doc comments here are the manual.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -86,12 +87,34 @@ pub struct Serve {
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
     pub listen: Option<String>,
+    /// What other servers call it.
+    #[command(flatten)]
+    pub other: OtherNames,
     /// Serve one client on stdin and stdout instead of HTTP
     #[arg(long)]
     pub stdio: bool,
     /// Stop when stdin ends, as it does with whoever started this, however that ends
     #[arg(long, hide = true, conflicts_with = "stdio")]
     pub until_eof: bool,
+}
+
+/// Options that people expect and that are called differently here. They take nothing and say what was meant.
+#[derive(Debug, Default, Args)]
+pub struct OtherNames {
+    /// A port
+    #[arg(long, hide = true, allow_negative_numbers = true, value_parser = not_a_port)]
+    pub port: Option<Infallible>,
+    /// A host
+    #[arg(long, hide = true, value_parser = not_a_host)]
+    pub host: Option<Infallible>,
+}
+
+fn not_a_port(port: &str) -> Result<Infallible, String> {
+    Err(format!("did you mean `--listen 127.0.0.1:{port}`?"))
+}
+
+fn not_a_host(host: &str) -> Result<Infallible, String> {
+    Err(format!("did you mean `--listen {host}:7584`?"))
 }
 
 /// `plugport call`
@@ -233,6 +256,9 @@ pub struct Dev {
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
+    /// What other servers call it.
+    #[command(flatten)]
+    pub other: OtherNames,
     /// Command that builds the project, run by `sh` in it [default: cargo, a `build` script of package.json, make, or
     /// `plugport build`, as the project has files for it]
     #[arg(long, value_name = "COMMAND")]

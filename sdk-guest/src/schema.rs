@@ -6,7 +6,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::parameter::Parameter;
@@ -58,7 +58,7 @@ impl Properties {
         if !definitions.is_empty() {
             root.insert("$defs".to_owned(), definitions.into());
         }
-        Value::Object(root).to_string()
+        without_null(root.into()).to_string()
     }
 }
 
@@ -82,7 +82,65 @@ pub(crate) fn whole<T: JsonSchema>() -> Result<String, Error> {
             )));
         }
     }
-    Ok(schema.to_value().to_string())
+    Ok(without_null(schema.to_value()).to_string())
+}
+
+/// Keywords whose values are values and not schemas.
+const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+
+/// An input schema in which nothing that may be left out may be `null` as well: that says the same twice, and many clients
+/// cannot read it. A call may have null all the same; the server takes it for nothing given.
+fn without_null(schema: Value) -> Value {
+    match schema {
+        Value::Array(items) => items.into_iter().map(without_null).collect(),
+        Value::Object(mut object) => {
+            let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            if let Some(Value::Object(properties)) = object.get_mut("properties") {
+                for (name, property) in properties {
+                    // Beside another default, null says something of its own.
+                    let defaults = property.get("default").is_some_and(|default| !default.is_null());
+                    if let Value::Object(field) = property
+                        && !defaults
+                        && !required.contains(&json!(name))
+                    {
+                        *property = present(field).into();
+                    }
+                }
+            }
+            let inner = |(key, value): (String, Value)| {
+                let value = if DATA.contains(&key.as_str()) { value } else { without_null(value) };
+                (key, value)
+            };
+            Value::Object(object.into_iter().map(inner).collect())
+        }
+        other => other,
+    }
+}
+
+/// The schema without the `null` that stands for a field left empty.
+pub(crate) fn present(field: &Map<String, Value>) -> Map<String, Value> {
+    let mut field = field.clone();
+    field.retain(|key, value| !(key == "default" && value.is_null()));
+    if let Some(Value::Array(choices)) = field.get_mut("anyOf") {
+        choices.retain(|choice| choice.get("type") != Some(&json!("null")));
+        if let [Value::Object(some)] = choices.as_slice() {
+            let mut merged = some.clone();
+            field.remove("anyOf");
+            merged.extend(field);
+            return merged;
+        }
+    }
+    if let Some(Value::Array(kinds)) = field.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            field.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(Value::Array(values)) = field.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    field
 }
 
 /// The output schema for a type, unless it allows anything.
@@ -107,7 +165,6 @@ mod tests {
     use super::*;
     use crate::parameter::shown;
     use serde::{Deserialize, Serialize};
-    use serde_json::json;
 
     #[derive(Deserialize, Serialize, JsonSchema)]
     struct Place {
@@ -161,7 +218,7 @@ mod tests {
             schema["properties"]["zebra"],
             json!({"type": "string", "description": "A striped horse."})
         );
-        assert_eq!(schema["properties"]["ape"]["type"], json!(["integer", "null"]));
+        assert_eq!(schema["properties"]["ape"]["type"], "integer");
         assert_eq!(schema["additionalProperties"], false);
     }
 
@@ -176,6 +233,22 @@ mod tests {
     }
 
     #[test]
+    fn null_stays_where_it_differs_from_nothing() {
+        let most = Parameter::<Option<u32>>::new("most", None).or(|| Some(Some(10)), || shown(Some(10)));
+        let schema = properties(|it| {
+            it.add(&most);
+            it.add(&Parameter::<Option<Unit>>::new("unit", Some("Of length.")));
+            it.add(&Parameter::<Vec<Option<bool>>>::new("answers", None));
+        });
+        assert_eq!(schema["properties"]["most"]["type"], json!(["integer", "null"]));
+        assert_eq!(
+            schema["properties"]["unit"],
+            json!({"$ref": "#/$defs/Unit", "description": "Of length."})
+        );
+        assert_eq!(schema["properties"]["answers"]["items"]["type"], json!(["boolean", "null"]));
+    }
+
+    #[test]
     fn named_types_are_defined_once_and_may_be_described_where_they_are_used() {
         let schema = properties(|it| {
             it.add(&Parameter::<Place>::new("from", Some("Where from.")));
@@ -186,7 +259,9 @@ mod tests {
             schema["properties"]["from"],
             json!({"$ref": "#/$defs/Place", "description": "Where from."})
         );
+        assert_eq!(schema["properties"]["to"], json!({"$ref": "#/$defs/Place"}));
         let place = &schema["$defs"]["Place"];
+        assert_eq!(place["properties"]["name"], json!({"type": "string"}));
         assert_eq!(place["properties"]["latitude"]["description"], "Degrees north.");
         assert_eq!(place["required"], json!(["latitude"]));
         assert_eq!(schema["$defs"]["Unit"]["enum"], json!(["metric", "imperial"]));
@@ -206,6 +281,10 @@ mod tests {
         let schema: Value = serde_json::from_str(&whole::<Place>().unwrap()).unwrap();
         assert_eq!(schema["type"], "object");
         assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
+        assert_eq!(schema["properties"]["name"], json!({"type": "string"}));
+        let place: Place = serde_json::from_str(r#"{"latitude": 1.5, "name": null}"#).unwrap();
+        assert_eq!(place.name, None, "a null is nothing given");
+        assert!(output::<Place>().unwrap().contains("null"), "what is given back has it");
     }
 
     #[test]

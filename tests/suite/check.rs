@@ -12,7 +12,11 @@ const SECRET: &str = "c4nary-of-the-check";
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut command = program();
-    command.args(args).env("PLUGPORT_TEST_KEY", SECRET).current_dir(place.path());
+    command
+        .args(args)
+        .env("PLUGPORT_TEST_KEY", SECRET)
+        .env("WEATHER_TOKEN", SECRET)
+        .current_dir(place.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(!out.contains("c4nary") && !err.contains("c4nary"), "a secret was shown:\n{out}{err}");
@@ -47,7 +51,7 @@ fn check_says_what_each_plugin_may_reach() {
     let own: Vec<&str> = out.lines().skip_while(|line| !line.starts_with("settings: sha256:")).collect();
     for line in [
         "  publishes settings-all, settings-get, settings-leak",
-        "  would need settings and secrets (`config` or `secrets`), environment variables (`env`)",
+        "  would need settings and secrets (`config` or `secrets`)",
         "  may keep up to 16 MiB between calls",
         "  may read the settings region",
         "  may see the variables PLUGPORT_TEST_UNSET",
@@ -58,10 +62,7 @@ fn check_says_what_each_plugin_may_reach() {
     assert!(out.contains("token from the variable PLUGPORT_TEST_KEY"), "{out}");
     assert!(out.contains("which holds the secret `file`, can be read by every user"), "{out}");
     assert!(out.contains("PLUGPORT_TEST_UNSET is granted but not set"), "{out}");
-    assert!(
-        out.contains("  cannot reach files, sockets, settings and secrets, environment variables"),
-        "{out}"
-    );
+    assert!(out.contains("  cannot reach files, sockets, settings and secrets\n"), "{out}");
     assert!(out.contains("memory: guests and clients can make it keep at most "), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
     assert!(!plugins.path().join("state").exists(), "a check keeps nothing");
@@ -120,6 +121,40 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
     assert!(found["skipped"][0]["why"].as_str().unwrap().contains("is not WebAssembly"), "{found:#}");
     let refused = &found["plugins"][1]["refused"][0];
     assert_eq!((&refused["kind"], &refused["name"]), (&json!("tool"), &json!("version")), "{found:#}");
+}
+
+#[test]
+fn a_section_under_the_wrong_name_is_guessed() {
+    let plugins = folder(&["polite"]);
+    for section in ["\"polite.wasm\"", "Polite", "polit"] {
+        let (code, out, _) = check(plugins.path(), &format!("[plugins.{section}]\n"), &[]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(
+            out.contains("  fault: no plugin has this name; did you mean `[plugins.polite]`?\n"),
+            "{out}"
+        );
+    }
+}
+
+/// The configuration in the README is what people begin with.
+#[test]
+fn the_configuration_in_the_readme_works_as_it_is_written() {
+    let readme = include_str!("../../README.md");
+    let blocks = readme.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let config = blocks.max_by_key(|block| block.len()).unwrap();
+    let plugins = tempfile::tempdir().unwrap();
+    for name in ["files", "fetch", "notes", "summarize"] {
+        copy(&plugin(name), plugins.path());
+    }
+    let made = readme.lines().find_map(|line| line.strip_prefix("mkdir ")).unwrap();
+    made.split(' ').for_each(|folder| std::fs::create_dir(plugins.path().join(folder)).unwrap());
+    let (code, out, err) = check(plugins.path(), config, &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("remark: "), "{out}");
+    // The same with what is a comment in it.
+    let commented = config.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>();
+    let (_, out, err) = check(plugins.path(), &commented.join("\n"), &[]);
+    assert!(err.is_empty() && out.ends_with("4 plugins, 1 fault\n"), "{out}{err}");
 }
 
 #[test]
@@ -193,10 +228,9 @@ fn inspect_shows_what_a_configuration_would_grant_and_grants_nothing() {
     let (code, out, err) = run(&["inspect", file, "--config", config]);
     assert_eq!(code, Some(0), "{err}");
     for said in [
-        "  would need settings and secrets (`config` or `secrets`), environment variables (`env`)\n",
+        "  would need settings and secrets (`config` or `secrets`)\n",
         "  may read the secrets token from the variable PLUGPORT_TEST_KEY\n",
         "  may ask the client's model 60 times and for 100000 tokens an hour\n",
-        "  cannot reach environment variables\n",
         "  remark: `sampling` is granted, but nothing that it imports uses it",
     ] {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");

@@ -55,7 +55,33 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         (&["call", &polite, "fail", "--args", r#"{"reason":"no luck"}"#], 1, "no luck"),
         (&["call", "/no/such.wasm", "x"], 2, "cannot be read"),
         (&["call", &polite, "echo", "--grant", "net=all"], 2, "write dir=HOST"),
-        (&["serve", "--plugins", "/no/such/folder"], 2, "cannot read the plugin folder"),
+        (&["call", &polite, "ecko"], 2, "there is no tool `ecko`; did you mean `echo`? (the plugin has: "),
+        (&["call", "/", "x"], 2, "/ is a folder; name a .wasm file in it"),
+        (&["call", "README.md", "x"], 2, "README.md is no .wasm file and no name of a plugin; give the path"),
+        (&["inspect", "/"], 2, "/ is a folder"),
+        (
+            &["inspect", "clock"],
+            2,
+            "there is no file clock; name the file of a plugin, such as plugins/clock.wasm",
+        ),
+        (
+            &["serve", "--plugins", "/no/such/folder"],
+            2,
+            "cannot read the plugin folder /no/such/folder; create it",
+        ),
+        (&["serve", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
+        (&["check", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
+        (&["check", "--config", "/"], 2, "cannot read the configuration /; it is a folder"),
+        (&["check", "--config", &polite], 2, "it is no text in UTF-8"),
+        (&["serve", "--port", "8080"], 2, "did you mean `--listen 127.0.0.1:8080`?"),
+        (&["serve", "--host", "0.0.0.0"], 2, "did you mean `--listen 0.0.0.0:7584`?"),
+        (&["dev", "--port", "1"], 2, "did you mean `--listen 127.0.0.1:1`?"),
+        (&["serve", "--listen", "8080"], 2, "write one such as 127.0.0.1:8080"),
+        (
+            &["--log", "infoo", "check"],
+            2,
+            "`infoo` is no level; the levels are error, warn, info, debug, trace",
+        ),
         (&["serve", "--listen", "nowhere"], 2, "is not an address"),
         (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
     ] {
@@ -63,6 +89,47 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         assert_eq!(found, Some(code), "{args:?}: {out}{err}");
         assert!(err.contains(said), "{args:?}: expected {said:?} in {err}");
         assert!(!err.contains("panicked"), "{err}");
+    }
+}
+
+#[test]
+fn a_plugin_that_is_not_there_is_guessed() {
+    let folder = folder(&["polite"]);
+    let plugins = folder.path().to_str().unwrap();
+    for (command, more) in [("call", &["echo"][..]), ("approve", &[])] {
+        let (code, out, err) = run(&[&[command, "Polit"], more, &["--plugins", plugins]].concat());
+        assert_eq!(code, Some(2), "{command}: {out}{err}");
+        assert!(err.contains("; did you mean `polite`? (there are: polite)"), "{command}: {err}");
+    }
+    let (_, _, err) = run(&["approve", "plugins/polite.wasm", "--plugins", plugins]);
+    assert!(err.contains("did you mean `polite`?"), "{err}");
+}
+
+#[test]
+fn what_is_denied_in_a_call_is_told_with_what_to_add_to_it() {
+    for (plugin, tool, arguments, said) in [
+        (
+            plugin("notes"),
+            "find_notes",
+            "{}",
+            "was denied the key-value store; to allow it, add --grant kv\n",
+        ),
+        (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...'\n"),
+        (
+            guest("fetcher"),
+            "fetch",
+            r#"{"url":"http://127.0.0.1:1/"}"#,
+            "; to allow it, add --grant 'http=GET http://127.0.0.1:1'\n",
+        ),
+        (
+            guest("asker"),
+            "ask",
+            r#"{"method":"roots/list","params":{}}"#,
+            "serve it with `plugport serve` and write under [plugins.asker.grants]: roots = true\n",
+        ),
+    ] {
+        let (_, out, err) = run(&["call", &path(&plugin), tool, "--args", arguments]);
+        assert!(err.contains(said), "{said:?} is not in:\n{out}{err}");
     }
 }
 
@@ -161,5 +228,8 @@ fn a_configuration_with_mistakes_lists_them_all() {
             && err.contains(":2: limits.wal_ms: unknown key; did you mean `wall_ms`?"),
         "{err}"
     );
-    assert!(err.contains(":3: limits.fuel: must be at least 1"), "{err}");
+    assert!(
+        err.contains(":3: limits.fuel: must be a whole number from 1 to 1000000000000, found 0"),
+        "{err}"
+    );
 }

@@ -65,6 +65,7 @@ mod plugins;
 mod projects;
 mod proxy;
 mod reconfigured;
+mod refused;
 mod reload;
 mod reload_clients;
 mod repository;

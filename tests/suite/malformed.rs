@@ -110,7 +110,7 @@ async fn messages_that_are_none_in_either_era() {
     let stateless = [("mcp-protocol-version", STATELESS), ("mcp-method", "ping")];
     let meta = json!({ "_meta": { VERSION: STATELESS, CAPABILITIES: {} } });
     let mut rows: Vec<(String, i64)> =
-        ["1.5", "1.0", "true", "{}", "[]", "null", "123456789012345678901234567890"]
+        ["1.5", "1e400", "true", "{}", "[]", "null", "1234567890123456789012345678901234567890"]
             .iter()
             .map(|id| (format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":{meta}}}"#), -32600))
             .collect();
@@ -125,7 +125,7 @@ async fn messages_that_are_none_in_either_era() {
             (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
             ("[]", -32600),
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, -32700),
-            ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", -32700),
+            ("{\u{feff}\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", -32700),
         ]
         .map(|(body, code)| (body.to_owned(), code)),
     );
@@ -136,6 +136,13 @@ async fn messages_that_are_none_in_either_era() {
         }
     }
     assert_eq!(session.request("ping", json!({})).await.status, 200, "the session is as it was");
+    let marked = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    let reply = client.post(&of_session, marked).await;
+    assert_eq!(
+        (reply.status, reply.result()),
+        (200, &json!({})),
+        "some programs begin every text with this mark"
+    );
 }
 
 #[tokio::test]
@@ -153,6 +160,15 @@ async fn sessions_that_begin_wrongly() {
         assert_eq!((reply.status, reply.error_code()), (200, -32602), "{params}: {reply:?}");
         assert!(!reply.headers.contains_key("mcp-session-id"), "no session begins: {params}");
     }
+    let session = client.session("2025-11-25").await;
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who });
+    let again = json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": params }).to_string();
+    let reply = client.post(&[("mcp-session-id", &session.id)], again.clone()).await;
+    assert_eq!((reply.status, reply.error_code()), (400, -32600), "{reply:?}");
+    assert!(reply.text.contains("has begun already") && !reply.headers.contains_key("mcp-session-id"));
+    assert_eq!(session.request("ping", json!({})).await.status, 200, "the session is as it was");
+    assert_eq!(client.delete(&session.id).await, 204);
+    assert_eq!(client.post(&[("mcp-session-id", &session.id)], again).await.status, 200, "it has ended");
     // What is not known is answered with the newest that has sessions, and the client may leave.
     for unknown in ["2031-01-01", "x", ""] {
         assert_eq!(client.session(unknown).await.revision, "2025-11-25", "{unknown:?}");
@@ -239,9 +255,48 @@ async fn parameters_of_the_wrong_form() {
         let reply = session.request(method, params.clone()).await;
         assert_eq!((reply.status, reply.error_code()), (200, -32602), "{method} {params}: {reply:?}");
     }
-    let missing = session.request("resources/read", json!({ "uri": "no:such" })).await;
-    assert_eq!(missing.error_code(), -32002, "{missing:?}");
-    assert_eq!(missing.answer()["error"]["data"]["uri"], "no:such");
+    for method in ["resources/read", "resources/subscribe"] {
+        let missing = session.request(method, json!({ "uri": "no:such" })).await;
+        assert_eq!(missing.error_code(), -32002, "{missing:?}");
+        assert_eq!(missing.answer()["error"]["data"]["uri"], "no:such");
+    }
+    let nothing = session.request("resources/unsubscribe", json!({ "uri": "no:such" })).await;
+    assert_eq!(nothing.result(), &json!({}), "it may have gone since");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named_by_its_field() {
+    let server = asker("").await;
+    let session = Client::new(server.url()).session("2025-11-25").await;
+    for (method, params, said) in [
+        ("tools/call", json!({}), "`params`: missing field `name`"),
+        ("tools/call", json!({ "name": 5 }), "`params.name`: invalid type: integer `5`, expected a string"),
+        (
+            "tools/call",
+            json!({ "name": "asker-ask", "arguments": [] }),
+            "`params.arguments` must be an object",
+        ),
+        (
+            "completion/complete",
+            json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "x" } }),
+            "`params.argument`: missing field `value`",
+        ),
+        (
+            "prompts/get",
+            json!({ "name": "x", "arguments": { "a": 1 } }),
+            "`params.arguments.a`: invalid type: integer `1`, expected a string",
+        ),
+        (
+            "tools/list",
+            json!({ "_meta": { "io.modelcontextprotocol/clientInfo": 5 } }),
+            "`params._meta.io.modelcontextprotocol/clientInfo`: invalid type",
+        ),
+        ("tools/list", json!({ "_meta": [] }), "`params._meta` must be an object"),
+    ] {
+        let reply = session.request(method, params.clone()).await;
+        let told = reply.answer()["error"]["message"].as_str().unwrap();
+        assert!(told.contains(said) && !told.contains("column"), "{method} {params}: {told}");
+    }
 }
 
 #[tokio::test]

@@ -56,6 +56,12 @@ async fn bad_lines_are_answered_and_good_ones_still_work() {
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(1), "ping", json!({})).await;
     assert_eq!(pipe.next().await["result"], json!({}));
+    pipe.send("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}").await;
+    assert_eq!(pipe.next().await["result"], json!({}));
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    pipe.request(json!(3), "initialize", params).await;
+    let again = pipe.next().await;
+    assert!(again["error"]["message"].as_str().unwrap().contains("was already done here"), "{again}");
 }
 
 /// A call of so many bytes, as clients write it that put the id last.

@@ -130,14 +130,15 @@ async fn several_streams_of_one_session_carry_their_own_messages_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_end_give_their_memory_back() {
-    let server = Server::builder().guest("polite").alone().start().await;
+    let server = Server::builder().guest("library").alone().start().await;
     let client = Client::new(server.url());
     let round = async || {
         for _ in 0..200 {
             let session = client.session("2025-11-25").await;
             for at in 0..10 {
-                let uri = format!("a:{at}-{}", "x".repeat(1_000));
-                session.request("resources/subscribe", json!({ "uri": uri })).await;
+                let uri = format!("lib:item/{at}-{}/data", "x".repeat(1_000));
+                let subscribed = session.request("resources/subscribe", json!({ "uri": uri })).await;
+                assert_eq!(subscribed.result(), &json!({}));
             }
             drop(session.listen(None).await);
             assert_eq!(client.delete(&session.id).await, 204);

@@ -184,7 +184,7 @@ impl Client {
         let revision = of("mcp-protocol-version").unwrap_or(LEGACY);
         let session = of("mcp-session-id").unwrap_or_default();
         let mut conversation = Conversation::of_session(revision, session, &self.asked);
-        if let Ok(message) = serde_json::from_str(body) {
+        if let Ok(message) = serde_json::from_str(body.trim_start_matches('\u{feff}')) {
             conversation.sent(&message);
         }
         conversation

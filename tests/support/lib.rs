@@ -27,6 +27,7 @@ pub mod raw;
 pub mod reload;
 pub mod schema;
 pub mod server;
+pub mod socket;
 pub mod stdio;
 pub mod toolchain;
 pub mod web;

@@ -37,7 +37,7 @@ impl Pipe {
     }
 
     pub async fn send(&mut self, line: &str) {
-        if let Ok(message) = serde_json::from_str(line) {
+        if let Ok(message) = serde_json::from_str(line.trim_start_matches('\u{feff}')) {
             self.conversation.sent(&message);
         }
         let stdin = self.stdin.as_mut().expect("the input is open");

@@ -4,6 +4,7 @@
 //! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
 //! Whoever serves clients hears of every change. Vets what plugins say of themselves; never calls a guest.
 
+mod absent;
 mod change;
 mod effort;
 mod entry;

@@ -9,6 +9,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::absent;
 use super::effort::{self, Effort, Ended};
 use super::marks::{self, Step};
 use super::metered::{Metered, MeteredJson};
@@ -116,6 +117,15 @@ impl Schema {
     pub fn of_arguments(text: &str, limits: &Limits) -> Result<Self, SchemaError> {
         let schema = Self::compile(text, limits)?;
         if schema.object { Ok(schema) } else { Err(SchemaError::NotAnObject) }
+    }
+
+    /// Leaves nulls out of arguments where they stand for nothing; gives the text of what is left if there were any.
+    /// Numbers beyond 64 bits are rounded in it.
+    pub fn leave_out_nulls(&self, text: &str, value: &mut Value) -> Option<String> {
+        // Most arguments have none at all.
+        let schema =
+            if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
+        absent::leave_out_nulls(&schema, value).then(|| value.to_string())
     }
 
     /// The text, as written.

@@ -8,8 +8,8 @@ use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
 use super::compiler::compiler;
-use super::{Failure, console};
-use crate::catalog::{Entry, Kind, Mismatch, Pins, PublishedTool, Refused};
+use super::{Failure, console, unknown};
+use crate::catalog::{Entry, Kind, Mismatch, Pins, PublishedTool, Refused, plugin_name};
 use crate::cli;
 use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
 use crate::host::NoClient;
@@ -17,11 +17,12 @@ use crate::json;
 use crate::observe::{Audit, Escaped};
 use crate::plugin::{Artifact, CallFailure, ContentData, LeftOut, Loader, ToolResult};
 use crate::protocol::{tool_error_json, tool_result_json};
+use crate::reload::scan;
 use crate::sandbox::{Allowance, Store};
 
 pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
-    let value: Value = serde_json::from_str(&args.args).map_err(|error| {
+    let mut value: Value = serde_json::from_str(&args.args).map_err(|error| {
         Failure::Usage(anyhow!("--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"))
     })?;
     if !value.is_object() {
@@ -29,12 +30,13 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     }
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
+    let text = tool.input.leave_out_nulls(&args.args, &mut value).unwrap_or_else(|| args.args.clone());
     let allowance = Allowance::of(tool.plugin.config().limits.cpu());
-    let checked = tool.input.validate(&value, args.args.len(), &allowance);
+    let checked = tool.input.validate(&value, text.len(), &allowance);
     checked.unwrap_or_else(|_| Err(Mismatch::too_much())).map_err(|mismatch| {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
-    let called = tool.plugin.call_tool(&tool.tool.name, &args.args, Arc::new(NoClient)).await;
+    let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, args.json) {
             Ok(code) => return Ok(code),
@@ -85,12 +87,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<Entry, Failure> {
 /// Finds the file, what the configuration says of it, and by what it is judged. A stranger's file that has a plugin's name
 /// gets nothing that the plugin has.
 fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
-    let given = PathBuf::from(&args.plugin);
-    let path = if given.extension().is_some_and(|extension| extension == "wasm") {
-        given
-    } else {
-        config.folder.join(format!("{}.wasm", args.plugin))
-    };
+    let path = meant(&args.plugin, &config.folder)?;
     let name = stem(&path);
     let Some(path) = own_file(&path, &name, config) else {
         return Ok((stranger(path, name, config)?, Pins::off()));
@@ -100,6 +97,35 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
     let pins = Pins::read(mode, config).map_err(|error| Failure::Usage(error.into()))?;
     let (settings, store) = (config.plugin_at(&name, &path)?, Store::of_state(config.state.clone()));
     Ok((Meant { path, name, settings, store, own: true }, pins))
+}
+
+/// The file that a person means: the one of this path, or that of a plugin of the folder.
+fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
+    let path = Path::new(given);
+    let usage = |why: String| Failure::Usage(anyhow!(why));
+    if path.extension().is_some_and(|extension| extension == "wasm") {
+        return Ok(path.to_owned());
+    }
+    if plugin_name(given).is_err() {
+        // What is there says for itself that it is none.
+        let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
+        let is_there = path.exists();
+        return is_there
+            .then(|| path.to_owned())
+            .ok_or_else(|| usage(format!("{given} {none} {}", folder.display())));
+    }
+    let own = folder.join(format!("{given}.wasm"));
+    if own.symlink_metadata().is_ok() {
+        return Ok(own);
+    }
+    let found = scan(folder).map_err(|error| Failure::Usage(error.into()))?;
+    let names: Vec<&str> = found.iter().filter_map(|found| found.name.as_deref().ok()).collect();
+    Err(usage(unknown(
+        &format!("there is no plugin `{given}` in {}", folder.display()),
+        "there are",
+        given,
+        &names,
+    )))
 }
 
 /// The file of the plugin `name`, if `path` leads to it: this is then what is read, whatever `path` leads to by that time,
@@ -137,6 +163,9 @@ pub(super) fn stem(path: &Path) -> String {
 }
 
 pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {
+    if meant.path.is_dir() {
+        return Err(Failure::Usage(anyhow!("{} is a folder; name a .wasm file in it", meant.path.display())));
+    }
     let unusable = |error| anyhow::Error::new(error).context(meant.path.display().to_string());
     let most = meant.settings.limits.wasm_mib;
     let read = match meant.own {
@@ -153,6 +182,7 @@ pub(super) async fn load_read(meant: Meant, artifact: Artifact, config: &Config)
     // Nobody is asked from here, so nothing waits for an answer.
     let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::none(), compiler(config)).context("cannot start")?;
+    let loader = loader.for_a_command();
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)
@@ -171,7 +201,12 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
             return Failure::Usage(anyhow!("the function `{name}` is no tool: {}", left_out.why));
         }
         let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
-        Failure::Usage(anyhow!("there is no tool `{name}`; the plugin has: {}", names.join(", ")))
+        Failure::Usage(anyhow!(unknown(
+            &format!("there is no tool `{name}`"),
+            "the plugin has",
+            name,
+            &names
+        )))
     })
 }
 

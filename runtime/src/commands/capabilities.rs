@@ -16,27 +16,37 @@ pub(super) struct Capability {
     what: &'static str,
     /// Keys under a plugin's grants, each of which opens the way. None: it is never granted.
     grants: &'static [&'static str],
+    /// Whether every language's standard library imports it. People are told of it only when it is granted.
+    usual: bool,
+}
+
+const FILES: &str = "wasi:filesystem/";
+
+/// One that says something of the plugin.
+const fn telling(import: &'static str, what: &'static str, grants: &'static [&'static str]) -> Capability {
+    Capability { import, what, grants, usual: false }
 }
 
 const TABLE: &[Capability] = &[
-    Capability { import: "wasi:filesystem/", what: "files", grants: &["dirs"] },
-    Capability { import: "wasi:http/", what: "outgoing HTTP", grants: &["http"] },
-    Capability { import: "wasi:sockets/", what: "sockets", grants: &[] },
-    Capability { import: "wasi:keyvalue/", what: "values kept between calls", grants: &["kv"] },
-    Capability { import: "wasi:config/", what: "settings and secrets", grants: &["config", "secrets"] },
-    Capability { import: "wasi:cli/environment", what: "environment variables", grants: &["env"] },
-    Capability { import: "plugport:plugin/sampling", what: "the client's model", grants: &["sampling"] },
+    telling(FILES, "files", &["dirs", "roots"]),
+    telling("wasi:http/", "outgoing HTTP", &["http"]),
+    telling("wasi:sockets/", "sockets", &[]),
+    telling("wasi:keyvalue/", "values kept between calls", &["kv"]),
+    telling("wasi:config/", "settings and secrets", &["config", "secrets"]),
     Capability {
-        import: "plugport:plugin/elicitation",
-        what: "the person at the client",
-        grants: &["elicitation"],
+        import: "wasi:cli/environment",
+        what: "environment variables",
+        grants: &["env"],
+        usual: true,
     },
-    Capability { import: "plugport:plugin/roots", what: "the client's roots", grants: &["roots"] },
-    Capability {
-        import: "plugport:plugin/inputs",
-        what: "several questions to the client at once",
-        grants: &["sampling", "elicitation", "roots"],
-    },
+    telling("plugport:plugin/sampling", "the client's model", &["sampling"]),
+    telling("plugport:plugin/elicitation", "the person at the client", &["elicitation"]),
+    telling("plugport:plugin/roots", "the client's roots", &["roots"]),
+    telling(
+        "plugport:plugin/inputs",
+        "several questions to the client at once",
+        &["sampling", "elicitation", "roots"],
+    ),
 ];
 
 /// What a plugin imports, set against what it is granted.
@@ -59,11 +69,13 @@ impl Reach {
         let imported = |row: &&Capability| imports.iter().any(|import| import.starts_with(row.import));
         let needs: Vec<_> = TABLE.iter().filter(imported).collect();
         let granted = granted(grants);
-        let is_granted = |key: &&str| granted.iter().any(|(granted, _)| granted == key);
-        let unreachable = needs.iter().copied().filter(|row| !row.grants.iter().any(&is_granted)).collect();
-        let mut superfluous: Vec<_> = granted.iter().map(|(key, _)| *key).collect();
-        superfluous.dedup();
-        superfluous.retain(|key| !needs.iter().any(|row| row.grants.contains(key)));
+        let mut keys: Vec<_> = granted.iter().map(|(key, _)| *key).collect();
+        keys.dedup();
+        let opens = |key: &str, row: &Capability| row.is_opened_by(key, grants);
+        let is_closed = |row: &&Capability| !keys.iter().any(|key| opens(key, row));
+        let unreachable = needs.iter().copied().filter(is_closed).collect();
+        let superfluous =
+            keys.iter().copied().filter(|key| !needs.iter().any(|row| opens(key, row))).collect();
         Self { needs, granted, unreachable, superfluous, remarks: grants.remarks() }
     }
 
@@ -88,16 +100,13 @@ impl Reach {
     /// The same for people.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let list = |rows: &[&Capability], word: fn(&Capability) -> String| {
-            rows.iter().map(|row| word(row)).collect::<Vec<_>>().join(", ")
+        let list = |what: &str, rows: &[&Capability], word: fn(&Capability) -> String| {
+            let told: Vec<_> = rows.iter().filter(|row| !row.usual).map(|row| word(row)).collect();
+            (!told.is_empty()).then(|| format!("{what} {}", told.join(", ")))
         };
-        if !self.needs.is_empty() {
-            lines.push(format!("would need {}", list(&self.needs, Capability::need)));
-        }
+        lines.extend(list("would need", &self.needs, Capability::need));
         lines.extend(self.granted.iter().map(|(_, may)| format!("may {may}")));
-        if !self.unreachable.is_empty() {
-            lines.push(format!("cannot reach {}", list(&self.unreachable, |row| row.what.to_owned())));
-        }
+        lines.extend(list("cannot reach", &self.unreachable, |row| row.what.to_owned()));
         let unused = |key: &&str| format!("remark: `{key}` is granted, but nothing that it imports uses it");
         lines.extend(self.superfluous.iter().map(unused));
         lines.extend(self.remarks.iter().map(|remark| format!("remark: {remark}")));
@@ -106,6 +115,11 @@ impl Reach {
 }
 
 impl Capability {
+    /// Whether this key of what is granted opens the way. The client's folders are files only where they may be read.
+    fn is_opened_by(&self, key: &str, grants: &Grants) -> bool {
+        self.grants.contains(&key) && (key != "roots" || self.import != FILES || grants.read_roots.is_some())
+    }
+
     /// What it is, and what would have to be granted for it.
     fn need(&self) -> String {
         match self.grants {
@@ -183,5 +197,29 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("hunter2") && !text.contains("/bin"), "{text}");
+    }
+
+    #[test]
+    fn reading_the_clients_folders_is_a_use_of_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plugport.toml");
+        let text = "[plugins.all.grants]\nroots = { read = [\".\"] }\n[plugins.names.grants]\nroots = true\n";
+        std::fs::write(&file, text).unwrap();
+        let config = crate::config::Config::read(&file, dir.path().join("plugins")).unwrap();
+        let found = |plugin: &str| reach(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
+        let all = found("all");
+        assert!(all.unreachable.is_empty() && all.superfluous.is_empty(), "{all:?}");
+        let names = found("names");
+        assert_eq!((whats(&names.unreachable), names.superfluous), (vec!["files"], vec!["roots"]));
+    }
+
+    #[test]
+    fn what_every_standard_library_imports_is_told_when_it_is_granted() {
+        let imports = ["wasi:cli/environment", "wasi:sockets/tcp"];
+        let told = reach(&imports, &Grants::default());
+        assert_eq!(told.lines(), ["would need sockets (never granted)", "cannot reach sockets"]);
+        assert_eq!(whats(&told.unreachable), ["sockets", "environment variables"], "programs are told all");
+        let told = reach(&imports, &grants(&["env=TZ=UTC"]));
+        assert!(told.superfluous.is_empty() && told.lines().contains(&"may see the variables TZ".to_owned()));
     }
 }

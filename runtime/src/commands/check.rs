@@ -112,6 +112,11 @@ impl Checked {
         self.config.plugins.keys().map(String::as_str).filter(|name| !is_there(name)).collect()
     }
 
+    /// The plugin of the folder that a section was likely meant for.
+    fn meant(&self, name: &str) -> Option<&str> {
+        self.config.meant(name, self.snapshot.entries().iter().map(|entry| entry.plugin.name()))
+    }
+
     fn refused(&self) -> usize {
         self.snapshot.entries().iter().map(|entry| self.snapshot.refused(entry).count()).sum()
     }
@@ -172,10 +177,17 @@ impl Checked {
         lines.extend(file_lines(&self.skipped, "cannot be served", "fault: "));
         lines.extend(file_lines(&self.unlisted, "was not checked to the end", UNLISTED));
         for name in self.missing() {
-            let file = file_of(&self.config.folder, name);
             lines.push(format!("{}: is named in the configuration", Escaped(name)));
-            lines
-                .push(format!("  fault: there is no {}; put it there or remove its section", file.display()));
+            let what = match self.meant(name) {
+                Some(meant) => {
+                    format!("no plugin has this name; did you mean `[plugins.{}]`?", Escaped(meant))
+                }
+                None => {
+                    let file = file_of(&self.config.folder, name);
+                    format!("there is no {}; put it there or remove its section", file.display())
+                }
+            };
+            lines.push(format!("  fault: {what}"));
         }
         lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
         let bound = self.bound();

@@ -1,10 +1,10 @@
 //! `plugport inspect`: what a component is, before anyone trusts it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::capabilities::Reach;
@@ -12,7 +12,7 @@ use super::metadata::Metadata;
 use super::signed::Signature;
 use super::{Failure, call, console};
 use crate::catalog::{
-    Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
+    Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool, plugin_name,
 };
 use crate::cli;
 use crate::config::{Config, Grants, Instances, PluginConfig};
@@ -33,6 +33,11 @@ struct Inspected {
 
 pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     let name = call::stem(&args.file);
+    if !args.file.exists() && plugin_name(&args.file.to_string_lossy()).is_ok() {
+        let file = Path::new("plugins").join(format!("{name}.wasm"));
+        let why = format!("there is no file {name}; name the file of a plugin, such as {}", file.display());
+        return Err(Failure::Usage(anyhow!(why)));
+    }
     let config = match &args.config {
         Some(file) => Config::read(file, PathBuf::new())?,
         None => Config::new(PathBuf::new()),

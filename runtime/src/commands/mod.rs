@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use crate::cli::{Cli, Command, Source};
-use crate::config::{Config, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::observe;
 use crate::sandbox;
 
@@ -119,9 +119,8 @@ fn start_logging(cli: &Cli) -> Result<(), Failure> {
         Command::Check(_) | Command::Approve(_) => format!("plugin=error,{log}"),
         _ => log.clone(),
     };
-    observe::start(&filter).map_err(|error| {
-        Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}; write a level such as info"))
-    })
+    observe::start(&filter)
+        .map_err(|error| Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}")))
 }
 
 /// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
@@ -135,6 +134,19 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build();
     Ok(runtime.context("cannot start the async runtime")?)
+}
+
+/// Says that there is none of this name, which one was likely meant, and which there are.
+fn unknown(none: &str, there: &str, name: &str, names: &[&str]) -> String {
+    // The path of its file is a way to name a plugin, though not here.
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.strip_suffix(".wasm").unwrap_or(name);
+    let meant = config::nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    match meant {
+        Some(meant) => format!("{none}{meant} ({there}: {names})"),
+        None => format!("{none}; {there}: {names}"),
+    }
 }
 
 impl Source {

@@ -2,18 +2,19 @@
 //! one mistake only to meet the next one stops trusting the messages.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 /// Why a configuration was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read.
-    #[error("cannot read the configuration {}; check the path and its permissions", file.display())]
+    #[error("cannot read the configuration {}; {}", file.display(), advice(source))]
     Unreadable {
         /// The file as it was given.
         file: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The file was read and has mistakes.
     #[error("{}", Listing { file, faults })]
@@ -26,6 +27,15 @@ pub enum ConfigError {
     /// A value given on the command line is wrong.
     #[error("{0}")]
     Argument(String),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::IsADirectory => "it is a folder: name the file, such as plugport.toml in it",
+        ErrorKind::InvalidData => "it is no text in UTF-8, as TOML is: check the path",
+        ErrorKind::NotFound => "check the path",
+        _ => "check the path and its permissions",
+    }
 }
 
 /// One mistake in a configuration file.

@@ -10,6 +10,7 @@ mod error;
 mod grants;
 mod instances;
 mod limits;
+mod meant;
 mod own;
 mod pin;
 mod reader;
@@ -34,6 +35,7 @@ pub use pin::Pin;
 pub use server::{Server, parse_listen};
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 
+pub(crate) use reader::nearest;
 use reader::{Entry, Reader, Section};
 
 /// What was approved, beside the configuration file: made to be committed with it.
@@ -269,11 +271,9 @@ fn read_limits(entry: Entry<'_>, limits: &mut Limits, reader: &mut Reader<'_>) {
     let Some(mut section) = entry.section(reader) else {
         return;
     };
-    for name in Limits::names() {
+    for Spec { name, max, .. } in Limits::TABLE {
         let Some(entry) = section.take(name) else { continue };
-        let Some(value) = entry.integer(reader) else {
-            continue;
-        };
+        let Some(value) = entry.number(1, *max, reader) else { continue };
         if let Err(error) = limits.set(name, value) {
             reader.fault(entry.span, &entry.key, error.to_string());
         }
@@ -310,8 +310,8 @@ mod tests {
             "plugport.toml:1: colour: unknown key",
             ":3: server.listen: `nowhere` is not an address",
             ":5: limits.wal_ms: unknown key; did you mean `wall_ms`?",
-            ":6: limits.fuel: expected a whole number",
-            ":7: limits.memory_mib: must be at most 1024",
+            ":6: limits.fuel: must be a whole number from 1 to 1000000000000, found a string",
+            ":7: limits.memory_mib: must be a whole number from 1 to 1024, found 4096",
             ":9: plugins.files.grants.dirs: cannot grant",
             "needs `host`",
         ] {

@@ -63,17 +63,38 @@ impl<'i> Entry<'i> {
         format!("expected {what}, found {}", kind(&self.value))
     }
 
-    pub(super) fn integer(&self, reader: &mut Reader<'_>) -> Option<u64> {
-        let found = match &self.value {
+    /// A number within bounds; anything else is a fault.
+    pub(super) fn number(&self, least: u64, most: u64, reader: &mut Reader<'_>) -> Option<u64> {
+        let number = match &self.value {
             DeValue::Integer(number) => {
                 u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
             }
             _ => None,
         };
-        if found.is_none() {
-            reader.fault(self.span.clone(), &self.key, self.expected("a whole number, zero or more"));
+        let within = number.filter(|number| (least..=most).contains(number));
+        if within.is_none() {
+            let found = self.found();
+            let fault = format!("must be a whole number from {least} to {most}, found {found}");
+            reader.fault(self.span.clone(), &self.key, fault);
         }
-        found
+        within
+    }
+
+    /// What stands there: a number as it is written, anything else by its kind.
+    fn found(&self) -> String {
+        match &self.value {
+            DeValue::Integer(number) => {
+                let prefix = match number.radix() {
+                    2 => "0b",
+                    8 => "0o",
+                    16 => "0x",
+                    _ => "",
+                };
+                format!("{prefix}{}", number.as_str())
+            }
+            DeValue::Float(number) => number.as_str().to_owned(),
+            other => kind(other).to_owned(),
+        }
     }
 
     pub(super) fn is_boolean(&self) -> bool {
@@ -152,7 +173,7 @@ impl<'i> Section<'i> {
         Some(self.entries.swap_remove(at))
     }
 
-    /// Takes a number within bounds; one outside is a fault.
+    /// Takes a number within bounds.
     pub(super) fn take_number(
         &mut self,
         name: &str,
@@ -160,13 +181,7 @@ impl<'i> Section<'i> {
         most: u64,
         reader: &mut Reader<'_>,
     ) -> Option<u64> {
-        let entry = self.take(name)?;
-        let value = entry.integer(reader)?;
-        if (least..=most).contains(&value) {
-            return Some(value);
-        }
-        reader.fault(entry.span, &entry.key, format!("must be from {least} to {most}"));
-        None
+        self.take(name)?.number(least, most, reader)
     }
 
     /// Takes every entry that is left, with the last part of its key.
@@ -203,10 +218,13 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// The known name that `name` most likely meant: at most two edits away.
-fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let scored = known.iter().map(|candidate| (edits(name, candidate), *candidate));
-    scored.min().filter(|(distance, _)| *distance <= 2).map(|(_, candidate)| candidate)
+/// The known name that `name` most likely meant: at most two edits away, and more alike than not. Upper case and lower case
+/// are the same.
+pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let name = name.to_ascii_lowercase();
+    let scored = known.iter().map(|candidate| (edits(&name, &candidate.to_ascii_lowercase()), *candidate));
+    let near = |distance: usize| distance <= 2 && 2 * distance <= name.len();
+    scored.min().filter(|(distance, _)| near(*distance)).map(|(_, candidate)| candidate)
 }
 
 /// Levenshtein distance in bytes.
@@ -236,5 +254,29 @@ mod tests {
         assert_eq!(edits("kitten", "sitting"), 3);
         assert_eq!(nearest("wal_ms", &["wall_ms", "cpu_ms"]), Some("wall_ms"));
         assert_eq!(nearest("colour", &["wall_ms", "cpu_ms"]), None);
+        assert_eq!(nearest("Wall_MS", &["wall_ms", "cpu_ms"]), Some("wall_ms"));
+        assert_eq!((nearest("ab", &["cd"]), nearest("", &[""])), (None, Some("")));
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_is_told_with_what_it_may_be() {
+        for (written, found) in [
+            ("-1", "-1"),
+            ("0", "0"),
+            ("1_0", "10"),
+            ("0x7f", "0x7f"),
+            ("99999999999999999999", "99999999999999999999"),
+            ("0.5", "0.5"),
+            ("true", "true or false"),
+            ("\"5\"", "a string"),
+        ] {
+            let text = format!("size = {written}");
+            let mut reader = Reader::new(&text);
+            assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), None);
+            let told: Vec<_> = reader.faults.iter().map(|fault| fault.message.as_str()).collect();
+            assert_eq!(told, [format!("must be a whole number from 1 to 9, found {found}")], "{written}");
+        }
+        let mut reader = Reader::new("size = 0b11");
+        assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), Some(3));
     }
 }

@@ -1,6 +1,6 @@
 //! The `[server]` table: where to listen, who may connect, and what one connection may cost.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -275,7 +275,32 @@ fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: u
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = named.as_deref().unwrap_or(text);
-    address
-        .parse()
-        .map_err(|_| format!("`{text}` is not an address; write one such as 127.0.0.1:{DEFAULT_PORT}"))
+    address.parse().map_err(|_| {
+        let meant = match (text.parse::<IpAddr>(), text.strip_prefix(':').unwrap_or(text).parse::<u16>()) {
+            (Ok(host), _) => SocketAddr::from((host, DEFAULT_PORT)),
+            (_, Ok(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+        };
+        format!("`{text}` is not an address with a port; write one such as {meant}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_half_an_address_is_completed_in_the_error() {
+        for (text, meant) in [
+            ("8080", "127.0.0.1:8080"),
+            (":8080", "127.0.0.1:8080"),
+            ("0.0.0.0", "0.0.0.0:7584"),
+            ("::1", "[::1]:7584"),
+            ("nowhere", "127.0.0.1:7584"),
+            ("localhost", "127.0.0.1:7584"),
+        ] {
+            let why = parse_listen(text).unwrap_err();
+            assert!(why.starts_with(&format!("`{text}` ")) && why.ends_with(&format!(" {meant}")), "{why}");
+        }
+    }
 }

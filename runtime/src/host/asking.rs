@@ -148,7 +148,7 @@ impl State {
             (QuestionBody::ListRoots, _) if grants.roots => Ok(None),
             _ => {
                 let capability = body.capability();
-                self.deny(capability, &format!("{capability} = true"));
+                self.deny(capability, format!("{capability} = true"));
                 Err(denied(capability))
             }
         }

@@ -5,6 +5,7 @@
 //! programs print when they start.
 
 use super::State;
+use super::allow::Allow;
 use crate::bindings::config::wasi::config::store::{Error, Host};
 
 /// Longest key of a guest that is repeated to the operator, bytes.
@@ -40,10 +41,11 @@ impl State {
         // Its secrets are hidden before it is cut: the beginning of one would not be known for what it is.
         let shown = self.logs.shown(key, SHOWN);
         let wanted = format!("the configuration value `{shown}`");
-        let allow = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
+        let line = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
+        let allow = Allow::new(line, [format!("config={shown}=...")]);
         let grants = &self.shared.config.grants;
         if grants.config.is_empty() && grants.secrets.is_empty() {
-            self.deny(&wanted, &allow);
+            self.deny(&wanted, allow);
         } else {
             self.denials.note_missing(&self.shared, &wanted, &allow);
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::allow::Allow;
 use super::shared::Shared;
 use crate::observe::Escaped;
 
@@ -76,25 +77,19 @@ impl Denials {
         }
     }
 
-    /// Notes that the plugin wanted something, and the line under `[plugins.NAME.grants]` that would allow it. Both may hold
-    /// a guest's own words.
-    pub(super) fn note(&self, plugin: &Shared, wanted: &str, allow: &str) {
+    /// Notes that the plugin wanted something, and what would allow it. Both may hold a guest's own words.
+    pub(super) fn note(&self, plugin: &Shared, wanted: &str, allow: impl Into<Allow>) {
         let Some(noted) = self.look(plugin, wanted) else { return };
-        let Shared { name, digest, audit, .. } = plugin;
-        let (said, line) = (shown(plugin, wanted), shown(plugin, allow));
+        let Shared { name, digest, audit, advice, .. } = plugin;
+        let allow = allow.into();
+        let (said, line) = (shown(plugin, wanted), shown(plugin, &allow.line));
         let digest = format!("sha256:{digest}");
         audit.record(&Line { event: "denied", plugin: name, digest, wanted: &said, allow: &line });
         if !noted.logged {
             return;
         }
-        let plugin = &**name;
-        tracing::warn!(
-            target: "plugin",
-            plugin,
-            "was denied {}; to allow it, write under [plugins.{plugin}.grants]: {}",
-            said,
-            line
-        );
+        let how = shown(plugin, &allow.advise("to allow it", name, *advice));
+        tracing::warn!(target: "plugin", plugin = &**name, "was denied {said}; {how}");
     }
 
     /// Notes that a granted host did not prove who it is, in its own words and those of the one who looked.
@@ -112,18 +107,13 @@ impl Denials {
     }
 
     /// Notes that the plugin asked for something that is not there and went on without it, which is no denial.
-    pub(super) fn note_missing(&self, plugin: &Shared, wanted: &str, allow: &str) {
+    pub(super) fn note_missing(&self, plugin: &Shared, wanted: &str, allow: &Allow) {
         if self.look(plugin, wanted).is_none_or(|noted| !noted.logged) {
             return;
         }
-        let (wanted, allow, plugin) = (shown(plugin, wanted), shown(plugin, allow), &*plugin.name);
-        tracing::info!(
-            target: "plugin",
-            plugin,
-            "asked for {}, which is not set; to set it, write under [plugins.{plugin}.grants]: {}",
-            wanted,
-            allow
-        );
+        let how = shown(plugin, &allow.advise("to set it", &plugin.name, plugin.advice));
+        let (wanted, plugin) = (shown(plugin, wanted), &*plugin.name);
+        tracing::info!(target: "plugin", plugin, "asked for {wanted}, which is not set; {how}");
     }
 }
 

@@ -3,6 +3,7 @@
 //! Host functions are thin. They charge the guest, look at their own small state and pass on; what a client may be
 //! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
 
+mod allow;
 mod asking;
 mod bounded;
 mod budget;
@@ -29,6 +30,7 @@ mod stdio;
 mod types;
 mod wasi;
 
+pub(crate) use allow::Advice;
 pub(crate) use calls::Answered;
 pub use changes::{ChangeBoard, Pending};
 pub use client_port::{

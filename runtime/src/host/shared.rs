@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::allow::Advice;
 use super::budget::{Budgets, Hourly};
 use super::filesystem::FileWork;
 use super::keyvalue;
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) dirs: Vec<Arc<Reach>>,
     /// Where it is noted what it did.
     pub(crate) audit: Audit,
+    /// Who reads what would allow what it was refused.
+    pub(super) advice: Advice,
     /// What its calls write together.
     pub(super) log_rate: Arc<Rate>,
     /// What its calls may still ask the client's model; `None` when that is not granted.
@@ -47,7 +50,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// A plugin of this name and digest, of which the operator says `config`.
     pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: Common) -> Self {
-        let Common { changes, store, audit, budgets, memory } = common;
+        let Common { changes, store, audit, advice, budgets, memory } = common;
         Self {
             name: name.into(),
             digest,
@@ -63,6 +66,7 @@ impl Shared {
             file_work: FileWork::new(),
             offload: Arc::new(Offload::new()),
             audit,
+            advice,
         }
     }
 }
@@ -73,6 +77,7 @@ pub(crate) struct Common {
     pub(crate) changes: Arc<ChangeBoard>,
     pub(crate) store: Arc<Store>,
     pub(crate) audit: Audit,
+    pub(crate) advice: Advice,
     pub(crate) budgets: Arc<Budgets>,
     pub(crate) memory: Arc<GuestMemory>,
 }
@@ -84,10 +89,10 @@ pub(super) mod tests {
 
     /// A plugin without any grant.
     pub(in super::super) fn shared() -> Shared {
-        let (changes, budgets) = (Arc::default(), Arc::default());
+        let (changes, advice, budgets) = (Arc::default(), Advice::default(), Arc::default());
         let memory = GuestMemory::new(&Server::default());
         let (store, audit) = (Store::new("state".into()), Audit::none());
-        let common = Common { changes, store, audit, budgets, memory };
+        let common = Common { changes, store, audit, advice, budgets, memory };
         Shared::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
     }
 }

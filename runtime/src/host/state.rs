@@ -7,6 +7,7 @@ use std::sync::Arc;
 use wasmtime::component::{Instance, ResourceTable};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use super::allow::Allow;
 use super::asking::Questions;
 use super::calls::Calls;
 use super::denials::Denials;
@@ -120,7 +121,7 @@ impl State {
     }
 
     /// Notes for the operator what the guest was denied, and the line that would allow it.
-    pub(super) fn deny(&mut self, wanted: &str, allow: &str) {
+    pub(super) fn deny(&mut self, wanted: &str, allow: impl Into<Allow>) {
         self.denials.note(&self.shared, wanted, allow);
     }
 

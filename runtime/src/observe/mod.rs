@@ -16,12 +16,20 @@ pub use mask::Mask;
 pub(crate) use shell::quoted;
 pub(crate) use stderr::{Stderr, unawaited};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.
 ///
 /// # Errors
 /// When the filter cannot be parsed or logging was started before.
 pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    if let Some(word) = no_level(filter) {
+        let levels = "error, warn, info, debug, trace and off";
+        return Err(format!(
+            "`{word}` is no level; the levels are {levels}, and a target has one too, as in plugin=debug"
+        )
+        .into());
+    }
     // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
@@ -29,6 +37,13 @@ pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync
     // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever has
     // closed stderr does not want the log, and does want to be served.
     log.log_internal_errors(false).try_init()
+}
+
+/// A word on its own that is no level. The filter would take it for a target, show all of that and nothing else.
+fn no_level(filter: &str) -> Option<&str> {
+    let of_target = |word: &&str| word.contains(['=', '[', ']', '{', '}']);
+    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !of_target(word));
+    words.into_iter().find(|word| word.parse::<LevelFilter>().is_err())
 }
 
 /// Text of a guest, with every character escaped that could forge a line, move a cursor or hide words: control
@@ -70,6 +85,24 @@ pub fn is_deceptive(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_on_its_own_is_a_level() {
+        for good in [
+            "info",
+            "WARN",
+            "info,plugin=debug",
+            "off, plugport::reload=trace",
+            "[call{tool=x,n}]=info",
+            "3",
+            "",
+        ] {
+            assert_eq!(no_level(good), None, "{good}");
+        }
+        for bad in ["infoo", "warning", "info,plugin", "verbose,plugin=debug"] {
+            assert!(no_level(bad).is_some(), "{bad}");
+        }
+    }
 
     #[test]
     fn what_could_deceive_is_spelled_out() {

@@ -22,7 +22,7 @@ use super::signature::{self, Signed};
 use super::surface::Foreign;
 use super::{Artifact, CallFailure, Exports, LoadError, Offer, Plugin, Surface};
 use crate::config::{self, Limits, PluginConfig};
-use crate::host::{self, Caller, ChangeBoard, Common, Shared, State};
+use crate::host::{self, Advice, Caller, ChangeBoard, Common, Shared, State};
 use crate::observe::Audit;
 use crate::sandbox::{
     self, Callers, Compiler, EngineError, EpochTicker, GuestMemory, Permits, PollSlots, Store,
@@ -112,10 +112,18 @@ impl Loader {
                 changes: Arc::default(),
                 store,
                 audit,
+                advice: Advice::Operator,
                 budgets: Arc::default(),
                 memory: GuestMemory::new(settings),
             },
         })
+    }
+
+    /// The same for a command that calls one tool: whoever typed it is told what to add to it.
+    #[must_use]
+    pub fn for_a_command(mut self) -> Self {
+        self.common.advice = Advice::Caller;
+        self
     }
 
     /// Where the plugins that it loads say that something changed.

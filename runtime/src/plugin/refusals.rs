@@ -216,6 +216,7 @@ mod tests {
             changes: Arc::default(),
             store: Store::new("unused".into()),
             audit,
+            advice: Default::default(),
             budgets: Arc::default(),
             memory: GuestMemory::new(&crate::config::Server::default()),
         };

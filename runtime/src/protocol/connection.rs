@@ -19,7 +19,7 @@ use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::message::{Message, Notification, Request, error_response, read_id, response};
+use super::message::{Message, Notification, Request, error_response, read_id, response, without_bom};
 use super::method::Method;
 use super::server::Server;
 use super::sessions::in_flight::InFlight;
@@ -79,6 +79,7 @@ impl Connection {
 
     /// The same with what is held for it already. A large message is not served without.
     pub(crate) fn take(&mut self, line: &[u8], held: Option<Held>) -> Received {
+        let line = without_bom(line);
         let held = match held {
             None if line.len() > FREE => self.share.hold(weight(line.len())),
             held => held,
@@ -228,9 +229,10 @@ pub(super) fn cancel(in_flight: &InFlight, notification: &Notification) {
     if notification.method != "notifications/cancelled" {
         return;
     }
-    let Some(params) = notification.params.as_deref() else { return };
-    let params = serde_json::from_str::<CancelledParams<'_>>(params.get());
-    if let Ok(id) = params.and_then(|params| read_id(params.request_id)) {
+    let params = notification.params.as_deref().map(|params| serde_json::from_str(params.get()));
+    if let Some(Ok(CancelledParams { request_id })) = params
+        && let Ok(id) = read_id(request_id)
+    {
         in_flight.cancel(&id);
     }
 }

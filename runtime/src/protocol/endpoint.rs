@@ -15,7 +15,7 @@ use super::dispatch;
 use super::era::Era;
 use super::error::RpcError;
 use super::exchange::Exchange;
-use super::message::{Id, Message, Notification, Request, error_response, response};
+use super::message::{Id, Message, Notification, Request, error_response, response, without_bom};
 use super::method::Method;
 use super::mirror;
 use super::revision::Revision;
@@ -103,6 +103,7 @@ impl Endpoint {
     /// Takes the body of a POST, with what is held for it if it is large.
     #[must_use]
     pub fn post(&self, headers: &HeaderMap, body: &[u8], held: Option<Held>, via: &Via) -> Answer {
+        let body = without_bom(body);
         if let Some(messages) = Message::split(body) {
             return self.batch(headers, (&messages, held), via).unwrap_or_else(|error| refused(&(None, error)));
         }
@@ -204,6 +205,12 @@ impl Endpoint {
     }
 
     fn initialize(&self, headers: &HeaderMap, request: &Request, via: &Via) -> Result<Answer, RpcError> {
+        // A session begins once. One that has ended is no reason to refuse a client that forgot to leave its id out.
+        if mirror::single(headers, SESSION)?.is_some_and(|id| self.alive(&id).is_some()) {
+            return Err(RpcError::invalid_request(
+                "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
+            ));
+        }
         let near = self.server.is_near(headers, &via.caller);
         let (session, reply) = dispatch::initialize(&self.server, request, self.server.share(&via.caller), near)?;
         let id = self.server.sessions.add(Arc::new(session)).map_err(|_| {
@@ -260,10 +267,14 @@ impl Endpoint {
                 "no session: send `initialize` first, then `Mcp-Session-Id` with every request",
             )
         })?;
-        self.server.sessions.get(&id).filter(|session| !session.ended.is_cancelled()).ok_or_else(|| {
+        self.alive(&id).ok_or_else(|| {
             RpcError::invalid_request("unknown session: it has ended; send `initialize` again")
                 .with_status(StatusCode::NOT_FOUND)
         })
+    }
+
+    fn alive(&self, id: &str) -> Option<Arc<Session>> {
+        self.server.sessions.get(id).filter(|session| !session.ended.is_cancelled())
     }
 }
 

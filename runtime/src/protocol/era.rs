@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::asking::abilities::Abilities;
 use super::context::parse_level;
 use super::error::{RpcError, cut};
+use super::field;
 use super::message::{Id, Request, read_id};
 use super::method::Method;
 use super::revision::Revision;
@@ -110,15 +111,13 @@ impl Era {
     pub(crate) fn of(request: &Request) -> Result<(Self, Carried), RpcError> {
         let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
         let Some(params) = request.params.as_deref() else { return Ok((unstated, Carried::default())) };
-        let malformed =
-            |error: serde_json::Error| RpcError::invalid_meta(&format!("`_meta` is malformed: {error}"));
-        let Some(raw) = serde_json::from_str::<Params<'_>>(params.get()).map_err(malformed)?.meta else {
+        let Some(raw) = read::<Params<'_>>("params", params)?.meta else {
             return Ok((unstated, Carried::default()));
         };
         if !raw.get().starts_with('{') {
-            return Err(RpcError::invalid_meta("`_meta` must be an object"));
+            return Err(RpcError::invalid_meta("`params._meta` must be an object"));
         }
-        let meta: Meta<'_> = serde_json::from_str(raw.get()).map_err(malformed)?;
+        let meta: Meta<'_> = read("params._meta", raw)?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
         let era = match meta.version {
             None => unstated,
@@ -128,12 +127,18 @@ impl Era {
     }
 }
 
+/// Reads what stands at `root` of the message.
+fn read<'r, T: Deserialize<'r>>(root: &str, raw: &'r RawValue) -> Result<T, RpcError> {
+    serde_json::from_str(raw.get())
+        .map_err(|error| RpcError::invalid_meta(&field::fault::<T>(root, raw.get(), &error)))
+}
+
 /// A progress token is a string or an integer. What is neither is no token.
 fn token(raw: &RawValue) -> Result<Option<Id>, RpcError> {
     match read_id(raw) {
         Ok(token) => Ok(Some(token)),
         Err(_) if raw.get().starts_with('"') => {
-            Err(RpcError::invalid_meta(&format!("`progressToken` {}", Id::FORM)))
+            Err(RpcError::invalid_meta(&format!("`params._meta.progressToken` {}", Id::FORM)))
         }
         Err(_) => Ok(None),
     }
@@ -142,12 +147,12 @@ fn token(raw: &RawValue) -> Result<Option<Id>, RpcError> {
 impl Claims {
     fn read(version: &RawValue, meta: Meta<'_>) -> Result<Self, RpcError> {
         let version: String = serde_json::from_str(version.get())
-            .map_err(|_| RpcError::invalid_meta("`_meta` needs the protocol version as a string"))?;
+            .map_err(|_| RpcError::invalid_meta("`params._meta` needs the protocol version as a string"))?;
         let revision = Revision::parse(&version).filter(|revision| revision.is_stateless());
         let revision = revision.ok_or_else(|| RpcError::unsupported_version(&version))?;
         if !meta.capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{')) {
             let missing =
-                format!("`_meta` needs `{RESERVED}clientCapabilities`, an object that may be empty");
+                format!("`params._meta` needs `{RESERVED}clientCapabilities`, an object that may be empty");
             return Err(RpcError::invalid_meta(&missing));
         }
         Abilities::check(meta.capabilities)?;

@@ -14,13 +14,16 @@ use super::asking::asked::{Answered, ClientError};
 use super::buffers::Held;
 use super::error::RpcError;
 use super::method::Method;
+use super::skim::Skim;
 
 /// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
-/// that goes back for them repeats it, so a string is [short](Label).
+/// that goes back for them repeats it, so a string is [short](Label). Integers are those of JSON, which no machine word bounds:
+/// clients count beyond 64 bits and write whole numbers as `1.0`, and an id that is refused leaves them waiting for its answer. An
+/// id goes back as the value that it is; whoever has a number of more than 127 bits writes it as a string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Id {
-    Number(i64),
+    Number(i128),
     Text(Label),
 }
 
@@ -39,8 +42,11 @@ impl Label {
 
 impl Id {
     /// What an id is, for whoever sent another.
-    pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer";
+    pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
 }
+
+/// The largest whole number up to which a fraction leaves none out.
+const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// A message from the client.
 #[derive(Debug)]
@@ -161,12 +167,19 @@ fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
 
 /// A field of another type ends the reading, and what comes after it need not be JSON.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
-    let error = match serde_json::from_slice::<IgnoredAny>(bytes) {
-        Ok(_) if error.is_data() => RpcError::invalid_request(&error.to_string()),
-        Ok(_) => RpcError::parse(&error.to_string()),
-        Err(error) => RpcError::parse(&error.to_string()),
-    };
-    Malformed { id: None, error }
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Ok(_) if error.is_data() => {
+            let error = RpcError::invalid_request(&error.to_string());
+            Malformed { id: Skim::id_of(bytes), error }
+        }
+        Ok(_) => Malformed { id: None, error: RpcError::parse(&error.to_string()) },
+        Err(error) => Malformed { id: None, error: RpcError::parse(&error.to_string()) },
+    }
+}
+
+/// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
+pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 pub(super) fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
@@ -175,8 +188,14 @@ pub(super) fn read_id(raw: &RawValue) -> Result<Id, serde_json::Error> {
             let text: Cow<'_, str> = serde_json::from_str(raw.get())?;
             Label::new(&text).map(Id::Text).ok_or_else(|| serde_json::Error::custom(Id::FORM))
         }
-        _ => serde_json::from_str(raw.get()).map(Id::Number),
+        _ => serde_json::from_str(raw.get()).or_else(|error| whole(raw).ok_or(error)).map(Id::Number),
     }
+}
+
+/// A whole number written as a fraction, as far as fractions are exact.
+fn whole(raw: &RawValue) -> Option<i128> {
+    let number: f64 = serde_json::from_str(raw.get()).ok()?;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128)
 }
 
 /// An error as far as it can be read; a client may have put anything there.
@@ -332,14 +351,40 @@ mod tests {
             r#"{"id":[1],"method":"ping","jsonrpc":"2.0"}"#,
             r#"{"jsonrpc":"2.0","method":"ping","method":"ping"}"#,
             r#"{"jsonrpc":"2.0","method":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
         ] {
             assert_eq!(refused(text), (-32600, None), "{text}");
         }
+        let one = Some(Id::Number(1));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), (-32600, one));
         assert_eq!(refused(r#"{"id":7,"method":"ping"}"#), (-32600, Some(Id::Number(7))));
         assert_eq!(
             refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
             (-32600, Some(Id::Number(7)))
         );
+    }
+
+    #[test]
+    fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
+        for (written, answered) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("1e3", "1000"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("-170141183460469231731687303715884105728", "-170141183460469231731687303715884105728"),
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{written},"method":"ping"}}"#);
+            let Ok(Message::Request(request)) = Message::parse(text.as_bytes()) else { panic!("{text}") };
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#);
+            assert_eq!(response(&request.id, b"{}"), answer);
+        }
+        for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
+            assert_eq!(
+                refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)),
+                (-32600, None)
+            );
+        }
     }
 
     #[test]

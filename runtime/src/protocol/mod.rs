@@ -19,6 +19,7 @@ mod endpoint;
 mod era;
 mod error;
 mod exchange;
+mod field;
 #[doc(hidden)]
 pub mod fuzzing;
 mod handlers;

@@ -33,6 +33,8 @@ pub(crate) struct Skim {
     /// The name to which `part` belongs, with its quotes.
     name: Vec<u8>,
     id: Option<Id>,
+    /// Whether there was a field `id`.
+    named: bool,
     asks: bool,
     answers: bool,
 }
@@ -49,6 +51,16 @@ impl Skim {
             Some(id) if self.asks => Skimmed::Request(id),
             Some(id) if self.answers => Skimmed::Response(id),
             _ => Skimmed::Other,
+        }
+    }
+
+    /// The id under which a request can be answered whose bytes are JSON and no request, if it has only one.
+    pub(super) fn id_of(bytes: &[u8]) -> Option<Id> {
+        let mut skim = Self::default();
+        skim.pass(bytes);
+        match skim.end() {
+            Skimmed::Request(id) => Some(id),
+            Skimmed::Response(_) | Skimmed::Other => None,
         }
     }
 
@@ -89,7 +101,9 @@ impl Skim {
         match self.name.as_slice() {
             br#""id""# => {
                 let raw = serde_json::from_slice::<&RawValue>(&self.part);
-                self.id = raw.and_then(read_id).ok();
+                let id = raw.and_then(read_id).ok();
+                // Of two, nobody knows which one is meant.
+                self.id = id.filter(|_| !std::mem::replace(&mut self.named, true));
             }
             br#""method""# => self.asks = true,
             br#""result""# | br#""error""# => self.answers = true,
@@ -134,6 +148,7 @@ mod tests {
             "xxxx",
             r#"{"method":"m","params":{"id":1}}"#,
             r#"{"method":"m","id":null}"#,
+            r#"{"method":"m","id":1,"id":2}"#,
             r#"{"method":"m","id":{"id":1}}"#,
             r#"{"method":"m","id":[1]}"#,
             r#"{"method":"m","id":1"#,

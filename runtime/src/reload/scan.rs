@@ -1,5 +1,6 @@
 //! Which files of the folder are meant as plugins. Names decide here; what is in a file is looked at when it is loaded.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::plugin_name;
@@ -21,7 +22,7 @@ impl Candidate {
 
 /// The folder could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read the plugin folder {}; create it or name another with --plugins", folder.display())]
+#[error("cannot read the plugin folder {}; {}", folder.display(), self.advice())]
 pub struct ScanError {
     folder: PathBuf,
     source: std::io::Error,
@@ -30,6 +31,16 @@ pub struct ScanError {
 impl ScanError {
     pub(super) fn of(folder: &Path, source: std::io::Error) -> Self {
         Self { folder: folder.to_owned(), source }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.source.kind() {
+            ErrorKind::NotADirectory => {
+                "it is a file: name the folder that it lies in with --plugins, or use `plugport call` to try it alone"
+            }
+            ErrorKind::PermissionDenied => "let this user read it, or name another with --plugins",
+            _ => "create it or name another with --plugins",
+        }
     }
 }
 
@@ -75,6 +86,8 @@ mod tests {
         let found = scan(dir.path()).unwrap();
         let names: Vec<_> = found.iter().map(|candidate| candidate.name.as_deref().ok()).collect();
         assert_eq!(names, [Some("a"), Some("b"), None]);
-        assert!(scan(&dir.path().join("none")).unwrap_err().to_string().contains("--plugins"));
+        let told = |path: &str| scan(&dir.path().join(path)).unwrap_err().to_string();
+        assert!(told("none").contains("create it or name another with --plugins"), "{}", told("none"));
+        assert!(told("a.wasm").contains("it is a file: name the folder"), "{}", told("a.wasm"));
     }
 }

@@ -90,11 +90,13 @@ class Types(unittest.TestCase):
         latitude = {"type": "number", "minimum": -90, "maximum": 90, "description": "Degrees north."}
         self.assertEqual(found["properties"]["latitude"], latitude)
         self.assertEqual(found["properties"]["unit"]["default"], "metric")
+        self.assertEqual(found["properties"]["note"], {"type": "string"})
 
     def test_dataclasses_given_have_all_their_fields(self):
         found = schema(Place, giving=True)
         self.assertEqual(found["required"], ["name", "latitude", "note", "unit", "tags"])
         self.assertNotIn("default", found["properties"]["unit"])
+        self.assertEqual(found["properties"]["note"], {"type": ["string", "null"]})
 
     def test_types_that_hold_themselves(self):
         found = schema(Tree)
@@ -132,6 +134,31 @@ class Types(unittest.TestCase):
 
 
 class Functions(unittest.TestCase):
+    def test_what_may_be_left_out_need_not_be_null_too(self):
+        @tool
+        def find(
+            text: str | None,
+            unit: Unit | None = None,
+            either: int | list[str] | None = None,
+            most: int | None = 10,
+            near: Point | None = None,
+            marks: list[int | None] = [],
+        ) -> str:
+            return f"{text} {most}"
+
+        found = of(find)["properties"]
+        self.assertEqual(found["text"], {"type": "string"})
+        self.assertEqual(found["unit"], {"type": "string", "enum": ["metric", "imperial"]})
+        choices = [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
+        self.assertEqual(found["either"], {"anyOf": choices})
+        self.assertEqual(found["near"], {"$ref": "#/$defs/Point"})
+        # Beside another default, null says something of its own.
+        self.assertEqual(found["most"], {"type": ["integer", "null"], "default": 10})
+        self.assertEqual(found["marks"]["items"], {"type": ["integer", "null"]})
+        self.assertEqual(of(find).get("required"), None)
+        arguments = find.plugport.signature.arguments('{"text": null, "unit": null, "most": null}', None)
+        self.assertEqual((arguments["text"], arguments["unit"], arguments["most"]), (None, None, None))
+
     def test_the_whole_of_a_tool(self):
         @tool
         def search(

@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
+use crate::schema::present;
 
 type Object = Map<String, Value>;
 
@@ -48,32 +49,6 @@ fn flatten(schema: Value) -> Result<Value, String> {
         form.insert("required".to_owned(), required.clone());
     }
     Ok(form.into())
-}
-
-/// The schema without the `null` that stands for a field left empty: a form leaves it out instead.
-fn present(field: &Object) -> Object {
-    let mut field = field.clone();
-    field.retain(|key, value| !(key == "default" && value.is_null()));
-    if let Some(Value::Array(choices)) = field.get("anyOf") {
-        let some = choices.iter().find(|choice| choice.get("type") != Some(&json!("null")));
-        if let (2, Some(Value::Object(some))) = (choices.len(), some) {
-            let mut merged = some.clone();
-            field.remove("anyOf");
-            merged.extend(field);
-            return merged;
-        }
-    }
-    if let Some(Value::Array(kinds)) = field.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [kind] = kinds.as_slice() {
-            let kind = kind.clone();
-            field.insert("type".to_owned(), kind);
-        }
-    }
-    if let Some(Value::Array(values)) = field.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    field
 }
 
 fn convert(field: &Object) -> Option<Object> {

@@ -89,7 +89,7 @@ fn parameters_become_properties() {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Which file, by its path."},
-            "to-folder": {"type": ["string", "null"], "description": "Where to."},
+            "to-folder": {"type": "string", "description": "Where to."},
             "attempts": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255, "default": 3},
             "how": {"type": "string", "default": "fast"},
         },
@@ -104,6 +104,7 @@ fn a_struct_can_be_all_arguments() {
     let schema = schema::<search>();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["properties"]["words"]["description"], "Words to look for.");
+    assert_eq!(schema["properties"]["limit"]["type"], "integer", "what may be left out is not null too");
     assert_eq!(schema["required"], json!(["words"]));
     assert_eq!(schema["additionalProperties"], false);
 }

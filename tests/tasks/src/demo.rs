@@ -44,7 +44,7 @@ fn build_plugins(repository: &Repository) -> Outcome {
 /// Builds the server and says where it is.
 fn build_server(repository: &Repository) -> Outcome<PathBuf> {
     let server = beside_this_program("plugport")?;
-    let note = first_time(&server, "(this takes about 6 minutes the first time)");
+    let note = first_time(&server, "(this takes about 10 minutes the first time)");
     steps::step("Building plugport", note, || {
         let mut cargo = steps::cargo(repository.root());
         cargo.args(["build", "--locked", "--package", "plugport", "--bin", "plugport"]);

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow};
 
 use super::compiler::compiler;
-use super::{Failure, console};
+use super::{Failure, console, unknown};
 use crate::catalog::Lock;
 use crate::cli;
 use crate::config::{self, Config};
@@ -51,9 +51,9 @@ fn candidates(config: &Config, old: &Lock, wanted: Option<&str>) -> Result<Vec<C
     let meant = |candidate: &Candidate| candidate.name.as_deref() == Ok(wanted);
     let meant: Vec<_> = found.into_iter().filter(meant).collect();
     if meant.is_empty() && old.get(wanted).is_none() {
-        let folder = config.folder.display();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Failure::Usage(anyhow!("there is no plugin `{wanted}` in {folder}; there are: {there}")));
+        let none = format!("there is no plugin `{wanted}` in {}", config.folder.display());
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(Failure::Usage(anyhow!(unknown(&none, "there are", wanted, &names))));
     }
     Ok(meant)
 }

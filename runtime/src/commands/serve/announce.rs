@@ -1,6 +1,6 @@
 //! What `serve` tells the person who runs it: what is published, what is not and why, and how to connect.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -22,9 +22,7 @@ pub(in crate::commands) const NO_TOOLS: &str = "no tools are published";
 /// Tells what happens in the folder.
 pub(super) struct Announcer {
     begun: Instant,
-    folder: PathBuf,
-    /// Plugins that the configuration names.
-    named: Vec<String>,
+    config: Config,
     /// Files that were skipped until all that was there was looked into.
     skipped: AtomicUsize,
     loaded: AtomicBool,
@@ -34,8 +32,7 @@ impl Announcer {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             begun: Instant::now(),
-            folder: config.folder.clone(),
-            named: config.plugins.keys().cloned().collect(),
+            config: config.clone(),
             skipped: AtomicUsize::new(0),
             loaded: AtomicBool::new(false),
         }
@@ -93,11 +90,14 @@ impl Announcer {
         if unnamed > 0 {
             console::remark(&format!("skipped {unnamed} more; the audit has a line for each"));
         }
-        let folder = self.folder.display();
-        for name in self.named.iter().filter(|name| snapshot.entry(name).is_none()) {
-            console::remark(&format!(
-                "the configuration names a plugin `{name}`, but {folder} has no usable {name}.wasm"
-            ));
+        let folder = self.config.folder.display();
+        for name in self.config.plugins.keys().filter(|name| snapshot.entry(name).is_none()) {
+            let there = snapshot.entries().iter().map(|entry| entry.plugin.name());
+            let why = match self.config.meant(name, there) {
+                Some(meant) => format!("{folder} has none; did you mean `[plugins.{meant}]`?"),
+                None => format!("{folder} has no usable {name}.wasm"),
+            };
+            console::remark(&format!("the configuration names a plugin `{name}`, but {why}"));
         }
         if snapshot.is_empty() && skipped == 0 {
             console::remark(&format!("{NO_TOOLS}; put compiled plugins into {folder}"));

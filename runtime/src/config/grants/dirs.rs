@@ -114,16 +114,11 @@ fn read_room(section: &mut Section<'_>, reader: &mut Reader<'_>) -> Option<Room>
     let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
     let mut number = |key: &str, usual: u64, most: u64| {
         let Some(entry) = section.take(key) else { return usual };
-        let fault =
-            if write { format!("must be from 1 to {most}") } else { "needs `write = true`".to_owned() };
-        match entry.integer(reader) {
-            Some(value) if write && (1..=most).contains(&value) => value,
-            Some(_) => {
-                reader.fault(entry.span, &entry.key, fault);
-                usual
-            }
-            None => usual,
+        if !write {
+            reader.fault(entry.span, &entry.key, "needs `write = true`");
+            return usual;
         }
+        entry.number(1, most, reader).unwrap_or(usual)
     };
     let mib = number("quota_mib", USUAL.mib, MOST.mib);
     let files = number("files", USUAL.files, MOST.files);

@@ -16,13 +16,7 @@ pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<u64> {
     let mut section = entry.section(reader)?;
     let quota = match section.take("quota_mib") {
         None => USUAL_MIB,
-        Some(entry) => match entry.integer(reader)? {
-            mib @ 1..=MOST_MIB => mib,
-            _ => {
-                reader.fault(entry.span, &entry.key, format!("must be from 1 to {MOST_MIB}"));
-                return None;
-            }
-        },
+        Some(entry) => entry.number(1, MOST_MIB, reader)?,
     };
     section.finish(reader, &["quota_mib"]);
     Some(quota)

@@ -204,7 +204,7 @@ mod tests {
         let taken: Vec<_> = (0..PIECES).map(|_| work.piece().unwrap()).collect();
         assert!(work.piece().unwrap_err().to_string().contains("waits for the disk"));
         drop(taken);
-        work.piece().unwrap();
+        let _piece = work.piece().unwrap();
     }
 
     #[test]

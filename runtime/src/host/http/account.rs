@@ -13,6 +13,7 @@ use wasmtime_wasi_http::Error;
 
 use super::errors;
 use crate::config::{Host, Limits, kib};
+use crate::host::allow::Allow;
 use crate::host::denials::Denials;
 use crate::host::shared::Shared;
 use crate::observe::brief;
@@ -114,14 +115,17 @@ impl Account {
             }
             _ => wanted.clone(),
         };
-        self.denials.note(&self.plugin, &wanted, &format!("http = [\"{allow}\"]"));
+        let line = format!("http = [\"{allow}\"]");
+        self.denials.note(&self.plugin, &wanted, Allow::new(line, [format!("http={allow}")]));
     }
 
     /// Notes that a granted name leads to an address that is not.
     pub(super) fn deny_address(&self, target: &Target, address: IpAddr, what: &str) {
         let wanted = format!("{}, which leads to {address} ({what})", target.pattern());
-        let allow = format!("http = [\"{}\", \"{}\"]", target.pattern(), target.pattern_at(address));
-        self.denials.note(&self.plugin, &wanted, &allow);
+        let (name, at) = (target.pattern(), target.pattern_at(address));
+        let line = format!("http = [\"{name}\", \"{at}\"]");
+        let grants = [format!("http={name}"), format!("http={at}")];
+        self.denials.note(&self.plugin, &wanted, Allow::new(line, grants));
     }
 
     /// Notes that a granted host did not prove who it is.

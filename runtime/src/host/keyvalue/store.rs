@@ -2,6 +2,7 @@
 
 use wasmtime::component::Resource;
 
+use super::super::allow::Allow;
 use super::{Bucket, COMMIT, KEY, State, unfit};
 use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
 
@@ -12,7 +13,7 @@ impl Host for State {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
         self.meter.charge(identifier.len()).await?;
         let Some(bucket) = self.bucket.clone() else {
-            self.deny("the key-value store", "kv = true");
+            self.deny("the key-value store", Allow::new("kv = true", ["kv".to_owned()]));
             return Ok(Err(Error::AccessDenied));
         };
         if !NAMES.contains(&identifier.as_str()) {

@@ -50,7 +50,8 @@ impl Asked {
     /// is a second one.
     pub(crate) fn settle(&self, id: &Id, answer: Answered, held: Option<Held>) {
         let Id::Number(id) = id else { return };
-        if let Some(sender) = self.lock().remove(id) {
+        let Ok(id) = i64::try_from(*id) else { return };
+        if let Some(sender) = self.lock().remove(&id) {
             // Whoever asked may have given up in this very moment.
             let _ = sender.send((answer, held));
         }
@@ -77,8 +78,8 @@ mod tests {
         let (mut first, second) = (asked.begin(), asked.begin());
         assert_ne!(first.id, second.id);
         let no = ClientError { code: -1, message: "no".into() };
-        asked.settle(&Id::Number(first.id), Err(no.clone()), None);
-        asked.settle(&Id::Number(first.id), Err(no.clone()), None);
+        asked.settle(&Id::Number(first.id.into()), Err(no.clone()), None);
+        asked.settle(&Id::Number(first.id.into()), Err(no.clone()), None);
         asked.settle(&Id::Text("x".into()), Err(no.clone()), None);
         assert_eq!(first.answer.try_recv().unwrap().0.unwrap_err(), no);
         drop(second);

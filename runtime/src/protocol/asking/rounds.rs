@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::super::context::{RequestContext, Round};
 use super::super::error::RpcError;
 use super::super::exchange::Running;
+use super::super::field;
 use super::super::message::Request;
 use super::super::reply::{Reply, SERVER_INFO};
 use super::super::server::Server;
@@ -47,20 +48,18 @@ impl Returned {
     /// # Errors
     /// When either has the wrong form.
     pub(in crate::protocol) fn read(request: &Request) -> Result<Self, RpcError> {
-        let params = request.params.as_deref().map_or("{}", RawValue::get);
-        if !request.method.may_ask()
-            || !(params.contains("requestState") || params.contains("inputResponses"))
-        {
+        let invalid = RpcError::invalid_params;
+        let text = request.params.as_deref().map_or("{}", RawValue::get);
+        if !request.method.may_ask() || !(text.contains("requestState") || text.contains("inputResponses")) {
             return Ok(Self::default());
         }
-        let params: RetryParams<'_> =
-            serde_json::from_str(params).map_err(|error| RpcError::invalid_params(&error.to_string()))?;
+        let params: RetryParams<'_> = serde_json::from_str(text)
+            .map_err(|error| invalid(&field::fault::<RetryParams<'_>>("params", text, &error)))?;
         let answers = params.input_responses.map(|answers| RawObject::parse(answers.get())).transpose();
-        let answers =
-            answers.map_err(|error| RpcError::invalid_params(&format!("`inputResponses`: {error}")))?;
+        let answers = answers
+            .map_err(|error| invalid(&format!("`params.inputResponses`: {}", field::reason(&error))))?;
         if answers.as_ref().is_some_and(|answers| answers.iter().nth(ANSWERS).is_some()) {
-            let why = format!("`inputResponses` has more than {ANSWERS} answers");
-            return Err(RpcError::invalid_params(&why));
+            return Err(invalid(&format!("`params.inputResponses` has more than {ANSWERS} answers")));
         }
         Ok(Self { state: params.request_state.map(Cow::into_owned), answers: answers.unwrap_or_default() })
     }

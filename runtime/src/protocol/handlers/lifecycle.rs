@@ -81,7 +81,7 @@ pub(in super::super) fn read_initialize(
     let params: InitializeParams<'_> = read(params)?;
     let revision = Revision::negotiate(&params.protocol_version);
     if params.capabilities.is_some_and(|capabilities| !capabilities.get().starts_with('{')) {
-        return Err(RpcError::invalid_params("`capabilities` must be an object, which may be empty"));
+        return Err(RpcError::invalid_params("`params.capabilities` must be an object, which may be empty"));
     }
     Abilities::check(params.capabilities)?;
     let abilities = Abilities::read(params.capabilities, revision);

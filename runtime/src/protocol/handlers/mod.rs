@@ -17,9 +17,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
+use super::field;
 
 /// Reads parameters of a known form. Absent parameters are an empty object.
 fn read<'p, P: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<P, RpcError> {
     let text = params.map_or("{}", RawValue::get);
-    serde_json::from_str(text).map_err(|error| RpcError::invalid_params(&error.to_string()))
+    serde_json::from_str(text)
+        .map_err(|error| RpcError::invalid_params(&field::fault::<P>("params", text, &error)))
 }

@@ -37,7 +37,15 @@ pub(in super::super) fn subscribe(
     context: &RequestContext,
     params: Option<&RawValue>,
 ) -> Result<Reply, RpcError> {
-    change(server, context, params, Subscriptions::add)
+    let known = |subscriptions: &Subscriptions, uri: &str| {
+        Subscriptions::fits(uri)?;
+        // Nothing would ever be told of what no plugin has. A template has all that it matches.
+        match server.catalog.current().resource(uri) {
+            Some(_) => subscriptions.add(uri),
+            None => Err(RpcError::resource_not_found(uri, context.revision)),
+        }
+    };
+    change(server, context, params, known)
 }
 
 pub(in super::super) fn unsubscribe(
@@ -55,7 +63,7 @@ fn change(
     server: &Server,
     context: &RequestContext,
     params: Option<&RawValue>,
-    change: fn(&Subscriptions, &str) -> Result<(), RpcError>,
+    change: impl FnOnce(&Subscriptions, &str) -> Result<(), RpcError>,
 ) -> Result<Reply, RpcError> {
     let params: SubscribeParams<'_> = read(params)?;
     if let Some(session) = &context.session {
@@ -122,8 +130,9 @@ impl Listener {
         for uri in std::mem::take(&mut filter.resource_subscriptions) {
             uris.add(&uri)?;
         }
-        let id = serde_json::to_value(&context.request.id)
-            .map_err(|error| RpcError::internal(&error.to_string()))?;
+        let id = serde_json::to_value(&context.request.id).map_err(|_| {
+            RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
+        })?;
         Ok(Self { id, filter, uris })
     }
 

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::super::context::RequestContext;
 use super::super::error::RpcError;
+use super::super::field::reason;
 use super::super::reply::Reply;
 use super::super::server::Server;
 use super::super::wire::ResultView;
@@ -38,14 +39,14 @@ pub(in super::super) async fn call(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    match running::wanted(context, check(&tool, &args)).await? {
-        Ok(()) => {}
+    let args = match running::wanted(context, check(&tool, &args)).await? {
+        Ok(args) => args,
         Err(Unfit::Invalid(error)) => return Some(Err(error)),
         Err(Unfit::Mismatch(mismatch)) => {
             let told = format!("the arguments do not fit the tool's schema: {mismatch}");
             return Some(tell(server, context, told));
         }
-    }
+    };
     let port = running::port(context, &tool.plugin);
     let call = tool.plugin.call_tool(&tool.tool.name, &args, port);
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
@@ -72,26 +73,33 @@ enum Unfit {
     Mismatch(Mismatch),
 }
 
-fn parse(args: &str) -> Result<Value, Unfit> {
+/// The value of arguments, without nulls that stand for nothing, and its text.
+fn parse(tool: &PublishedTool, args: &Arc<str>) -> Result<(Value, Arc<str>), Unfit> {
     let invalid = |why: &str| Unfit::Invalid(RpcError::invalid_params(why));
-    let value: Value =
-        serde_json::from_str(args).map_err(|error| invalid(&format!("`arguments`: {error}")))?;
-    if value.is_object() { Ok(value) } else { Err(invalid("`arguments` must be an object")) }
+    let mut value: Value = serde_json::from_str(args)
+        .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
+    if !value.is_object() {
+        return Err(invalid("`params.arguments` must be an object"));
+    }
+    let text = tool.input.leave_out_nulls(args, &mut value).map_or_else(|| Arc::clone(args), Arc::from);
+    Ok((value, text))
 }
 
 /// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
-async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>) -> Result<(), Unfit> {
-    if args.len() <= SMALL
-        && let Some(checked) = tool.input.validate_at_once(&parse(args)?)
-    {
-        return checked.map_err(Unfit::Mismatch);
+/// The text of what is passed to the tool.
+async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>) -> Result<Arc<str>, Unfit> {
+    if args.len() <= SMALL && tool.input.text().get().len() <= SMALL {
+        let (value, text) = parse(tool, args)?;
+        if let Some(checked) = tool.input.validate_at_once(&value) {
+            return checked.map(|()| text).map_err(Unfit::Mismatch);
+        }
     }
-    let (checked, text) = (Arc::clone(tool), Arc::clone(args));
+    let (checked, args) = (Arc::clone(tool), Arc::clone(args));
     let work = tool.plugin.offload().run(tool.plugin.config().limits.cpu(), move |allowance| {
         // Parsed here, since a value may take thirty times the memory of its text, and dropping it time.
-        let value = parse(&text)?;
+        let (value, text) = parse(&checked, &args)?;
         match checked.input.validate(&value, text.len(), allowance) {
-            Ok(checked) => checked.map_err(Unfit::Mismatch),
+            Ok(checked) => checked.map(|()| text).map_err(Unfit::Mismatch),
             Err(_) => Err(Unfit::Mismatch(Mismatch::too_much())),
         }
     });

@@ -33,14 +33,23 @@ impl Subscriptions {
         Self { uris: Mutex::default(), share }
     }
 
-    /// Adds a URI. Whether there is such a resource does not matter: it may come to be.
+    /// Whether a URI is short enough to be kept.
+    ///
+    /// # Errors
+    /// When it is not, or is empty.
+    pub(crate) fn fits(uri: &str) -> Result<(), RpcError> {
+        match uri.len() {
+            1..=LONGEST => Ok(()),
+            _ => Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes"))),
+        }
+    }
+
+    /// Adds a URI. Whether there is such a resource does not matter here: it may come to be, or come back.
     ///
     /// # Errors
     /// When it is too long, or there are too many.
     pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
-        if uri.is_empty() || uri.len() > LONGEST {
-            return Err(RpcError::invalid_params(&format!("a URI has 1 to {LONGEST} bytes")));
-        }
+        Self::fits(uri)?;
         let mut uris = self.lock();
         if uris.contains_key(uri) {
             return Ok(());

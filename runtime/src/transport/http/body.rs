@@ -1,21 +1,33 @@
-//! A request's body: bounded in size, in time and in what all bodies take together, and never compressed.
+//! A request's body: bounded in size, in time and in what all bodies take together, and never compressed; and what becomes of
+//! one that nobody read.
 //!
 //! Room is taken before bytes are: for all of a body that says how long it is, and piece by piece for one that does not. What
 //! was announced is not allocated, only what has come.
+//!
+//! hyper closes a connection whose request was not read to its end, and says nothing of it in the answer. A client that
+//! keeps connections for later would then send its next request into a closed one. So what is small is read and thrown
+//! away, and of anything else the answer says that the connection ends.
 
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 
 use crate::protocol::{FREE, Held, Share, weight};
 
 /// A client that sends its body slower than this is cut off.
 const TIME: Duration = Duration::from_secs(30);
+
+/// What is read of a body that nobody wants, bytes. Whoever sends more pays with the connection.
+const UNWANTED: usize = 64 << 10;
+
+/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away and
+/// saves less by keeping its connection.
+const UNWANTED_TIME: Duration = Duration::from_millis(500);
 
 /// How long a large body waits for room.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
@@ -45,8 +57,9 @@ impl IntoResponse for Refusal {
         let words = format!("{self}\n");
         match self {
             Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, words).into_response(),
-            Self::Broken => (StatusCode::BAD_REQUEST, words).into_response(),
-            Self::Late => (StatusCode::REQUEST_TIMEOUT, words).into_response(),
+            // The connection is of no more use.
+            Self::Broken => closing((StatusCode::BAD_REQUEST, words).into_response()),
+            Self::Late => closing((StatusCode::REQUEST_TIMEOUT, words).into_response()),
             Self::NoRoom => {
                 (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
             }
@@ -128,6 +141,38 @@ impl<S: Fn() -> Share> Room<S> {
         self.bytes = grown;
         Ok(())
     }
+}
+
+/// Makes the connection ready for its next request, or else says in the answer that there will be none.
+pub(super) async fn settle(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
+    if body.is_end_stream() {
+        return response;
+    }
+    // Reading would ask a client to send what it asks whether it should.
+    let asks_first = headers.contains_key(header::EXPECT);
+    if !asks_first && drained(&mut body).await { response } else { closing(response) }
+}
+
+/// Reads a body to its end, if that is near.
+async fn drained(body: &mut Body) -> bool {
+    if body.size_hint().lower() > UNWANTED as u64 {
+        return false;
+    }
+    let mut body = Limited::new(body, UNWANTED);
+    let draining = async {
+        while let Some(frame) = body.frame().await {
+            if frame.is_err() {
+                return false;
+            }
+        }
+        true
+    };
+    tokio::time::timeout(UNWANTED_TIME, draining).await.unwrap_or(false)
+}
+
+fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 #[cfg(test)]

@@ -1,7 +1,15 @@
-//! Who may talk to this endpoint at all: `Host` and `Origin`, checked on every request.
+//! Who may talk to this endpoint at all: `Host`, `Origin` and `Sec-Fetch-Site`, checked on every request.
 //!
 //! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
-//! answers. It cannot choose these two headers. An IP address as host is always good, since rebinding needs a name.
+//! answers. It cannot choose these headers. An IP address as host is always good, since rebinding needs a name.
+//!
+//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They leave it
+//! out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch` with
+//! `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a program's.
+//! The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do it may not do
+//! as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another machine, sends none of
+//! them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no POST, since a form cannot
+//! send JSON.
 
 use std::net::IpAddr;
 
@@ -27,6 +35,14 @@ const BAD_ORIGIN: Refusal = (
     StatusCode::FORBIDDEN,
     "this Origin is not allowed; add it to `allowed_origins` under [server] in plugport.toml\n",
 );
+const BAD_SITE: Refusal = (
+    StatusCode::FORBIDDEN,
+    "a page of another site asks, and does not say which (Sec-Fetch-Site without Origin); let it ask with `fetch` or \
+     `EventSource`, which do\n",
+);
+
+/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a person.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Guard {
     pub(super) fn new(settings: &Server) -> Self {
@@ -34,7 +50,7 @@ impl Guard {
         Self { hosts: lower(&settings.allowed_hosts), origins: lower(&settings.allowed_origins) }
     }
 
-    /// Checks both headers.
+    /// Checks these headers.
     ///
     /// # Errors
     /// With 403 when one is given twice, is malformed or names a place that is not allowed.
@@ -44,8 +60,14 @@ impl Guard {
             return Err(BAD_HOST);
         }
         match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
-            Some(origin) if !self.origin_allowed(origin) => Err(BAD_ORIGIN),
-            _ => Ok(()),
+            Some(origin) if self.origin_allowed(origin) => Ok(()),
+            Some(_) => Err(BAD_ORIGIN),
+            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not known
+            // by name here is another one.
+            None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
+                None | Some("none" | "same-origin") => Ok(()),
+                Some(_) => Err(BAD_SITE),
+            },
         }
     }
 
@@ -140,5 +162,31 @@ mod tests {
         ] {
             assert_eq!(origin(bad), 403, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_page_of_another_site_has_to_say_which() {
+        let guard = Guard::new(&Server::default());
+        let site = |value: &str, more: &[(HeaderName, &str)]| {
+            let pairs = [(header::HOST, "localhost"), (FETCH_SITE, value)];
+            status(&guard, &[&pairs[..], more].concat())
+        };
+        // A person, our own origin, and programs that send the headers beside it only.
+        for good in ["none", "same-origin"] {
+            assert_eq!(site(good, &[]), 200, "{good}");
+        }
+        let mode = HeaderName::from_static("sec-fetch-mode");
+        assert_eq!(status(&guard, &[(header::HOST, "localhost"), (mode.clone(), "cors")]), 200);
+        for bad in ["cross-site", "same-site", "Same-Origin", "", "something-new", "none, cross-site"] {
+            for how in ["no-cors", "navigate", "cors"] {
+                assert_eq!(site(bad, &[(mode.clone(), how)]), 403, "{bad} {how}");
+            }
+            assert_eq!(site(bad, &[(header::ORIGIN, "http://localhost:3000")]), 200, "{bad}");
+            for origin in ["null", "http://evil.example"] {
+                assert_eq!(site(bad, &[(header::ORIGIN, origin)]), 403, "{bad} {origin}");
+            }
+        }
+        assert_eq!(site("none", &[(FETCH_SITE, "none")]), 403, "given twice");
+        assert_eq!(site("none", &[(header::ORIGIN, "null")]), 403);
     }
 }

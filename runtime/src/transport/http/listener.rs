@@ -5,7 +5,7 @@
 //! the peer's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,10 @@ const BUFFER: usize = 32 << 10;
 
 /// What requests under way have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// For how long, and for how many bytes, a client may go on sending after the last answer of its connection.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: u64 = 8 << 20;
 
 /// After running out of file descriptors, accepting again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -126,19 +131,36 @@ async fn connection(stream: Stream, (peer, place): (Peer, Place), router: Router
             response
         }
     });
-    let mut served = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut served = http.serve_connection(TokioIo::new(stream), service);
     let ended = tokio::select! {
-        ended = served.as_mut() => ended,
+        ended = &mut served => ended,
         () = place.activity.given_up.cancelled() => {
             tracing::debug!("gave up a connection to make room for another (setting [server] `connections`)");
             return;
         }
         () = stop.cancelled() => {
-            served.as_mut().graceful_shutdown();
-            served.await
+            Pin::new(&mut served).graceful_shutdown();
+            served.await.unwrap_or_else(broken);
+            return;
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!("connection: {error}");
+    match ended {
+        Ok(()) => linger(served.into_parts().io.into_inner()).await,
+        Err(error) => broken(error),
+    }
+}
+
+fn broken(error: hyper::Error) {
+    tracing::debug!("connection: {error}");
+}
+
+/// Reads on where the answer was the last word. A client that was refused may still be sending, and a connection that is
+/// closed under it takes the answer away before it is read (RFC 9112, 9.6).
+async fn linger(stream: Stream) {
+    let mut rest = stream.take(LINGER_BYTES);
+    let mut nowhere = tokio::io::sink();
+    let reading = tokio::io::copy(&mut rest, &mut nowhere);
+    if let Ok(Err(error)) = tokio::time::timeout(LINGER, reading).await {
+        tracing::debug!("connection, after its last answer: {error}");
     }
 }

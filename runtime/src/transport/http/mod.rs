@@ -15,10 +15,11 @@ mod sse;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
 use bytes::Bytes;
 
 use crate::protocol::{Answer, Caller, Endpoint, Exchange, Frame, Rest, Resumption, Server, Via};
@@ -36,6 +37,20 @@ pub const PATH: &str = "/mcp";
 
 const SESSION: &str = "mcp-session-id";
 
+/// What [`PATH`] understands.
+const METHODS: &str = "POST, GET, DELETE";
+
+type Refusal = (StatusCode, &'static str);
+
+const NOT_JSON: Refusal =
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is JSON; send `Content-Type: application/json`\n");
+const COMPRESSED: Refusal =
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not compressed; send it without `Content-Encoding`\n");
+const UNREADABLE: Refusal = (
+    StatusCode::NOT_ACCEPTABLE,
+    "an answer is JSON or an event stream; send `Accept: application/json, text/event-stream`\n",
+);
+
 struct Shared {
     endpoint: Endpoint,
     guard: Guard,
@@ -47,28 +62,52 @@ pub fn router(server: Arc<Server>) -> Router {
     let guard = Guard::new(server.settings());
     let pairs = Pairs::new(server.settings().sessions);
     let shared = Arc::new(Shared { endpoint: Endpoint::new(server), guard, pairs });
-    let methods = post(take).get(listen).delete(end).fallback(not_allowed);
-    Router::new()
-        .route(PATH, methods)
-        .route(pair::STREAM, get(open_pair))
-        .route(pair::MESSAGES, post(post_to_pair))
-        .fallback(not_found)
-        .with_state(shared)
+    Router::new().fallback(handle).with_state(shared)
 }
 
-async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, mut body) = request.into_parts();
+/// Answers one request. What is refused is answered here like everything else, so that no way of refusing can forget the
+/// body that came with the request.
+async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (mut parts, mut body) = request.into_parts();
+    // A target such as `http://host/mcp` names the host, and then the header does not count (RFC 9112, 3.2.2).
+    let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
+    if let Some(Ok(host)) = named {
+        parts.headers.insert(header::HOST, host);
+    }
+    let response = answer(&shared, &parts, &mut body).await;
+    body::settle(response, body, &parts.headers).await
+}
+
+async fn answer(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
     if let Err(refusal) = shared.guard.check(&parts.headers) {
         return refusal.into_response();
     }
+    let path = parts.uri.path();
+    match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
+        (PATH, &Method::POST) => take(shared, parts, body).await,
+        (PATH, &Method::GET) => listen(shared, &parts.headers).await,
+        (PATH, &Method::DELETE) => end(shared, &parts.headers),
+        (PATH, _) => not_allowed(METHODS, "MCP is spoken with POST, GET and DELETE\n"),
+        (pair::STREAM, &Method::GET) => open_pair(shared, parts),
+        (pair::STREAM, _) => not_allowed(
+            "GET",
+            "the stream of HTTP+SSE is opened with GET; for the newer transport, POST to /mcp\n",
+        ),
+        (pair::MESSAGES, &Method::POST) => post_to_pair(shared, parts, body).await,
+        (pair::MESSAGES, _) => not_allowed("POST", "messages of HTTP+SSE are sent with POST\n"),
+        _ => (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")).into_response(),
+    }
+}
+
+async fn take(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
     let accepts = match negotiate(&parts.headers) {
         Ok(accepts) => accepts,
-        Err(status) => return status.into_response(),
+        Err(refusal) => return refusal.into_response(),
     };
     let most = shared.endpoint.server().settings().body_bytes;
     // Nothing can be asked of a client that takes no event stream as answer.
     let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
-    match body::read(&mut body, most, || shared.endpoint.server().share(&via.caller)).await {
+    match body::read(body, most, || shared.endpoint.server().share(&via.caller)).await {
         Ok(Taken { bytes, held }) => {
             at_work(&parts.extensions);
             let reading = shared.endpoint.server().reading();
@@ -89,42 +128,31 @@ fn at_work(noted: &Extensions) {
     }
 }
 
-async fn listen(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if let Err(refusal) = shared.guard.check(&headers) {
-        return refusal.into_response();
-    }
-    // Without a session there is nothing to listen to; a client of the stateless revision only posts.
+async fn listen(shared: &Shared, headers: &HeaderMap) -> Response {
     if !headers.contains_key(SESSION) {
-        return not_allowed().await;
+        return no_session();
     }
-    let accepts = accepted(&headers);
+    let accepts = accepted(headers);
     if !accepts.events {
-        return StatusCode::NOT_ACCEPTABLE.into_response();
+        let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
+        return (StatusCode::NOT_ACCEPTABLE, why).into_response();
     }
-    write(shared.endpoint.get(&headers), accepts).await
+    write(shared.endpoint.get(headers), accepts).await
 }
 
-async fn open_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    if let Err(refusal) = shared.guard.check(request.headers()) {
-        return refusal.into_response();
-    }
-    let caller = caller(request.extensions());
-    match shared.pairs.open(shared.endpoint.server(), request.headers(), caller) {
+fn open_pair(shared: &Shared, parts: &Parts) -> Response {
+    match shared.pairs.open(shared.endpoint.server(), &parts.headers, caller(&parts.extensions)) {
         Ok(pair) => sse::stream(pair),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn post_to_pair(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, mut body) = request.into_parts();
-    if let Err(refusal) = shared.guard.check(&parts.headers) {
+async fn post_to_pair(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
+    if let Err(refusal) = plain_json(&parts.headers) {
         return refusal.into_response();
     }
-    if let Err(status) = plain_json(&parts.headers) {
-        return status.into_response();
-    }
     let (server, caller) = (shared.endpoint.server(), caller(&parts.extensions));
-    let body = match body::read(&mut body, server.settings().body_bytes, || server.share(&caller)).await {
+    let body = match body::read(body, server.settings().body_bytes, || server.share(&caller)).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
@@ -139,23 +167,24 @@ fn caller(noted: &Extensions) -> Caller {
     noted.get::<Peer>().map_or(Caller::Unknown, |Peer(address)| Caller::Address(*address))
 }
 
-async fn end(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if let Err(refusal) = shared.guard.check(&headers) {
-        return refusal.into_response();
-    }
-    match shared.endpoint.delete(&headers) {
+fn end(shared: &Shared, headers: &HeaderMap) -> Response {
+    match shared.endpoint.delete(headers) {
         Some(true) => StatusCode::NO_CONTENT.into_response(),
-        Some(false) => StatusCode::NOT_FOUND.into_response(),
-        None => not_allowed().await,
+        Some(false) => (StatusCode::NOT_FOUND, "unknown session: it has ended\n").into_response(),
+        None => no_session(),
     }
 }
 
-async fn not_allowed() -> Response {
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST, GET, DELETE")]).into_response()
+/// Without a session there is nothing to listen to and nothing to end; a client of the stateless revision only posts.
+fn no_session() -> Response {
+    not_allowed(
+        METHODS,
+        "GET and DELETE are about a session, which `Mcp-Session-Id` names and `initialize` begins; without one, use POST\n",
+    )
 }
 
-async fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")).into_response()
+fn not_allowed(allowed: &'static str, why: &'static str) -> Response {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], why).into_response()
 }
 
 /// The forms of an answer that the client reads.
@@ -166,22 +195,22 @@ struct Accepts {
 }
 
 /// Reads `Content-Type` and `Accept`.
-fn negotiate(headers: &HeaderMap) -> Result<Accepts, StatusCode> {
+fn negotiate(headers: &HeaderMap) -> Result<Accepts, Refusal> {
     plain_json(headers)?;
     let accepts = accepted(headers);
-    if accepts.json || accepts.events { Ok(accepts) } else { Err(StatusCode::NOT_ACCEPTABLE) }
+    if accepts.json || accepts.events { Ok(accepts) } else { Err(UNREADABLE) }
 }
 
-fn plain_json(headers: &HeaderMap) -> Result<(), StatusCode> {
+fn plain_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     let content_type = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
     if !content_type.eq_ignore_ascii_case("application/json") {
-        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        return Err(NOT_JSON);
     }
     // A small compressed body can unfold into a large one, so none is taken.
     if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
-        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        return Err(COMPRESSED);
     }
     Ok(())
 }

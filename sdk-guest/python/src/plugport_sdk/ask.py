@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 from .content import Audio, Content, Image, Message, Role, Text
 from .errors import Internal, Rejected
-from .shapes import Mismatch, Schema, Shapes, Unsupported
+from .shapes import Mismatch, Schema, Shapes, Unsupported, present
 
 T = TypeVar("T")
 
@@ -163,13 +163,12 @@ _FIELD_KEYWORDS = {
 
 
 def _form_field(kind: type[Any], name: str, schema: Schema) -> Schema:
-    merged = dict(schema)
+    merged = present(schema)
     for one in merged.pop("anyOf", ()):
-        if one != {"type": "null"}:
-            merged = {**one, **merged}
+        merged = {**one, **merged}
     main = merged.get("type")
     if isinstance(main, list):
-        main = merged["type"] = next(one for one in main if one != "null")
+        main = merged["type"] = main[0]
     keywords = _FIELD_KEYWORDS.get(main if isinstance(main, str) else "")
     if keywords is None or (main == "array" and "enum" not in merged.get("items", {})):
         reason = f"the field `{name}` must be a text, a number, a bool, a choice, or a list of choices"

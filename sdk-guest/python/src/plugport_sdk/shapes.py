@@ -241,14 +241,18 @@ def _object_schema(kind: Any, members: list[tuple[Member, Shape]], giving: bool)
     required = []
     for member, shape in members:
         field = dict(shape.schema)
+        left_out = member.default is None or member.required or typing.is_typeddict(kind)
+        always = giving and dataclasses.is_dataclass(kind)
+        needed = always or (member.required and not (shape.optional and dataclasses.is_dataclass(kind)))
+        if shape.optional and left_out and not needed and not giving:
+            field = present(field)
         if member.name in described:
             field.setdefault("description", described[member.name])
         if not giving and member.default not in (..., None):
             field["default"] = values.plain(member.default)
         name = shape.field.name or member.name
         schema["properties"][name] = field
-        always = giving and dataclasses.is_dataclass(kind)
-        if always or (member.required and not (shape.optional and dataclasses.is_dataclass(kind))):
+        if needed:
             required.append(name)
     if required:
         schema["required"] = required
@@ -296,6 +300,24 @@ def nullable(schema: Schema) -> Schema:
     if not schema:
         return schema
     return {"anyOf": [schema, {"type": "null"}]}
+
+
+def present(schema: Schema) -> Schema:
+    """The schema without the null that stands for a value left out.
+
+    Saying both that it may be left out and that it may be null says the same twice, and many clients cannot read
+    it. A call may have null all the same; the server takes it for nothing given.
+    """
+    some = {key: value for key, value in schema.items() if key != "anyOf"}
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) == 1:
+        some = {**choices[0], **some}
+    elif choices:
+        some["anyOf"] = choices
+    if isinstance(some.get("type"), list):
+        kinds = [kind for kind in some["type"] if kind != "null"]
+        some["type"] = kinds[0] if len(kinds) == 1 else kinds
+    return some
 
 
 def _main(schema: Schema) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from . import docs, values
 from .call import Call
 from .errors import InvalidParams
-from .shapes import Mismatch, Schema, Shape, Shapes, Unsupported
+from .shapes import Mismatch, Schema, Shape, Shapes, Unsupported, present
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Signature:
         schema: Schema = {"type": "object", "properties": {}}
         for name, parameter in self.parameters.items():
             one = dict(parameter.shape.schema)
+            if parameter.shape.optional and parameter.default in (..., None) and not parameter.required:
+                one = present(one)
             if parameter.description:
                 one.setdefault("description", parameter.description)
             if parameter.default not in (..., None):

@@ -1,0 +1,36 @@
+//! Which plugin a section was most likely meant for that names none: `[plugins."hello.wasm"]`, `[plugins.Hello]`.
+
+use super::{Config, reader};
+
+impl Config {
+    /// The plugin, of those that are there and have no section of their own, which a section was most likely meant for that
+    /// names none of them.
+    pub fn meant<'n>(&self, name: &str, there: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let free: Vec<&str> = there.filter(|there| !self.plugins.contains_key(*there)).collect();
+        reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &free)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(sections: &[&str]) -> Config {
+        let mut config = Config::new("plugins".into());
+        let sections = sections.iter().map(|name| ((*name).to_owned(), config.plugin(name)));
+        config.plugins = sections.collect();
+        config
+    }
+
+    #[test]
+    fn a_section_of_no_plugin_is_likely_meant_for_another() {
+        let there = ["hello", "notes", "clock", "calc"];
+        let meant =
+            |name: &str, more: &[&str]| config(&[&[name], more].concat()).meant(name, there.into_iter());
+        assert_eq!(meant("hello.wasm", &[]), Some("hello"));
+        assert_eq!(meant("Notes", &[]), Some("notes"));
+        assert_eq!((meant("note", &[]), meant("clok", &[])), (Some("notes"), Some("clock")));
+        assert_eq!((meant("weather", &[]), meant("x", &[])), (None, None));
+        assert_eq!(meant("note", &["notes"]), None, "that one has a section of its own");
+    }
+}

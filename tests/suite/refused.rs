@@ -1,0 +1,186 @@
+//! Requests that are refused before anyone reads them: each says why, and what becomes of its connection.
+
+use std::time::{Duration, Instant};
+
+use plugport_tests::http::{STATELESS, stateless_meta};
+use plugport_tests::server::Server;
+use plugport_tests::socket::Socket;
+use serde_json::{Value, json};
+
+/// A request with these lines in its header, beside `Host`, and a body of which it says how long it is.
+fn request(line: &str, header: &str, body: &str) -> String {
+    let length = body.len();
+    format!("{line} HTTP/1.1\r\nHost: localhost\r\n{header}Content-Length: {length}\r\n\r\n{body}")
+}
+
+const JSON: &str = "Content-Type: application/json\r\n";
+
+/// The header of a message of the stateless revision.
+fn discovering() -> String {
+    format!("{JSON}Accept: */*\r\nMCP-Protocol-Version: {STATELESS}\r\nMcp-Method: server/discover\r\n")
+}
+
+fn discover(id: &str) -> String {
+    let params = json!({ "_meta": stateless_meta() });
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"server/discover","params":{params}}}"#)
+}
+
+fn good() -> String {
+    request("POST /mcp", &discovering(), &discover("1"))
+}
+
+#[tokio::test]
+async fn a_connection_can_be_used_after_every_refusal() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut socket = Socket::to(&server.url()).await;
+    let body = "x".repeat(20_000);
+    let chunked = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   5\r\nhello\r\n0\r\n\r\n";
+    let session = "Mcp-Session-Id: 0123456789abcdef0123456789abcdef\r\n";
+    for (status, refused) in [
+        (403, request("POST /mcp", &format!("{JSON}Origin: http://evil.example\r\n"), &body)),
+        (403, request("GET /mcp", "Origin: null\r\n", &body)),
+        (404, request("GET /nowhere", "", &body)),
+        (404, request("DELETE /mcp", session, &body)),
+        (405, request("PUT /mcp", JSON, &body)),
+        (405, request("GET /mcp", "", &body)),
+        (405, request("POST /sse", JSON, &body)),
+        (405, request("GET /messages", "", "")),
+        (406, request("POST /mcp", &format!("{JSON}Accept: text/html\r\n"), &body)),
+        (415, request("POST /mcp", "Content-Type: text/plain\r\n", &body)),
+        (415, request("POST /messages", "Content-Type: text/plain\r\n", &body)),
+        (415, request("POST /mcp", &format!("{JSON}Content-Encoding: gzip\r\n"), &body)),
+        (415, chunked.to_owned()),
+        (400, request("POST /mcp", JSON, &body)),
+        (400, request("POST /messages", JSON, &body)),
+    ] {
+        // Both at once, as a client does that does not wait.
+        socket.send(refused.clone() + &good()).await;
+        let answer = socket.answer().await;
+        assert_eq!(answer.status, status, "{refused:.60}: {answer:?}");
+        assert!(!answer.closes() && answer.body.len() > 10, "{refused:.60}: {answer:?}");
+        assert_eq!(answer.head.contains("\r\nallow: "), status == 405, "{answer:?}");
+        let answer = socket.answer().await;
+        assert_eq!(answer.status, 200, "after {refused:.60}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_with_a_refusal_says_so() {
+    let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
+    let large = "x".repeat(200_000);
+    for (status, sent) in [
+        (415, request("POST /mcp", "Content-Type: text/plain\r\n", &large)),
+        (413, request("POST /mcp", JSON, &large)),
+        (404, request("POST /nowhere", JSON, &large)),
+        // It says so before any of the body has come, be it that the client waits to be asked for it.
+        (413, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n".into()),
+        (
+            413,
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n\
+             Content-Length: 70000\r\n\r\n"
+                .into(),
+        ),
+        (
+            415,
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nExpect: 100-continue\r\n\
+             Content-Length: 10\r\n\r\n"
+                .into(),
+        ),
+        // Of this one the rest never comes.
+        (415, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nx".into()),
+    ] {
+        let (mut socket, begun) = (Socket::to(&server.url()).await, Instant::now());
+        socket.send(&sent).await;
+        let answer = socket.answer().await;
+        assert_eq!((answer.status, answer.closes()), (status, true), "{sent:.60}: {answer:?}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "it was waited for what never came: {sent:.60}");
+        assert!(socket.is_closed().await, "{sent:.60}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_first_is_told_to_go_on() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut socket = Socket::to(&server.url()).await;
+    let body = discover("1");
+    let length = body.len();
+    let head = discovering();
+    socket
+        .send(format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+        ))
+        .await;
+    assert_eq!(socket.answer().await.status, 100);
+    socket.send(body).await;
+    let answer = socket.answer().await;
+    assert_eq!((answer.status, answer.closes()), (200, false), "{answer:?}");
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_reach_nothing() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut socket = Socket::to(&server.url()).await;
+    for line in ["GET /sse", "GET /mcp", "POST /mcp", "DELETE /mcp", "POST /messages?sessionId=x", "GET /"] {
+        for site in ["cross-site", "same-site"] {
+            let header =
+                format!("{JSON}Accept: */*\r\nSec-Fetch-Site: {site}\r\nSec-Fetch-Mode: no-cors\r\n");
+            socket.send(request(line, &header, "")).await;
+            let answer = socket.answer().await;
+            assert_eq!(answer.status, 403, "{line} {site}: {answer:?}");
+        }
+    }
+    for header in ["Sec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n"]
+    {
+        socket.send(request("POST /mcp", &(discovering() + header), &discover("1"))).await;
+        assert_eq!(socket.answer().await.status, 200, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_target_may_name_its_host_and_end_with_a_slash() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut socket = Socket::to(&server.url()).await;
+    for (target, host, status) in [
+        ("/mcp/", "Host: localhost\r\n", 200),
+        ("/mcp//", "Host: localhost\r\n", 404),
+        ("http://localhost/mcp", "Host: localhost\r\n", 200),
+        ("http://127.0.0.1:7584/mcp/", "", 200),
+        // The target counts, whatever the header says beside it (RFC 9112, 3.2.2).
+        ("http://localhost/mcp", "Host: evil.example\r\n", 200),
+        ("http://evil.example/mcp", "Host: localhost\r\n", 403),
+        ("http://evil.example/mcp", "", 403),
+        ("http://me@localhost/mcp", "Host: localhost\r\n", 403),
+        ("/mcp", "", 403),
+    ] {
+        let (header, body) = (discovering(), discover("1"));
+        let length = body.len();
+        socket
+            .send(format!("POST {target} HTTP/1.1\r\n{host}{header}Content-Length: {length}\r\n\r\n{body}"))
+            .await;
+        let answer = socket.answer().await;
+        assert_eq!(answer.status, status, "{target} {host}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_any_whole_number_of_json() {
+    let server = Server::builder().guest("polite").start().await;
+    let mut socket = Socket::to(&server.url()).await;
+    for (sent, answered) in [
+        ("1.0", "1"),
+        ("-7", "-7"),
+        ("9223372036854775808", "9223372036854775808"),
+        ("18446744073709551616", "18446744073709551616"),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
+    ] {
+        socket.send(request("POST /mcp", &discovering(), &discover(sent))).await;
+        let answer = socket.answer().await;
+        let begins = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":"#);
+        assert!(answer.status == 200 && answer.body.starts_with(&begins), "{sent}: {answer:?}");
+    }
+    socket.send(request("POST /mcp", &discovering(), r#"{"jsonrpc":"2.0","id":7,"method":5}"#)).await;
+    let answer = socket.answer().await;
+    let told: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!((answer.status, &told["id"], &told["error"]["code"]), (400, &json!(7), &json!(-32600)));
+}
