@@ -5,6 +5,7 @@
 //! Whoever serves clients hears of every change. Vets what plugins say of themselves; never calls a guest.
 
 mod change;
+mod disputes;
 mod effort;
 mod entry;
 #[doc(hidden)]
@@ -12,6 +13,7 @@ pub mod fuzzing;
 mod headers;
 mod list;
 mod naming;
+mod owners;
 mod paging;
 mod pins;
 mod plain;
@@ -31,7 +33,8 @@ pub use change::{Change, Changes, Lists};
 pub use entry::{Entry, Refused};
 pub use headers::{HeaderError, ParamHeader, ParamKind};
 pub use list::{Fingerprint, Item, Kind, List, Print};
-pub use naming::{NameError, plugin_name};
+pub use naming::{NameError, plugin_name, public_key};
+pub use owners::{Claimant, Owners};
 pub use paging::{BadCursor, Page};
 pub use pins::{Approved, Descriptor, Descriptors, Difference, How, Lock, LockError, Pins, Subject, compare};
 pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};

@@ -1,6 +1,5 @@
 //! Items that clients can see: what a plugin said of each, vetted, and who runs it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,7 +7,6 @@ use serde_json::value::RawValue;
 
 use super::headers::ParamHeader;
 use super::list::{Fingerprint, Item, Kind, Print};
-use super::naming;
 use super::schema::Schema;
 use super::template::Template;
 use crate::json::RawObject;
@@ -111,10 +109,6 @@ impl Item for PublishedTool {
         &self.name
     }
 
-    fn likeness(&self) -> Cow<'_, str> {
-        naming::likeness(&self.name).into()
-    }
-
     fn own_name(&self) -> &str {
         &self.tool.name
     }
@@ -194,10 +188,6 @@ impl Item for PublishedPrompt {
 
     fn key(&self) -> &str {
         &self.name
-    }
-
-    fn likeness(&self) -> Cow<'_, str> {
-        naming::likeness(&self.name).into()
     }
 
     fn own_name(&self) -> &str {
