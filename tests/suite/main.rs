@@ -48,6 +48,7 @@ mod lifecycle;
 mod loading;
 mod malformed;
 mod many;
+mod names;
 mod near_roots;
 mod newcomers;
 mod notes;

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use super::entry::Refused;
 use super::list::{Item, Kind};
-use super::naming;
 use super::owners::{Owners, Right, Taken};
-use super::uri;
 
 /// One plugin that wants something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +131,7 @@ impl<'e> Disputes<'e> {
 
     /// Which tools or prompts are published.
     pub(super) fn names<T: Item>(&mut self, offered: impl Iterator<Item = &'e Arc<T>>) -> Vec<Arc<T>> {
-        let wanted = self.wanted(offered, naming::likeness);
+        let wanted = self.wanted(offered);
         self.settle(wanted, |_| None).0
     }
 
@@ -142,7 +140,7 @@ impl<'e> Disputes<'e> {
         &mut self,
         offered: impl Iterator<Item = &'e Arc<T>>,
     ) -> (Vec<Arc<T>>, Leads<'e>) {
-        let wanted = self.wanted(offered, |key| uri::lead(literal(key)).text);
+        let wanted = self.wanted(offered);
         let leads = Leads::new(wanted.iter().map(|one| {
             let contender = Contender::of(&**one.item, one.right);
             (one.look.clone(), contender)
@@ -165,7 +163,7 @@ impl<'e> Disputes<'e> {
         offered: impl Iterator<Item = &'e Arc<T>>,
         templates: &Leads<'e>,
     ) -> (Vec<Arc<T>>, Listed) {
-        let wanted = self.wanted(offered, |uri| uri::looks(uri).text);
+        let wanted = self.wanted(offered);
         let (passed, groups) = self.settle(wanted, |one| {
             let own = Contender::of(&**one.item, one.right);
             let template = templates.above(&one.look).and_then(|above| above.against(own.plugin));
@@ -182,15 +180,11 @@ impl<'e> Disputes<'e> {
     }
 
     /// What of this does not belong to other plugins by what it says.
-    fn wanted<T: Item>(
-        &mut self,
-        offered: impl Iterator<Item = &'e Arc<T>>,
-        look: impl Fn(&str) -> String,
-    ) -> Vec<Wanted<'e, T>> {
+    fn wanted<T: Item>(&mut self, offered: impl Iterator<Item = &'e Arc<T>>) -> Vec<Wanted<'e, T>> {
         let mut wanted = Vec::new();
         for item in offered {
             match self.owners.judge(item.owner(), T::KIND, item.key()) {
-                Ok(right) => wanted.push(Wanted { item, right, look: look(item.key()) }),
+                Ok((right, looks)) => wanted.push(Wanted { item, right, look: looks.text }),
                 Err(taken) => self.refuse(&**item, taken),
             }
         }
@@ -238,11 +232,6 @@ impl<'e> Disputes<'e> {
     fn refuse<T: Item>(&mut self, item: &T, taken: Taken) {
         self.refused.entry(item.owner().to_owned()).or_default().push(Refused::taken(item, taken));
     }
-}
-
-/// What all URIs of a template begin with.
-fn literal(template: &str) -> &str {
-    template.split('{').next().unwrap_or_default()
 }
 
 /// What templates begin with, so that those are found quickly that have URIs in common, however many there are.

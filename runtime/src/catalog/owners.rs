@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::list::Kind;
-use super::{naming, uri};
+use super::naming;
+use super::uri::{self, Looks};
 
 /// A plugin whose file is in the folder, as far as names go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,23 +139,17 @@ impl Owners {
         self.rights.get(plugin).copied().unwrap_or_default()
     }
 
-    /// Whose a key is, if it says so.
-    pub(super) fn claim_of(&self, kind: Kind, key: &str) -> Option<&Claim> {
+    /// Whose a key of this kind is, if it says so.
+    pub(super) fn claim_of(&self, kind: Kind, looks: &Looks) -> Option<&Claim> {
         match kind {
-            Kind::Tool | Kind::Prompt => self.longest(&naming::likeness(key), false),
-            Kind::Resource => self.claim_of_uri(&uri::looks(key)),
-            Kind::Template => self.claim_of_uri(&uri::lead(key.split('{').next().unwrap_or_default())),
+            Kind::Tool | Kind::Prompt => self.longest(&looks.text, false),
+            Kind::Resource | Kind::Template => looks.names.iter().find_map(|name| self.longest(name, true)),
         }
     }
 
-    /// Whose a URI is, if it says so.
-    pub(super) fn claim_of_uri(&self, uri: &uri::Looks) -> Option<&Claim> {
-        uri.names.iter().find_map(|name| self.longest(name, true))
-    }
-
     /// Whether a URI is another plugin's than this one's.
-    pub(super) fn denies_uri(&self, plugin: &str, uri: &uri::Looks) -> bool {
-        self.claim_of_uri(uri).is_some_and(|claim| !claim.has(plugin))
+    pub(super) fn denies_uri(&self, plugin: &str, uri: &Looks) -> bool {
+        self.claim_of(Kind::Resource, uri).is_some_and(|claim| !claim.has(plugin))
     }
 
     /// The claim to the longest beginning of a text, which ends with the text only if it may be `all` of it.
@@ -164,24 +159,36 @@ impl Owners {
         whole.or_else(|| ends.find_map(|(at, _)| self.claims.get(text.get(..at)?)))
     }
 
-    /// With which right a plugin wants a key.
+    /// With which right a plugin wants a key, and how that looks.
     ///
     /// # Errors
     /// When it belongs to another.
-    pub(super) fn judge(&self, plugin: &str, kind: Kind, key: &str) -> Result<Right, Taken> {
-        match self.claim_of(kind, key) {
-            None => Ok(self.right(plugin)),
-            Some(claim) if claim.has(plugin) => Ok(Right::Owner),
+    pub(super) fn judge(&self, plugin: &str, kind: Kind, key: &str) -> Result<(Right, Looks), Taken> {
+        let looks = looks(kind, key);
+        let right = match self.claim_of(kind, &looks) {
+            None => self.right(plugin),
+            Some(claim) if claim.has(plugin) => Right::Owner,
             Some(claim) => {
-                Err(Taken { owner: Some(claim.owner().to_owned()), why: foreign(kind, key, claim) })
+                let owner = Some(claim.owner().to_owned());
+                return Err(Taken { owner, why: foreign(kind, key, claim) });
             }
-        }
+        };
+        Ok((right, looks))
     }
 
     /// Whether a key belongs to this plugin and not to that one.
     #[must_use]
     pub fn prefers(&self, owner: &str, other: &str, kind: Kind, key: &str) -> bool {
-        self.claim_of(kind, key).is_some_and(|claim| claim.has(owner) && !claim.has(other))
+        self.claim_of(kind, &looks(kind, key)).is_some_and(|claim| claim.has(owner) && !claim.has(other))
+    }
+}
+
+/// How a key of this kind looks; of a template, what all its URIs begin with.
+fn looks(kind: Kind, key: &str) -> Looks {
+    match kind {
+        Kind::Tool | Kind::Prompt => Looks { text: naming::likeness(key), names: Vec::new() },
+        Kind::Resource => uri::looks(key),
+        Kind::Template => uri::lead(key.split('{').next().unwrap_or_default()),
     }
 }
 
@@ -275,7 +282,11 @@ mod tests {
     }
 
     fn owner<'o>(owners: &'o Owners, kind: Kind, key: &str) -> Option<&'o str> {
-        owners.claim_of(kind, key).map(Claim::owner)
+        owners.claim_of(kind, &looks(kind, key)).map(Claim::owner)
+    }
+
+    fn right(owners: &Owners, plugin: &str, kind: Kind, key: &str) -> Right {
+        owners.judge(plugin, kind, key).unwrap().0
     }
 
     #[test]
@@ -298,7 +309,7 @@ mod tests {
         assert!(owners.judge("github", Kind::Prompt, "github-issues_create").is_err());
         let taken = owners.judge("github", Kind::Tool, "github-1ssues-x").unwrap_err();
         assert!(taken.why.contains("looks like one of the plugin `github-issues`"), "{}", taken.why);
-        assert_eq!(owners.judge("github", Kind::Tool, "github-x"), Ok(Right::Owner));
+        assert_eq!(right(&owners, "github", Kind::Tool, "github-x"), Right::Owner);
         assert!(owners.prefers("github-issues", "github", Kind::Tool, "github-issues-create"));
     }
 
@@ -316,7 +327,7 @@ mod tests {
             taken.why
         );
         assert_eq!(owners.judge("web", Kind::Tool, "mail-send").unwrap_err().owner.as_deref(), Some("mail"));
-        assert_eq!(owners.judge("web", Kind::Tool, "send"), Ok(Right::Named));
+        assert_eq!(right(&owners, "web", Kind::Tool, "send"), Right::Named);
         assert_eq!(owner(&owners, Kind::Resource, "gh:all"), Some("gh"), "its own name is still its own");
         assert_eq!(owner(&owners, Kind::Resource, "web:all"), Some("web"));
     }
@@ -324,8 +335,8 @@ mod tests {
     #[test]
     fn plugins_that_the_operator_gives_one_prefix_share_it() {
         let owners = owners([named("a", "mail"), named("mail", "mail"), claimant("b")]);
-        assert_eq!(owners.judge("a", Kind::Tool, "mail-x"), Ok(Right::Owner));
-        assert_eq!(owners.judge("mail", Kind::Tool, "mail-x"), Ok(Right::Owner));
+        assert_eq!(right(&owners, "a", Kind::Tool, "mail-x"), Right::Owner);
+        assert_eq!(right(&owners, "mail", Kind::Tool, "mail-x"), Right::Owner);
         assert!(owners.judge("b", Kind::Tool, "mail-x").is_err());
         assert!(owners.held.is_empty());
     }
