@@ -108,7 +108,7 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
     assert_eq!((code, err.as_str()), (Some(1), ""), "{out}");
     for said in [
         "  publishes nothing\n",
-        "  fault: the tool `version` is not published: the name `version` already belongs to the plugin `version_a`",
+        "  fault: the tool `version` is not published: the name `version` belongs to the plugin `version_a`, which comes first by name",
         "text.wasm: cannot be served\n  fault: is not WebAssembly",
         "gone: is named in the configuration\n  fault: there is no",
         "2 plugins, 3 faults\n",

@@ -71,7 +71,7 @@ async fn a_later_plugin_never_takes_an_earlier_ones_name() {
     let config = "[plugins.version_a]\nprefix = \"\"\n[plugins.version_b]\nprefix = \"\"\n";
     let server = Server::builder().guest("version_a").guest("version_b").config(config).start().await;
     assert_eq!(Client::new(server.url()).call("version", json!({})).await.tool_text(), "a");
-    server.says("the name `version` already belongs to the plugin `version_a`").await;
+    server.says("the name `version` belongs to the plugin `version_a`, which comes first by name").await;
 }
 
 #[tokio::test]

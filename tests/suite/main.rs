@@ -53,6 +53,7 @@ mod loading;
 mod malformed;
 mod many;
 mod memory;
+mod names;
 mod near_roots;
 mod newcomers;
 mod notes;

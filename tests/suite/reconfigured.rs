@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
-use plugport_tests::reload::answers;
+use plugport_tests::reload::{answers, said};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -59,25 +59,41 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
 async fn a_file_beside_a_plugin_configures_it() {
     let (server, client) = served("").await;
     assert_eq!(tools(&client).await, ["v-version"]);
-    say(server.folder(), "v.toml", "prefix = \"beside\"\n");
-    answers(&client, "beside-version", Some("a")).await;
-    say(server.folder(), "v.toml", "prefix = \"beside\"\nlimit = 1\n");
+    say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\n");
+    said(&server, "published v: v-version", 2).await;
+    say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\nlimit = 1\n");
     server.says("v.toml:2: limit: unknown key").await;
-    assert_eq!(tools(&client).await, ["beside-version"], "what held before still does");
+    let calls = [client.call("v-version", json!({})).await, client.call("v-version", json!({})).await];
+    let refused =
+        calls.iter().filter(|call| call.answer().to_string().contains("tool_calls_per_second")).count();
+    assert_eq!(refused, 1, "what held before still does: {calls:?}");
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
+    said(&server, "published v: v-version", 3).await;
     answers(&client, "v-version", Some("a")).await;
+}
+
+/// A file comes along more easily than a line in `plugport.toml`: it gives a plugin nobody's name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_beside_a_plugin_gives_it_no_other_name() {
+    let (server, client) = served("[server]\ngrants_beside = true\n").await;
+    say(server.folder(), "v.toml", "prefix = \"mail\"\n");
+    server.says("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
+    assert_eq!(tools(&client).await, ["v-version"]);
+    std::fs::remove_file(server.folder().join("v.toml")).unwrap();
+    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"mail\"\n");
+    answers(&client, "mail-version", Some("a")).await;
 }
 
 /// The twin without permission: a file that came with a plugin grants it nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_beside_a_plugin_grants_nothing_unless_it_may() {
     let (server, client) = served("").await;
-    say(server.folder(), "v.toml", "prefix = \"beside\"\n[grants]\nkv = true\n");
+    say(server.folder(), "v.toml", "[grants]\nkv = true\n");
     server.says("only when `grants_beside = true` is set under [server]").await;
     assert_eq!(tools(&client).await, ["v-version"]);
     say(server.folder(), "plugport.toml", "[server]\ngrants_beside = true\n");
-    answers(&client, "beside-version", Some("a")).await;
     server.says("may keep up to 16 MiB between calls").await;
+    answers(&client, "v-version", Some("a")).await;
 }
 
 /// What is under way keeps the limits with which it began.

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::list::{Item, Kind, Print};
+use super::owners::{Owners, Taken};
 use super::pins::Pins;
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::vetting::{self, VettingError};
@@ -20,8 +21,24 @@ pub struct Refused {
     pub kind: Kind,
     /// The plugin's own name for it.
     pub name: String,
+    /// The name or URI that it would have, where that is known.
+    pub key: Option<String>,
     /// Why.
     pub why: String,
+    /// The plugin that has its name or URI, if that is why.
+    pub owner: Option<String>,
+}
+
+impl Refused {
+    pub(super) fn new(kind: Kind, name: String, why: String) -> Self {
+        Self { kind, name, key: None, why, owner: None }
+    }
+
+    /// Of an item whose key another plugin has.
+    pub(super) fn taken<T: Item>(item: &T, Taken { owner, why }: Taken) -> Self {
+        let refused = Self::new(T::KIND, item.own_name().to_owned(), why);
+        Self { key: Some(item.key().to_owned()), owner, ..refused }
+    }
 }
 
 /// What one plugin contributes.
@@ -59,6 +76,17 @@ impl Entry {
     #[must_use]
     pub fn listed(&self, offer: Offer) -> Self {
         Self::of(Arc::clone(&self.plugin), self.surface.clone(), offer)
+    }
+
+    /// The same without what belongs to other plugins, and that.
+    #[must_use]
+    pub fn without_taken(mut self, owners: &Owners) -> (Self, Vec<Refused>) {
+        let mut taken = Vec::new();
+        keep_own(&mut self.tools, owners, &mut taken);
+        keep_own(&mut self.resources, owners, &mut taken);
+        keep_own(&mut self.templates, owners, &mut taken);
+        keep_own(&mut self.prompts, owners, &mut taken);
+        (self, taken)
     }
 
     fn of(plugin: Arc<Plugin>, surface: Surface, offer: Offer) -> Self {
@@ -124,7 +152,7 @@ fn accept<R: Offered, T: Item>(
     refused: &mut Vec<Refused>,
     mut vet: impl FnMut(R) -> Result<T, VettingError>,
 ) -> Vec<Arc<T>> {
-    let mut refuse = |name: String, why: String| refused.push(Refused { kind: T::KIND, name, why });
+    let mut refuse = |name: String, why: String| refused.push(Refused::new(T::KIND, name, why));
     let count = usize::try_from(most).unwrap_or(usize::MAX);
     let excess = offered.len().saturating_sub(count);
     let mut seen = HashSet::new();
@@ -145,6 +173,16 @@ fn accept<R: Offered, T: Item>(
         refuse(format!("{excess} more {}s", T::KIND.as_str()), why);
     }
     accepted
+}
+
+fn keep_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &Owners, taken: &mut Vec<Refused>) {
+    items.retain(|item| match owners.judge(item.owner(), T::KIND, item.key()) {
+        Ok(_) => true,
+        Err(other) => {
+            taken.push(Refused::taken(&**item, other));
+            false
+        }
+    });
 }
 
 fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {

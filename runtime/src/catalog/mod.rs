@@ -6,6 +6,7 @@
 
 mod absent;
 mod change;
+mod disputes;
 mod effort;
 mod entry;
 #[doc(hidden)]
@@ -15,6 +16,7 @@ mod list;
 mod marks;
 mod metered;
 mod naming;
+mod owners;
 mod paging;
 mod pins;
 mod plain;
@@ -36,7 +38,8 @@ pub use change::{Change, Changes, Lists};
 pub use entry::{Entry, Refused};
 pub use headers::{HeaderError, ParamHeader, ParamKind};
 pub use list::{Fingerprint, Item, Kind, List, Print};
-pub use naming::{NameError, plugin_name};
+pub use naming::{NameError, plugin_name, public_key};
+pub use owners::{Claimant, Owners};
 pub use paging::{BadCursor, Page};
 pub use pins::{Approved, Descriptor, Descriptors, Difference, How, Lock, LockError, Pins, Subject, compare};
 pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};

@@ -1,7 +1,9 @@
 //! Names that clients see.
 //!
-//! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves no room for look-alikes. The
-//! plugin's name comes first, so that two plugins cannot claim one name by accident.
+//! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for look-alikes. The
+//! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`Owners`](super::Owners).
+
+use super::list::Kind;
 
 /// MCP 2025-11-25 allows up to 128 characters.
 const LONGEST: usize = 128;
@@ -54,16 +56,37 @@ pub(super) fn public(prefix: &str, name: &str) -> Result<String, NameError> {
     Ok(public)
 }
 
+/// The name or URI of an item that its plugin calls so; none, when it can have no public name.
+#[must_use]
+pub fn public_key(kind: Kind, prefix: &str, own: &str) -> Option<String> {
+    match kind {
+        Kind::Tool | Kind::Prompt => public(prefix, own).ok(),
+        Kind::Resource | Kind::Template => Some(own.to_owned()),
+    }
+}
+
 /// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`, `1`
-/// and `l` and `i`, the three separators.
+/// and `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Other characters than ASCII have no place in names, so this is
+/// all that can be confused. What begins with a text looks as what begins with the look of that text.
 pub(super) fn likeness(name: &str) -> String {
-    let alike = |c: char| match c.to_ascii_lowercase() {
-        '0' => 'o',
-        '1' | 'i' => 'l',
-        '_' | '.' => '-',
-        c => c,
-    };
-    name.chars().map(alike).collect()
+    let mut alike = String::with_capacity(name.len() + 8);
+    for character in name.chars() {
+        match character.to_ascii_lowercase() {
+            '0' => alike.push('o'),
+            '1' | 'i' => alike.push('l'),
+            '_' | '.' | '+' => alike.push('-'),
+            // In this direction, so that a text that is cut between `r` and `n` looks like the beginning of both.
+            'm' => alike.push_str("rn"),
+            'w' => alike.push_str("vv"),
+            other => alike.push(other),
+        }
+    }
+    alike
+}
+
+/// The same for names of plugins, where a separator more or less makes no other name either.
+pub(super) fn skeleton(name: &str) -> String {
+    likeness(name).replace('-', "")
 }
 
 #[cfg(test)]
@@ -78,10 +101,17 @@ mod tests {
 
     #[test]
     fn names_that_look_alike_are_told() {
-        for (name, twin) in [("files-read", "Files-read"), ("files-read", "fi1es_read"), ("a-b0", "a.bO")] {
+        for (name, twin) in [
+            ("files-read", "Files-read"),
+            ("files-read", "fi1es_read"),
+            ("a-b0", "a.bO"),
+            ("mail-view", "rnail-vievv"),
+        ] {
             assert_eq!(likeness(name), likeness(twin));
         }
         assert_ne!(likeness("files-read"), likeness("file-reads"));
+        assert_eq!(skeleton("GitHub_issues"), skeleton("git-hub-issues"));
+        assert!(likeness("corn").starts_with(&likeness("cor")) && likeness("com").starts_with("cor"));
     }
 
     #[test]

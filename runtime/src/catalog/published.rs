@@ -1,13 +1,11 @@
 //! Items that clients can see: what a plugin said of each, vetted, and who runs it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::headers::ParamHeader;
 use super::list::{Fingerprint, Item, Kind, Print};
-use super::naming;
 use super::schema::{Mismatch, Schema};
 use super::template::Template;
 use crate::json::RawObject;
@@ -156,10 +154,6 @@ impl Item for PublishedTool {
         &self.name
     }
 
-    fn likeness(&self) -> Cow<'_, str> {
-        naming::likeness(&self.name).into()
-    }
-
     fn own_name(&self) -> &str {
         &self.tool.name
     }
@@ -239,10 +233,6 @@ impl Item for PublishedPrompt {
 
     fn key(&self) -> &str {
         &self.name
-    }
-
-    fn likeness(&self) -> Cow<'_, str> {
-        naming::likeness(&self.name).into()
     }
 
     fn own_name(&self) -> &str {

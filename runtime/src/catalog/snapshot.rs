@@ -1,68 +1,88 @@
 //! Everything that is offered at one moment, immutable and in one order.
 //!
 //! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries stay
-//! as they were vetted and what plugins dispute is settled here, so that a new snapshot can be made when one of them changes.
+//! as they were vetted and what plugins dispute is settled here, from what they offer and to whom names belong, so that a new
+//! snapshot can be made when one of them changes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::disputes::{Disputes, Listed};
 use super::entry::{Entry, Refused};
 use super::list::{Item as _, List};
+use super::owners::{Claimant, Owners};
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::uri;
 use crate::plugin::Plugin;
 
 /// One moment's catalog.
 #[derive(Debug)]
 pub struct Snapshot {
     entries: Vec<Arc<Entry>>,
-    /// What an earlier plugin already has, with the name of the plugin that wanted it too.
-    disputed: Vec<(String, Refused)>,
+    owners: Arc<Owners>,
+    /// What plugins want and may not have, by plugin.
+    disputed: HashMap<String, Vec<Refused>>,
     tools: List<PublishedTool>,
     resources: List<PublishedResource>,
+    /// Who may answer for URIs that look like listed ones.
+    listed: Listed,
     templates: List<PublishedTemplate>,
     prompts: List<PublishedPrompt>,
 }
 
 impl Snapshot {
-    /// Joins the plugins, in the order of their names. A later plugin never takes what an earlier one has.
+    /// Joins plugins as if they were all that the folder has.
     #[must_use]
     pub fn new(entries: Vec<Entry>) -> Self {
-        Self::of(entries.into_iter().map(Arc::new).collect(), None)
+        let claimants = entries.iter().map(|entry| {
+            let (plugin, prefix) = (entry.plugin.name().to_owned(), entry.plugin.config().prefix.clone());
+            Claimant { named: prefix != plugin, plugin, prefix, approved: false }
+        });
+        let owners = Owners::new(claimants);
+        Self::owned(entries, Arc::new(owners))
     }
 
-    /// The same with one plugin's part replaced or added. It takes nothing that another plugin has.
+    /// Joins plugins of a folder in which names belong to these.
+    #[must_use]
+    pub fn owned(entries: Vec<Entry>, owners: Arc<Owners>) -> Self {
+        Self::of(entries.into_iter().map(Arc::new).collect(), owners)
+    }
+
+    /// The same with one plugin's part replaced or added.
     #[must_use]
     pub fn with(&self, entry: Arc<Entry>) -> Self {
-        self.changed(vec![entry], &[], false)
+        self.changed(vec![entry], &[], Arc::clone(&self.owners))
     }
 
-    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away. What several
-    /// plugins want belongs to the one that has it, or `by_order` to the first one by name.
+    /// The same with the parts of some plugins replaced or added, each once, and those of others taken away, where names
+    /// belong to these now.
     #[must_use]
-    pub fn changed(&self, fresh: Vec<Arc<Entry>>, gone: &[String], by_order: bool) -> Self {
+    pub fn changed(&self, fresh: Vec<Arc<Entry>>, gone: &[String], owners: Arc<Owners>) -> Self {
         let names: HashSet<&str> = fresh.iter().map(|entry| entry.plugin.name()).collect();
         let stays = |name: &str| !names.contains(name) && !gone.iter().any(|gone| gone == name);
         let others: Vec<_> =
             self.entries.iter().filter(|other| stays(other.plugin.name())).cloned().collect();
         drop(names);
-        let entries = fresh.into_iter().chain(others).collect();
-        Self::of(entries, Some(self).filter(|_| !by_order))
+        Self::of(fresh.into_iter().chain(others).collect(), owners)
     }
 
-    fn of(mut entries: Vec<Arc<Entry>>, before: Option<&Self>) -> Self {
+    fn of(mut entries: Vec<Arc<Entry>>, owners: Arc<Owners>) -> Self {
         entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
-        let mut disputed = Vec::new();
-        let tools = entries.iter().flat_map(|entry| &entry.tools);
-        let tools = List::join(tools, before.map(|before| &before.tools), |_| None, &mut disputed);
-        let templates = entries.iter().flat_map(|entry| &entry.templates);
-        let templates =
-            List::join(templates, before.map(|before| &before.templates), |_| None, &mut disputed);
-        let resources = entries.iter().flat_map(|entry| &entry.resources);
-        let had = before.map(|before| &before.resources);
-        let resources = List::join(resources, had, |resource| templated(&templates, resource), &mut disputed);
-        let prompts = entries.iter().flat_map(|entry| &entry.prompts);
-        let prompts = List::join(prompts, before.map(|before| &before.prompts), |_| None, &mut disputed);
-        Self { entries, disputed, tools, resources, templates, prompts }
+        let stands = |entry: &&Arc<Entry>| owners.held_back(entry.plugin.name()).is_none();
+        let standing: Vec<&Arc<Entry>> = entries.iter().filter(stands).collect();
+        let mut disputes = Disputes::new(&owners);
+        let tools = disputes.names(standing.iter().flat_map(|entry| &entry.tools));
+        let prompts = disputes.names(standing.iter().flat_map(|entry| &entry.prompts));
+        let (templates, leads) = disputes.templates(standing.iter().flat_map(|entry| &entry.templates));
+        let resources = standing.iter().flat_map(|entry| &entry.resources);
+        let (resources, listed) = disputes.resources(resources, &leads);
+        for entry in &standing {
+            entry.refused.iter().for_each(|refused| disputes.explain(entry.plugin.name(), refused));
+        }
+        let (tools, prompts) = (List::new(tools), List::new(prompts));
+        let (templates, resources) = (List::new(templates), List::new(resources));
+        let disputed = disputes.refused;
+        Self { entries, owners, disputed, tools, resources, listed, templates, prompts }
     }
 
     /// Whether there is nothing for a client to see.
@@ -86,10 +106,34 @@ impl Snapshot {
         self.entries.iter().find(|entry| entry.plugin.name() == plugin)
     }
 
+    /// To whom names belong.
+    #[must_use]
+    pub fn owners(&self) -> &Arc<Owners> {
+        &self.owners
+    }
+
     /// What of a plugin is not published, and why.
     pub fn refused<'s>(&'s self, entry: &'s Entry) -> impl Iterator<Item = &'s Refused> {
-        let disputed = self.disputed.iter().filter(|(plugin, _)| plugin == entry.plugin.name());
-        entry.refused.iter().chain(disputed.map(|(_, refused)| refused))
+        let disputed = self.disputed(entry.plugin.name());
+        // What belongs to another plugin is told as that, whatever else is the matter with it.
+        let is_told = |own: &Refused| {
+            own.key.is_some() && disputed.iter().any(|told| (told.kind, &told.name) == (own.kind, &own.name))
+        };
+        entry.refused.iter().filter(move |own| !is_told(own)).chain(disputed)
+    }
+
+    /// What a plugin wants and may not have.
+    #[must_use]
+    pub fn disputed(&self, plugin: &str) -> &[Refused] {
+        self.disputed.get(plugin).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What other plugins want of this one: each with the name or URI, and who wants it.
+    pub fn wanted_of<'s>(&'s self, plugin: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let of_each = self.entries.iter().map(|entry| entry.plugin.name());
+        let all = of_each.flat_map(|other| self.disputed(other).iter().map(move |refused| (refused, other)));
+        let wanted = all.filter(move |(refused, _)| refused.owner.as_deref() == Some(plugin));
+        wanted.filter_map(|(refused, other)| Some((refused.key.as_deref()?, other)))
     }
 
     /// The tools, by name.
@@ -128,12 +172,24 @@ impl Snapshot {
         self.prompts.get(name)
     }
 
-    /// The plugin that reads this URI: the one that lists it, else the first one with a template for it.
+    /// The plugin that reads this URI: the one that lists it, else the first one with a template for it, unless the URI
+    /// belongs to another one or could be taken for what another one lists.
     #[must_use]
     pub fn resource(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let listed = self.resources.get(uri).map(|resource| &resource.plugin);
-        let matching = || self.templates.items().iter().find(|template| template.matches(uri));
-        listed.or_else(|| matching().map(|template| &template.plugin))
+        listed.or_else(|| self.templated(uri))
+    }
+
+    fn templated(&self, uri: &str) -> Option<&Arc<Plugin>> {
+        let mut matching = self.templates.items().iter().filter(|template| template.matches(uri)).peekable();
+        matching.peek()?;
+        let looks = uri::looks(uri);
+        let lists = self.listed.get(&looks.text);
+        let may_answer = |template: &&Arc<PublishedTemplate>| {
+            let own = template.owner();
+            !self.owners.denies_uri(own, &looks) && lists.is_none_or(|lists| lists.as_deref() == Some(own))
+        };
+        matching.find(may_answer).map(|template| &template.plugin)
     }
 
     /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::resource`].
@@ -142,11 +198,4 @@ impl Snapshot {
         let template = self.templates.get(reference).map(|template| &template.plugin);
         template.or_else(|| self.resource(reference))
     }
-}
-
-/// The plugin before this one, in the order of names, whose template a listed resource comes from. It serves it already.
-fn templated(templates: &List<PublishedTemplate>, resource: &PublishedResource) -> Option<String> {
-    let earlier = |template: &&Arc<PublishedTemplate>| template.owner() < resource.owner();
-    let matching = templates.items().iter().filter(earlier).find(|template| template.matches(resource.key()));
-    matching.map(|template| template.owner().to_owned())
 }

@@ -1,5 +1,11 @@
-//! What a URI may look like here: absolute, and only characters that RFC 3986 knows. Nothing is fetched and nothing is
-//! normalised; two URIs are the same when their bytes are.
+//! What a URI may look like here: absolute, and only characters that RFC 3986 knows. Nothing is fetched, and clients read a URI
+//! by its very bytes.
+//!
+//! Whose it is is another question: for that, URIs that programs or people could take for one another are one, so they are
+//! compared in a form that nobody sees. That form of what a URI begins with is what the form of the URI begins with, so it
+//! serves for the literal beginnings of templates too.
+
+use super::naming;
 
 /// Why a text is not a URI that may be listed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +60,109 @@ pub(super) fn allows(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
 }
 
+/// Schemes that say how something is had, and not from whom, so a plugin that is called like one has no claim to it.
+const COMMON: [&str; 8] = ["data", "file", "ftp", "git", "http", "https", "ui", "urn"];
+
+/// How a URI looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Looks {
+    /// Equal for URIs that could be taken for one another.
+    pub(super) text: String,
+    /// The words in it that can name a plugin, as they look; the first one that does decides.
+    pub(super) names: Vec<String>,
+}
+
+/// How a URI looks: scheme and host in lower case, percent-encoding undone where it hides a plain character, no user, no
+/// usual port, no dots at the end of the host, no empty or dotted segments, and then as names look.
+pub(super) fn looks(uri: &str) -> Looks {
+    look(uri, true)
+}
+
+/// The same of what all URIs of a template begin with. Its last part may go on, so it names nobody, and is left out where it
+/// could become something else.
+pub(super) fn lead(literal: &str) -> Looks {
+    let cut = literal.rfind('%').filter(|at| at + 3 > literal.len());
+    look(literal.get(..cut.unwrap_or(literal.len())).unwrap_or_default(), false)
+}
+
+fn look(uri: &str, whole: bool) -> Looks {
+    let plain = decoded(uri);
+    let (scheme, rest) = plain.split_once(':').unwrap_or((&plain, ""));
+    let is_common = COMMON.iter().any(|common| scheme.eq_ignore_ascii_case(common));
+    let scheme = naming::likeness(scheme);
+    let mut names: Vec<String> = (!is_common).then(|| scheme.clone()).into_iter().collect();
+    let mut text = format!("{scheme}:");
+    let mut path = rest;
+    if let Some(after) = rest.strip_prefix("//") {
+        let end = after.find(['/', '?', '#']);
+        let (authority, tail) = after.split_at(end.unwrap_or(after.len()));
+        text.push_str("//");
+        path = tail;
+        if end.is_some() || whole {
+            let host = host(authority);
+            text.push_str(&naming::likeness(&host));
+            // A name with dots is one of the net's.
+            let label = host.split(':').next().unwrap_or_default();
+            names.extend((!label.is_empty() && !label.contains('.')).then(|| naming::likeness(label)));
+        }
+    }
+    text.push_str(&naming::likeness(&shortened(path, whole)));
+    Looks { text, names }
+}
+
+/// Without the encoding of characters that can be seen; other bytes stay encoded.
+fn decoded(uri: &str) -> String {
+    let mut plain = String::with_capacity(uri.len());
+    let mut rest = uri;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.push_str(before);
+        let (code, tail) = after.split_at_checked(2).unwrap_or((after, ""));
+        match u8::from_str_radix(code, 16).ok().filter(u8::is_ascii_graphic) {
+            Some(byte) => plain.push(char::from(byte)),
+            None => plain.extend(["%", code]),
+        }
+        rest = tail;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Who is meant by an authority: no user, no dots at the end, and a port only if it is an unusual one.
+fn host(authority: &str) -> String {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        _ => (host, ""),
+    };
+    let host = host.trim_end_matches('.');
+    match port.trim_start_matches('0') {
+        "" | "80" | "443" => host.to_owned(),
+        port => format!("{host}:{port}"),
+    }
+}
+
+/// A path without segments that lead nowhere. The last one of a path that goes on may still become another.
+fn shortened(path: &str, whole: bool) -> String {
+    let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
+    let ends = whole || !query.is_empty();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').peekable();
+    // What stands before the first slash is no segment of a path that has one.
+    let first = segments.next().unwrap_or_default();
+    while let Some(segment) = segments.next() {
+        let goes_on = segments.peek().is_none() && !ends;
+        match segment {
+            "" => {}
+            "." if !goes_on => {}
+            "." | ".." => drop(kept.pop()),
+            segment => kept.push(segment),
+        }
+    }
+    let folder = if path.ends_with('/') && !kept.is_empty() { "/" } else { "" };
+    let rest: String = kept.iter().flat_map(|segment| ["/", segment]).collect();
+    format!("{first}{rest}{folder}{query}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +184,55 @@ mod tests {
         assert_eq!(check("a:{x}", 99), Err(UriError::Character('{')));
         assert_eq!(check("a:%2", 99), Err(UriError::Percent));
         assert_eq!(check("a:bcd", 4), Err(UriError::TooLong(4)));
+    }
+
+    #[test]
+    fn uris_that_could_be_taken_for_one_another_look_the_same() {
+        for (uri, twin) in [
+            ("notes:///plan", "NOTES:///plan"),
+            ("notes:///plan", "notes:///%70lan"),
+            ("notes:///plan", "notes:%2F%2f/plan"),
+            ("https://a.test/x", "https://A.test.:443/./y/..//x"),
+            ("https://a.test/", "https://user@a.test"),
+            ("n:all", "n:a1l"),
+            ("n:a%c3%a9", "n:a%C3%A9"),
+        ] {
+            assert_eq!(looks(uri).text, looks(twin).text, "{uri} {twin}");
+        }
+        for (uri, other) in
+            [("n:a", "n:b"), ("n:///a/b", "n:///a/c"), ("n:x?a=1", "n:x?a=2"), ("http://a:1/", "http://a:2/")]
+        {
+            assert_ne!(looks(uri).text, looks(other).text, "{uri} {other}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_names_somebody_and_so_does_a_host_without_dots() {
+        assert_eq!(looks("Notes:all").names, ["notes"]);
+        assert_eq!(looks("ui://git-hub:8080/x").names, ["glt-hub"]);
+        assert_eq!(looks("memo://all/x").names, [naming::likeness("memo"), "all".to_owned()]);
+        for nobody in ["https://github.com/x", "file:///x", "urn:isbn:1", "data:,"] {
+            assert!(looks(nobody).names.is_empty(), "{nobody}");
+        }
+        assert!(lead("ui://git").names.is_empty(), "the host may go on");
+        assert_eq!(lead("ui://git/").names, ["glt"]);
+    }
+
+    #[test]
+    fn what_begins_like_a_template_looks_as_if_it_did() {
+        for (literal, uri) in [
+            ("n:", "n:x"),
+            ("n:%4", "n:%41"),
+            ("n://h/a/", "n://h/a/b"),
+            ("n://h/a/.", "n://h/a/./b"),
+            ("n://h/a/..", "n://h/a/../b"),
+            ("n://h", "n://h2.:80/b"),
+            ("n:cor", "n:corn"),
+            ("n://h/x?", "n://h/x?a=../b"),
+            ("notes:///", "notes:///a"),
+        ] {
+            let (lead, uri) = (lead(literal).text, looks(uri).text);
+            assert!(uri.starts_with(&lead), "{literal}: {uri} does not begin with {lead}");
+        }
     }
 }

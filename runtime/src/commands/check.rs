@@ -118,7 +118,21 @@ impl Checked {
     }
 
     fn refused(&self) -> usize {
-        self.snapshot.entries().iter().map(|entry| self.snapshot.refused(entry).count()).sum()
+        let of = |entry: &Arc<Entry>| match self.held_back(entry) {
+            Some(_) => 1,
+            None => self.snapshot.refused(entry).count(),
+        };
+        self.snapshot.entries().iter().map(of).sum()
+    }
+
+    /// Why nothing of a plugin is published, because of what it is called.
+    fn held_back(&self, entry: &Entry) -> Option<&str> {
+        self.snapshot.owners().held_back(entry.plugin.name())
+    }
+
+    /// What others want of a plugin, each with who does.
+    fn wanted_of<'c>(&'c self, entry: &'c Entry) -> impl Iterator<Item = (&'c str, &'c str)> {
+        self.snapshot.wanted_of(entry.plugin.name())
     }
 
     fn faults(&self) -> usize {
@@ -146,17 +160,17 @@ impl Checked {
 
     fn plugin_json(&self, entry: &Entry) -> Value {
         let plugin = &entry.plugin;
-        let refused = self.snapshot.refused(entry);
-        let refused: Vec<_> = refused
-            .map(|Refused { kind, name, why }| json!({ "kind": kind.as_str(), "name": name, "why": why }))
-            .collect();
+        let refused: Vec<_> = self.snapshot.refused(entry).map(refused_json).collect();
+        let wanted = self.wanted_of(entry).map(|(key, by)| json!({ "key": key, "by": by }));
         let mut described = json!({
             "name": plugin.name(),
             "file": file_of(&self.config.folder, plugin.name()),
             "digest": format!("sha256:{}", plugin.digest()),
-            "ok": refused.is_empty(),
+            "ok": refused.is_empty() && self.held_back(entry).is_none(),
+            "heldBack": self.held_back(entry),
             "published": Published::of(&self.snapshot, plugin.name()).as_json(),
             "refused": refused,
+            "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
             "leftOut": left_out_json(plugin),
             "imports": entry.surface.imports,
@@ -234,8 +248,14 @@ impl Checked {
         ];
         lines.extend(entry.plugin.config().instances.price().map(|price| format!("  {price}")));
         lines.extend(reach.lines().into_iter().map(|line| format!("  {line}")));
-        lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why }| {
-            format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
+        match self.held_back(entry) {
+            Some(why) => lines.push(format!("  fault: is held back: {why}")),
+            None => lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why, .. }| {
+                format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
+            })),
+        }
+        lines.extend(self.wanted_of(entry).map(|(key, by)| {
+            format!("  remark: the plugin `{by}` offers `{key}`, which belongs to this one and is not published for it")
         }));
         // Its author meant it for other callers; all that can be a tool is one.
         lines.extend(
@@ -247,6 +267,11 @@ impl Checked {
         );
         lines
     }
+}
+
+fn refused_json(refused: &Refused) -> Value {
+    let Refused { kind, name, key, why, owner } = refused;
+    json!({ "kind": kind.as_str(), "name": name, "key": key, "why": why, "owner": owner })
 }
 
 /// The packages of interfaces such as `wasi:cli/stdout@0.2.6`, each once: most components import a score of those.

@@ -105,6 +105,12 @@ impl Stand {
     fn served(&self, snapshot: &Snapshot, entry: &Entry) -> Value {
         let plugin = &entry.plugin;
         let left = plugin.quarantined();
+        let held = snapshot.owners().held_back(plugin.name());
+        let state = match (held, left) {
+            (Some(_), _) => "held",
+            (None, Some(_)) => "quarantined",
+            (None, None) => "serving",
+        };
         let alone =
             left.map(|_| "its calls keep failing (limits `quarantine_traps`, `quarantine_s`)".to_owned());
         let mut published = Published::of(snapshot, plugin.name()).as_json();
@@ -114,8 +120,8 @@ impl Stand {
             "name": plugin.name(),
             "file": file.display().to_string(),
             "digest": digest(plugin.digest()),
-            "state": if left.is_some() { "quarantined" } else { "serving" },
-            "why": alone.or_else(|| unapproved(entry)),
+            "state": state,
+            "why": held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
             "published": published,
             "unpublished": unpublished(snapshot, entry),
             "unpublished_more": snapshot.refused(entry).count().saturating_sub(MOST_UNPUBLISHED),

@@ -57,6 +57,16 @@ impl Config {
         }
         let mut plugin = reader.finish(file, plugin)?;
         plugin.require_signature |= self.plugin(name).require_signature;
+        if plugin.prefix != name {
+            let prefix = toml::Value::from(plugin.prefix);
+            return Err(fault(
+                file,
+                format!(
+                    "prefix: only plugport.toml may give a plugin other names than its own; move what is here to \
+                     [plugins.{name}] there, with the line `prefix = {prefix}`"
+                ),
+            ));
+        }
         if plugin.grants != super::Grants::default() && !self.server.grants_beside {
             let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
                        write it into plugport.toml, or set that";
@@ -130,12 +140,26 @@ mod tests {
     fn a_file_beside_a_plugin_says_what_a_section_would() {
         let mut config = Config::new("plugins".into());
         config.limits.fuel = 7;
-        let plugin = say(&config, "prefix = \"x\"\nlimits = { wall_ms = 5 }").unwrap();
-        assert_eq!((plugin.prefix.as_str(), plugin.limits.wall_ms, plugin.limits.fuel), ("x", 5, 7));
+        let plugin = say(&config, "prefix = \"a\"\nlimits = { wall_ms = 5 }").unwrap();
+        assert_eq!((plugin.prefix.as_str(), plugin.limits.wall_ms, plugin.limits.fuel), ("a", 5, 7));
         let none = config.plugin_at("a", Path::new("/nowhere/a.wasm")).unwrap();
         assert_eq!(none, config.plugin("a"));
         let message = say(&config, "wall_ms = 5").unwrap_err().to_string();
         assert!(message.contains("a.toml:1: wall_ms: unknown key"), "{message}");
+    }
+
+    #[test]
+    fn it_gives_a_plugin_no_other_name_whatever_it_may_grant() {
+        let mut config = Config::new("plugins".into());
+        for grants_beside in [false, true] {
+            config.server.grants_beside = grants_beside;
+            for prefix in ["mail", "A", ""] {
+                let message = say(&config, &format!("prefix = \"{prefix}\"")).unwrap_err().to_string();
+                let line =
+                    format!("move what is here to [plugins.a] there, with the line `prefix = \"{prefix}\"`");
+                assert!(message.contains(&line), "{message}");
+            }
+        }
     }
 
     #[test]

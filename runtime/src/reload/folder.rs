@@ -250,6 +250,7 @@ impl Folder {
             self.shelf.hidden(&hidden);
         }
         self.shelf.judged_anew(&self.settings.terms().pins);
+        self.assign_names();
         for path in self.looks.judged_anew() {
             self.ledger.again(&path);
         }
@@ -273,7 +274,7 @@ impl Folder {
             match step {
                 Step::Refuse(path) => {
                     self.initial.remove(&path);
-                    self.shelf.take(&path, Err(beyond(most)), false);
+                    self.shelf.take(&path, Err(beyond(most)));
                 }
                 Step::Remove(path) => {
                     self.initial.remove(&path);
@@ -284,6 +285,15 @@ impl Folder {
                 Step::Load(path, sight) => self.looks.begin(path, sight, self.settings.terms()),
             }
         }
+        if self.ledger.has_moved() {
+            self.assign_names();
+        }
+    }
+
+    /// Says to whom names belong now. It holds before anything is published that was looked into since.
+    fn assign_names(&mut self) {
+        self.shelf.belong(self.settings.terms().owners(self.ledger.files()));
+        self.ready.get_or_insert_with(Instant::now);
     }
 
     /// Takes what was found, with all that was found at the same time.
@@ -300,7 +310,7 @@ impl Folder {
             return self.ledger.again(&path);
         }
         let now = Instant::now();
-        let initial = self.initial.remove(&path) == Some(sight);
+        self.initial.remove(&path);
         match &looked {
             Looked::Changed => return self.ledger.changed(&path, now),
             Looked::Unseen => return self.ledger.later(&path, sight, now + RETRY),
@@ -313,8 +323,8 @@ impl Folder {
         }
         match looked {
             Looked::Same => self.shelf.same(&path),
-            Looked::New(entry) => self.shelf.take(&path, Ok(*entry), initial),
-            Looked::Refused(refusal) => self.shelf.take(&path, Err(refusal), initial),
+            Looked::New(entry) => self.shelf.take(&path, Ok(*entry)),
+            Looked::Refused(refusal) => self.shelf.take(&path, Err(refusal)),
             Looked::Changed | Looked::Unseen => {}
         }
         if self.shelf.has_fresh() {

@@ -16,6 +16,8 @@ use super::stamp::Sight;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     files: BTreeMap<PathBuf, File>,
+    /// Files have come or gone since that was last asked.
+    moved: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,10 @@ impl Ledger {
     /// Notes what lies in the folder now. A file of which nothing can be told for now stays as it was.
     pub(super) fn look(&mut self, found: &BTreeMap<PathBuf, Option<Sight>>, now: Instant) {
         for (path, sight) in found.iter().filter_map(|(path, sight)| Some((path, sight.as_ref()?))) {
-            let file = self.files.entry(path.clone()).or_insert_with(|| File::new(*sight, now));
+            let file = self.files.entry(path.clone()).or_insert_with(|| {
+                self.moved = true;
+                File::new(*sight, now)
+            });
             file.sight.see(Some(*sight), now);
         }
         for (path, file) in &mut self.files {
@@ -116,10 +121,22 @@ impl Ledger {
     /// Forgets what is gone. Its place may be had by one that was left alone.
     fn forget(&mut self, now: Instant) {
         let before = self.files.values().filter(|file| file.placed).count();
+        let all = self.files.len();
         self.files.retain(|_, file| file.busy || file.sight.seen().is_some() || file.sight.settles() > now);
         if self.files.values().filter(|file| file.placed).count() < before {
             self.files.values_mut().filter(|file| !file.placed).for_each(|file| file.stale = true);
         }
+        self.moved |= self.files.len() < all;
+    }
+
+    /// All files that are there, also those that are left alone. One that is gone is, until that is acted on.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
+    /// Whether files have come or gone since this was last asked.
+    pub(super) fn has_moved(&mut self) -> bool {
+        std::mem::take(&mut self.moved)
     }
 
     /// A file was looked into as it was at `sight`.

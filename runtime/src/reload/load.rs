@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 
@@ -41,7 +42,7 @@ pub struct Found {
 }
 
 /// Loads every candidate of the configured folder, a few side by side, so that one whose compiling takes for ever holds up
-/// less than all. Which come first is decided by their names and not by who is ready first.
+/// less than all. What belongs to whom is decided by what lies in the folder and not by who is ready first.
 ///
 /// # Errors
 /// When the folder itself cannot be read.
@@ -49,7 +50,9 @@ pub async fn load_folder(loader: &Loader, terms: &Terms) -> Result<Found, ScanEr
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
     let most = terms.config.server.plugins;
-    let loads = scan(&terms.config.folder)?.into_iter().enumerate().map(|(at, candidate)| async move {
+    let candidates = scan(&terms.config.folder)?;
+    let owners = terms.owners(candidates.iter().map(|candidate| candidate.path.as_path()));
+    let loads = candidates.into_iter().enumerate().map(|(at, candidate)| async move {
         let loaded = match at < most {
             true => load_file(loader, terms, &candidate.path).await,
             false => Err(beyond(most)),
@@ -64,7 +67,7 @@ pub async fn load_folder(loader: &Loader, terms: &Terms) -> Result<Found, ScanEr
             Err(refusal) => skipped.push(refusal.at(&path)),
         }
     }
-    Ok(Found { snapshot: Snapshot::new(entries), skipped })
+    Ok(Found { snapshot: Snapshot::owned(entries, Arc::new(owners)), skipped })
 }
 
 /// Why a plugin is not served that would be one too many.

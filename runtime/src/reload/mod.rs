@@ -29,4 +29,4 @@ pub use scan::{Candidate, ScanError, scan};
 pub use shelf::{Event, Say};
 pub use stamp::Stamp;
 pub use standing::{Kind, Known, Problem, Standing, Unserved};
-pub use terms::Terms;
+pub use terms::{Terms, owners};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::refusal::{Refusal, Skipped, note};
 use super::scan::{ScanError, name_of};
 use super::standing::Standing;
-use crate::catalog::{Catalog, Entry, LockError, Pins, Snapshot};
+use crate::catalog::{Catalog, Entry, LockError, Owners, Pins, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::Audit;
 
@@ -19,7 +19,7 @@ pub type Say = Box<dyn Fn(Event<'_>) + Send + Sync>;
 /// What happened in the folder.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// A plugin is served now, or another version of it.
+    /// A plugin is served now, or another version of it, or under other names.
     Published(&'e Snapshot, &'e Entry),
     /// A file cannot be served; what was served under its name still is.
     Refused(&'e Skipped),
@@ -58,7 +58,9 @@ pub(super) struct Shelf {
     gone: BTreeMap<String, bool>,
     /// What was told last of files that cannot be served: each is told once.
     told: BTreeMap<PathBuf, (Option<String>, String)>,
-    /// Whether all that was there at the start has been looked into; until then names go by order and not by who was first.
+    /// To whom names belong from the next step on, unless it is as it was.
+    owners: Option<Arc<Owners>>,
+    /// Whether all that was there at the start has been looked into.
     loaded: bool,
 }
 
@@ -66,22 +68,20 @@ pub(super) struct Shelf {
 struct Fresh {
     entry: Arc<Entry>,
     path: PathBuf,
-    /// Its file was there at the start, as it was found.
-    initial: bool,
 }
 
 impl Shelf {
     pub(super) fn new(catalog: Arc<Catalog>, audit: Audit, standing: Arc<Standing>, say: Say) -> Self {
         let (fresh, gone, told) = Default::default();
-        Self { catalog, audit, standing, say, fresh, gone, told, loaded: false }
+        Self { catalog, audit, standing, say, fresh, gone, told, owners: None, loaded: false }
     }
 
     pub(super) fn say(&self, event: Event<'_>) {
         (self.say)(event);
     }
 
-    /// Takes what was found in a file; a plugin is published with the next ones. `initial`: it was there at the start.
-    pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>, initial: bool) {
+    /// Takes what was found in a file; a plugin is published with the next ones.
+    pub(super) fn take(&mut self, path: &Path, found: Result<Entry, Refusal>) {
         if let Err(refusal) = &found {
             let (name, Refusal { why, digest, .. }) = (name_of(path).ok(), refusal);
             self.standing.refused(path, name.as_deref(), why, refusal.held, digest.clone());
@@ -99,7 +99,7 @@ impl Shelf {
                 self.standing.served(path);
                 self.gone.remove(entry.plugin.name());
                 let (name, path) = (entry.plugin.name().to_owned(), path.to_owned());
-                self.fresh.insert(name, Fresh { entry: Arc::new(entry), path, initial });
+                self.fresh.insert(name, Fresh { entry: Arc::new(entry), path });
             }
             Err(refusal) => {
                 note(&self.audit, path, Err(&refusal));
@@ -172,31 +172,42 @@ impl Shelf {
         }
     }
 
+    /// To whom names belong has changed; it holds with the next step.
+    pub(super) fn belong(&mut self, owners: Owners) {
+        self.owners = Some(Arc::new(owners));
+    }
+
     /// Whether something waits for being published.
     pub(super) fn has_fresh(&self) -> bool {
-        !self.fresh.is_empty() || !self.gone.is_empty()
+        !self.fresh.is_empty() || !self.gone.is_empty() || self.owners.is_some()
     }
 
     /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) fn publish(&mut self) {
         let (fresh, gone) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.gone));
+        let owners = self.owners.take();
+        let before = self.catalog.current();
         let mut removed: Vec<(String, bool)> = Vec::new();
         self.replace(|current| {
             removed = gone.into_iter().filter(|(name, _)| current.entry(name).is_some()).collect();
             let names: Vec<String> = removed.iter().map(|(name, _)| name.clone()).collect();
-            // Until all that was there has been looked into, names go by order among what was there.
-            let by_order = !self.loaded && fresh.values().all(|fresh| fresh.initial);
             let entries: Vec<_> = fresh.values().map(|fresh| Arc::clone(&fresh.entry)).collect();
-            let changed = !(entries.is_empty() && removed.is_empty());
-            changed.then(|| current.changed(entries, &names, by_order))
+            let changed = !(entries.is_empty() && removed.is_empty() && owners.is_none());
+            let owners = owners.unwrap_or_else(|| Arc::clone(current.owners()));
+            changed.then(|| current.changed(entries, &names, owners))
         });
         let current = self.catalog.current();
-        for Fresh { entry, path, .. } in fresh.values() {
+        for Fresh { entry, path } in fresh.values() {
             note(&self.audit, path, Ok(entry));
             self.say(Event::Published(&current, entry));
         }
         for (name, withdrawn) in &removed {
             self.say(if *withdrawn { Event::Withdrawn(name) } else { Event::Removed(name) });
+        }
+        for entry in current.entries().iter().filter(|entry| !fresh.contains_key(entry.plugin.name())) {
+            if has_other_names(&before, &current, entry.plugin.name()) {
+                self.say(Event::Published(&current, entry));
+            }
         }
     }
 
@@ -210,4 +221,10 @@ impl Shelf {
         self.loaded = true;
         self.say(Event::Loaded(&self.catalog.current()));
     }
+}
+
+/// Whether names went from or to a plugin, since others came or went.
+fn has_other_names(before: &Snapshot, now: &Snapshot, plugin: &str) -> bool {
+    let of = |snapshot: &Snapshot| snapshot.owners().held_back(plugin).map(ToOwned::to_owned);
+    before.disputed(plugin) != now.disputed(plugin) || of(before) != of(now)
 }

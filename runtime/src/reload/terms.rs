@@ -7,7 +7,8 @@ use std::time::SystemTime;
 
 use super::load::Opened;
 use super::refusal::Refusal;
-use crate::catalog::{Entry, LockError, Pins};
+use super::scan::name_of;
+use crate::catalog::{Claimant, Entry, LockError, Owners, Pins};
 use crate::config::{Config, Grants, Pin, PluginConfig};
 use crate::plugin::Signed;
 
@@ -56,6 +57,11 @@ impl Terms {
         self.pins.mode() == self.config.server.pin.unwrap_or(self.usual)
     }
 
+    /// To whom names belong when these files are in the folder.
+    pub(super) fn owners<'p>(&self, files: impl Iterator<Item = &'p Path>) -> Owners {
+        owners(&self.config, files, |plugin| self.pins.knows(plugin))
+    }
+
     /// What the operator says of the plugin of this name in the file `path`. Blocks.
     pub(super) fn settings(&self, name: &str, path: &Path) -> Result<PluginConfig, Refusal> {
         let said = self.config.plugin_at(name, path);
@@ -100,6 +106,21 @@ impl Terms {
             Err(_) => Permit::No,
         }
     }
+}
+
+/// To whom names belong when these files are in the folder: to plugins that are read, compiled or refused alike. A file beside
+/// a plugin has no say.
+pub fn owners<'p>(
+    config: &Config,
+    files: impl Iterator<Item = &'p Path>,
+    is_approved: impl Fn(&str) -> bool,
+) -> Owners {
+    let names = files.filter_map(|file| name_of(file).ok());
+    Owners::new(names.map(|plugin| {
+        let section = config.plugins.get(&plugin);
+        let prefix = section.map_or_else(|| plugin.clone(), |section| section.prefix.clone());
+        Claimant { prefix, named: section.is_some(), approved: is_approved(&plugin), plugin }
+    }))
 }
 
 /// Whether what is served may go on.

@@ -20,7 +20,7 @@ pub(super) async fn hide_unapproved(catalog: Arc<Catalog>, pins: Pins) -> Vec<Ar
             let judged = passing.iter().map(|entry| Arc::new(pins.after((**entry).clone()).0)).collect();
             let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
             hidden = unapproved;
-            Some(current.changed(judged, &gone, false))
+            Some(current.changed(judged, &gone, Arc::clone(current.owners())))
         });
         hidden
     });

@@ -2,13 +2,15 @@
 //!
 //! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
 //! when one is missing (`every_entry_is_tested`). The letters are those of the threat model: H for what was thought of in
-//! advance, A for what an advisory on Wasmtime told of, S for what the server itself is made to compute.
+//! advance, A for what an advisory on Wasmtime told of, F for what was found by attacking a version from outside, N for names, Q for
+//! quotas, S for what the server itself is made to compute.
 
 mod advisories;
 mod calls;
 mod descriptions;
 mod files;
 mod host_calls;
+mod names;
 mod quota;
 mod schemas;
 
@@ -47,6 +49,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(descriptions::ENTRIES)
         .chain(files::ENTRIES)
         .chain(host_calls::ENTRIES)
+        .chain(names::ENTRIES)
         .chain(quota::ENTRIES)
         .chain(schemas::ENTRIES)
         .chain(advisories::ENTRIES)

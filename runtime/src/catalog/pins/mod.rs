@@ -25,7 +25,7 @@ pub use descriptor::Descriptor;
 pub use lock::{Lock, LockError};
 
 use super::entry::{Entry, Refused};
-use super::list::Kind;
+use super::list::Item;
 use crate::config::{Config, Grants, Pin};
 use crate::observe::Escaped;
 use approved::{sorted, with_algorithm};
@@ -175,14 +175,16 @@ impl<'a> Gate<'a> {
     /// Whether an item may be shown.
     fn admits<T: Described>(&mut self, item: &T) -> bool {
         let known = self.approved.and_then(|approved| approved.items(T::KIND).get(item.own_name()));
-        known.is_some_and(|known| *known == item.descriptor()) || self.unlike(T::KIND, item.own_name())
+        known.is_some_and(|known| *known == item.descriptor()) || self.unlike(item)
     }
 
     /// What becomes of an item that is not as it was approved.
-    fn unlike(&mut self, kind: Kind, name: &str) -> bool {
+    fn unlike<T: Item>(&mut self, item: &T) -> bool {
+        let (kind, name) = (T::KIND, item.own_name());
         let why = format!("has not been approved; {}", self.remedy);
         if self.strict {
-            self.held.push(Refused { kind, name: name.to_owned(), why });
+            let key = Some(item.key().to_owned());
+            self.held.push(Refused { key, ..Refused::new(kind, name.to_owned(), why) });
         } else if self.approved.is_some() {
             self.warn(format!("the {} `{}` {why}", kind.as_str(), Escaped(name)));
         }
@@ -204,9 +206,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use super::super::list::{Fingerprint, Item, Print};
+    use super::super::list::{Fingerprint, Kind, Print};
     use super::*;
 
     /// A tool that is no more than its words.
@@ -217,10 +217,6 @@ mod tests {
 
         fn key(&self) -> &str {
             self.0
-        }
-
-        fn likeness(&self) -> Cow<'_, str> {
-            self.0.into()
         }
 
         fn own_name(&self) -> &str {
@@ -304,7 +300,8 @@ mod tests {
         let why = format!("has not been approved; {REMEDY}");
         assert_eq!(pass(Pin::Strict, &Words("known", "says\n"), &["x"]), (true, vec![], vec![]));
         for tool in [Words("known", "says more\n"), Words("new", "says\n")] {
-            let held = Refused { kind: Kind::Tool, name: tool.0.to_owned(), why: why.clone() };
+            let held = Refused::new(Kind::Tool, tool.0.to_owned(), why.clone());
+            let held = Refused { key: Some(tool.0.to_owned()), ..held };
             assert_eq!(pass(Pin::Strict, &tool, &["x"]), (false, vec![held], vec![]));
             let warning = format!("the tool `{}` {why}", tool.0);
             assert_eq!(pass(Pin::Warn, &tool, &["x"]), (true, vec![], vec![warning]));

@@ -3,10 +3,11 @@
 //! A plugin is loaded as `check` loads it, with nothing granted, since it is not approved yet. What is written down is what
 //! was listed and shown, with the digest of the very bytes that listed it, so a file that is replaced meanwhile gains nothing.
 
+mod names;
 mod review;
 
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
@@ -20,18 +21,18 @@ use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
 use crate::reload::{Candidate, scan};
 use crate::sandbox::Store;
-use review::{Found, review};
+use review::{Found, Review};
 
 pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, Failure> {
     let config = args.source.configuration()?;
     let old = read(&config.lock)?;
     let wanted = args.plugin.as_deref();
-    let candidates = candidates(&config, &old, wanted)?;
+    let (candidates, files) = candidates(&config, &old, wanted)?;
     let loader = loader(&config, args.granted)?;
+    let review = Review { loader: &loader, config: &config, files: &files, old: &old, granted: args.granted };
     let mut session = Session { new: old.clone(), yes: args.yes, pending: 0, failed: 0 };
     for candidate in &candidates {
-        let found = review(&loader, &config, &old, candidate, args.granted).await;
-        session.settle(found).await?;
+        session.settle(review.look(candidate).await).await?;
     }
     for gone in gone(&old, &candidates, wanted) {
         session.forget(gone).await?;
@@ -43,10 +44,15 @@ fn read(lock: &Path) -> Result<Lock, Failure> {
     Lock::read(lock).map_err(|error| Failure::Usage(error.into()))
 }
 
-/// The files that are meant.
-fn candidates(config: &Config, old: &Lock, wanted: Option<&str>) -> Result<Vec<Candidate>, Failure> {
+/// The files that are meant, and all files.
+fn candidates(
+    config: &Config,
+    old: &Lock,
+    wanted: Option<&str>,
+) -> Result<(Vec<Candidate>, Vec<PathBuf>), Failure> {
     let found = scan(&config.folder).map_err(|error| Failure::Usage(error.into()))?;
-    let Some(wanted) = wanted else { return Ok(found) };
+    let files = found.iter().map(|candidate| candidate.path.clone()).collect();
+    let Some(wanted) = wanted else { return Ok((found, files)) };
     let names: Vec<String> = found.iter().filter_map(|candidate| candidate.name.clone().ok()).collect();
     let meant = |candidate: &Candidate| candidate.name.as_deref() == Ok(wanted);
     let meant: Vec<_> = found.into_iter().filter(meant).collect();
@@ -55,7 +61,7 @@ fn candidates(config: &Config, old: &Lock, wanted: Option<&str>) -> Result<Vec<C
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(Failure::Usage(anyhow!(unknown(&none, "there are", wanted, &names))));
     }
-    Ok(meant)
+    Ok((meant, files))
 }
 
 /// What was approved and is not in the folder any more.
@@ -90,7 +96,7 @@ impl Session {
     /// Shows a plugin and asks.
     async fn settle(&mut self, found: Found) -> Result<(), Failure> {
         match found {
-            Found::Same => {}
+            Found::Same(notes) => notes.iter().for_each(|note| console::print(note)),
             Found::Unusable { file, why } => {
                 self.failed += 1;
                 console::print(&format!("{}: cannot be approved", Escaped(&file)));

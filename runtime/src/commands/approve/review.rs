@@ -1,7 +1,8 @@
 //! One plugin, set against what was approved of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::names;
 use crate::catalog::{Approved, Difference, Entry, Lock, compare};
 use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Mask;
@@ -10,74 +11,80 @@ use crate::reload::Candidate;
 
 /// What a plugin is, compared with what was approved.
 pub(super) enum Found {
-    Same,
+    /// With what there is to say of its names all the same.
+    Same(Vec<String>),
     /// What is different, for people, and all that is now.
-    Different {
-        name: String,
-        lines: Vec<String>,
-        now: Approved,
-    },
+    Different { name: String, lines: Vec<String>, now: Approved },
     /// Its approval stays as it is.
-    Unusable {
-        file: String,
-        why: String,
-    },
+    Unusable { file: String, why: String },
 }
 
-/// Loads a plugin, with what it is granted only if that is wanted, and compares it.
-pub(super) async fn review(
-    loader: &Loader,
-    config: &Config,
-    old: &Lock,
-    candidate: &Candidate,
-    granted: bool,
-) -> Found {
-    let unusable = |why: String| Found::Unusable { file: candidate.path.display().to_string(), why };
-    let name = match &candidate.name {
-        Ok(name) => name,
-        Err(why) => return unusable(why.clone()),
-    };
-    let settings = match config.plugin_at(name, &candidate.path) {
-        Ok(settings) => settings,
-        Err(error) => return unusable(in_a_line(error)),
-    };
-    let artifact = Artifact::read_any(&candidate.path, settings.limits.wasm_mib)
-        .and_then(|artifact| artifact.check().map(|()| artifact));
-    let artifact = match artifact {
-        Ok(artifact) => artifact,
-        Err(error) => return unusable(in_a_line(error)),
-    };
-    let words = settings.grants.in_words_from(config.lock.parent().unwrap_or(Path::new("")));
-    let before = old.get(name);
-    // The same file with the same grants: what it lists with them alone has been approved already.
-    let kept = before.filter(|before| !granted && before.is_of(&artifact.digest, &words));
-    let mask = settings.grants.secrets.mask().clone();
-    let now = match list(loader, name, artifact, settings, granted).await {
-        Ok(entry) => Approved::of(&entry, words),
-        Err(Unlisted { ungranted: true, .. }) if kept.is_some() => return Found::Same,
-        Err(Unlisted { why, .. }) => return unusable(mask.text(&why).into_owned()),
-    };
-    // Without its grants it knows none, and what looks like one is an accident.
-    if granted && tells_secret(&now, &mask) {
-        let why =
-            "says a secret of its own in what it offers, which everyone would read; take the secret from it";
-        return unusable(why.to_owned());
+/// By what plugins are reviewed.
+pub(super) struct Review<'r> {
+    pub(super) loader: &'r Loader,
+    pub(super) config: &'r Config,
+    /// All that lies in the folder, since each has a name.
+    pub(super) files: &'r [PathBuf],
+    pub(super) old: &'r Lock,
+    /// Whether plugins get what they are granted.
+    pub(super) granted: bool,
+}
+
+impl Review<'_> {
+    /// Loads a plugin, with what it is granted only if that is wanted, and compares it.
+    pub(super) async fn look(&self, candidate: &Candidate) -> Found {
+        match self.compared(candidate).await {
+            Ok(found) => found,
+            Err(why) => Found::Unusable { file: candidate.path.display().to_string(), why },
+        }
     }
-    let now = match kept {
-        Some(before) => now.keeping(before),
-        None => now,
-    };
-    different(name, before, now)
+
+    async fn compared(&self, candidate: &Candidate) -> Result<Found, String> {
+        let Self { loader, config, files, old, granted } = *self;
+        let name = candidate.name.as_ref().map_err(Clone::clone)?;
+        let settings = config.plugin_at(name, &candidate.path).map_err(in_a_line)?;
+        let artifact = Artifact::read_any(&candidate.path, settings.limits.wasm_mib)
+            .and_then(|artifact| artifact.check().map(|()| artifact));
+        let artifact = artifact.map_err(in_a_line)?;
+        let words = settings.grants.in_words_from(config.lock.parent().unwrap_or(Path::new("")));
+        let before = old.get(name);
+        // The same file with the same grants: what it lists with them alone has been approved already.
+        let kept = before.filter(|before| !granted && before.is_of(&artifact.digest, &words));
+        let mask = settings.grants.secrets.mask().clone();
+        let (now, notes) = match list(loader, name, artifact, settings, granted).await {
+            Ok(entry) => {
+                let owners = names::owners(config, files, old, name);
+                let (entry, taken) = entry.without_taken(&owners);
+                let now = Approved::of(&entry, words);
+                let notes = names::notes(&owners, name, &now, &taken, old);
+                (now, notes)
+            }
+            Err(Unlisted { ungranted: true, .. }) if kept.is_some() => return Ok(Found::Same(Vec::new())),
+            Err(Unlisted { why, .. }) => return Err(mask.text(&why).into_owned()),
+        };
+        // Without its grants it knows none, and what looks like one is an accident.
+        if granted && tells_secret(&now, &mask) {
+            let why = "says a secret of its own in what it offers, which everyone would read; take the secret from it";
+            return Err(why.to_owned());
+        }
+        let now = match kept {
+            Some(before) => now.keeping(before),
+            None => now,
+        };
+        let notes = notes.iter().map(|note| mask.text(note).into_owned()).collect();
+        Ok(different(name, before, now, notes))
+    }
 }
 
-fn different(name: &str, before: Option<&Approved>, now: Approved) -> Found {
+fn different(name: &str, before: Option<&Approved>, now: Approved, notes: Vec<String>) -> Found {
     let differences = compare(before, &now);
     if differences.is_empty() {
-        return Found::Same;
+        return Found::Same(notes.into_iter().map(|note| format!("{name}: {note}")).collect());
     }
     let headline = if before.is_some() { "has changed since it was approved" } else { "is new" };
     let lines = differences.iter().flat_map(Difference::in_lines).map(|line| format!("  {line}"));
-    let lines = std::iter::once(format!("{name} {headline}")).chain(lines).collect();
+    let notes = notes.into_iter().map(|note| format!("  {note}"));
+    let lines = std::iter::once(format!("{name} {headline}")).chain(lines).chain(notes).collect();
     Found::Different { name: name.to_owned(), lines, now }
 }
 

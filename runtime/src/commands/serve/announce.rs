@@ -125,6 +125,10 @@ fn entry(snapshot: &Snapshot, entry: &Entry) {
     for remark in grants.remarks() {
         say(format!("  {remark}"));
     }
+    if let Some(why) = snapshot.owners().held_back(name) {
+        say(format!("  held back: {why}"));
+        return;
+    }
     for Refused { name, why, .. } in snapshot.refused(entry) {
         say(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
     }

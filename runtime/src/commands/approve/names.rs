@@ -1,0 +1,63 @@
+//! Whose the names of a plugin are, for whoever is asked to approve it.
+//!
+//! What belongs to another plugin is not approved with this one: if that one's file goes, its names wait for somebody who
+//! says yes to whom they go. So it is told, and so is what changes hands when this one is approved.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::catalog::{Approved, Kind, Lock, Owners, Refused, public_key};
+use crate::config::Config;
+use crate::observe::Escaped;
+use crate::reload;
+
+/// To whom names belong once this plugin is approved.
+pub(super) fn owners(config: &Config, files: &[PathBuf], old: &Lock, plugin: &str) -> Owners {
+    let files = files.iter().map(PathBuf::as_path);
+    reload::owners(config, files, |name: &str| name == plugin || old.get(name).is_some())
+}
+
+/// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have approved
+/// that is its, and what others have approved that looks the same and is nobody's.
+pub(super) fn notes(
+    owners: &Owners,
+    plugin: &str,
+    now: &Approved,
+    taken: &[Refused],
+    old: &Lock,
+) -> Vec<String> {
+    let held = owners.held_back(plugin).map(|why| format!("note: it would be held back: {why}"));
+    let taken = taken.iter().map(|Refused { kind, name, why, .. }| {
+        format!("note: the {} `{name}` is not approved with it: {why}", kind.as_str())
+    });
+    let mut notes: Vec<String> = held.into_iter().chain(taken).collect();
+    let own: HashSet<(&str, String)> =
+        keys(owners, plugin, now).map(|(kind, key)| (kind.as_str(), key)).collect();
+    for other in old.names().filter(|other| *other != plugin && owners.knows(other)) {
+        let Some(approved) = old.get(other) else { continue };
+        for (kind, key) in keys(owners, other, approved) {
+            if owners.prefers(plugin, other, kind, &key) {
+                notes.push(format!("note: `{key}`, which was approved of `{other}`, belongs to it"));
+                continue;
+            }
+            let wanted = (kind.as_str(), key);
+            if own.contains(&wanted) {
+                let (_, key) = wanted;
+                notes.push(format!("note: `{key}` was approved of `{other}` too, and only one can have it"));
+            }
+        }
+    }
+    notes.iter().map(|note| Escaped(note).to_string()).collect()
+}
+
+/// The names and URIs under which clients know what was approved.
+fn keys<'a>(
+    owners: &'a Owners,
+    plugin: &'a str,
+    approved: &'a Approved,
+) -> impl Iterator<Item = (Kind, String)> + 'a {
+    Kind::ALL.into_iter().flat_map(move |kind| {
+        let names = approved.items(kind).keys();
+        names.filter_map(move |name| Some((kind, public_key(kind, owners.prefix(plugin), name)?)))
+    })
+}
