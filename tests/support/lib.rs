@@ -18,6 +18,7 @@ pub mod clients;
 pub mod conformance;
 pub mod contained;
 pub mod corpus;
+pub mod generator;
 pub mod guests;
 pub mod hostile_files;
 pub mod http;

@@ -2,14 +2,17 @@
 //!
 //! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
 //! when one is missing (`every_entry_is_tested`). The letters are those of the threat model: H for what was thought of in
-//! advance, A for what an advisory on Wasmtime told of.
+//! advance, A for what an advisory on Wasmtime told of, F for what was found by attacking a version from outside.
 
 mod advisories;
 mod calls;
+mod clients;
 mod descriptions;
 mod files;
+mod library_calls;
+mod threads;
 
-use crate::contained::{Attack, Ground, Source};
+use crate::contained::{Attack, Deed, ENDED, Ground, Source};
 
 /// What the corpus has of one idea.
 #[derive(Debug)]
@@ -39,7 +42,16 @@ pub enum Shown {
 
 /// The corpus, in the order of the ids.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    calls::ENTRIES.iter().chain(descriptions::ENTRIES).chain(files::ENTRIES).chain(advisories::ENTRIES)
+    let thought_of = calls::ENTRIES.iter().chain(descriptions::ENTRIES).chain(files::ENTRIES);
+    let found = threads::ENTRIES.iter().chain(library_calls::ENTRIES).chain(clients::ENTRIES);
+    thought_of.chain(advisories::ENTRIES).chain(found)
+}
+
+/// The attacks that are calls and were found from outside: those that three attackers make at once.
+pub fn assaults() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
+    let found = entries().filter(|entry| entry.id.starts_with('F'));
+    let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
+    attacks.filter(|(_, attack)| matches!(attack.deed, Deed::Calls { .. }))
 }
 
 impl Entry {
@@ -60,7 +72,7 @@ impl Entry {
     pub fn guests(&self) -> impl Iterator<Item = &'static str> {
         self.attacks().filter_map(|attack| match attack.source {
             Source::Guest(name) | Source::Variant(name, _) => Some(name),
-            Source::Wat(_) | Source::Made(_) => None,
+            Source::Wat(_) | Source::Made(_) | Source::Passing(_) => None,
         })
     }
 }
