@@ -28,6 +28,7 @@ pub mod raw;
 pub mod reload;
 pub mod schema;
 pub mod server;
+pub mod sockets;
 pub mod stdio;
 pub mod toolchain;
 pub mod web;

@@ -46,7 +46,8 @@ impl Assault {
 
     pub fn markdown(&self) -> String {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let outcomes: Vec<String> = self.outcomes.iter().map(|(name, times)| format!("{times} {name}")).collect();
+        let outcomes: Vec<String> =
+            self.outcomes.iter().map(|(name, times)| format!("{times} {name}")).collect();
         format!(
             "| {} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.0} | {} |",
             self.name,
@@ -156,7 +157,8 @@ async fn cancelled(server: &Server, tool: &str, arguments: &Value) -> Latencies 
 async fn under_way(server: &Server, tool: &str, arguments: &Value) -> Vec<JoinHandle<()>> {
     let attackers: Vec<_> = (0..ATTACKERS)
         .map(|_| {
-            let (client, tool, arguments) = (Neighbour::new(server.url()), tool.to_owned(), arguments.clone());
+            let (client, tool, arguments) =
+                (Neighbour::new(server.url()), tool.to_owned(), arguments.clone());
             tokio::spawn(async move { drop(client.post(&tool, &arguments).await) })
         })
         .collect();

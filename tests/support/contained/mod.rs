@@ -8,6 +8,7 @@
 mod assault;
 mod attack;
 mod canaries;
+mod crowd;
 mod file;
 mod ground;
 mod measure;
@@ -22,8 +23,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 pub use assault::{Assault, assault};
-pub use attack::{Attack, Deed, ENDED, Source, assembled_around};
+pub use attack::{Attack, Deed, ENDED, Source, assembled_around, one_tool};
 use canaries::Canaries;
+pub use crowd::Crowd;
 use file::assert_file_contained;
 pub use ground::Ground;
 use ground::Laid;
@@ -118,7 +120,11 @@ fn told(attack: &Attack, plugin: &str, canaries: &Canaries, laid: &Laid) -> (Str
 fn assert_expected(entry: &str, attack: &Attack, reply: &Reply) -> String {
     let Deed::Calls { outcome, says, .. } = attack.deed else { panic!("{attack:?} calls nothing") };
     let failed = reply.result()["isError"] == true;
-    assert!(outcome == ENDED || failed == (outcome != "ok"), "{entry}: {attack:?} answered {}", shortened(&reply.text));
+    assert!(
+        outcome == ENDED || failed == (outcome != "ok"),
+        "{entry}: {attack:?} answered {}",
+        shortened(&reply.text)
+    );
     let told = reply.tool_text();
     assert!(told.contains(says), "{entry}: expected {says:?} in {:?}", shortened(told));
     let guests_own = !failed || outcome == "error";

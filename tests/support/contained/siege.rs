@@ -71,7 +71,7 @@ impl Siege {
         }
         let taken = grown(Process::of(&self.server).peak, self.start.memory);
         assert!(taken < i64::try_from(most).unwrap(), "{name}: {} MiB were taken", taken >> 20);
-        let end = self.given_back().await;
+        let end = given_back(&self.server, self.start).await;
         let left = grown(end.memory, self.start.memory);
         assert!(left < super::GROWTH, "{name}: {} MiB were not given back", left >> 20);
         assert!(end.files <= self.start.files + 2, "{name}: {} files, then {}", self.start.files, end.files);
@@ -79,16 +79,17 @@ impl Siege {
         assert_quiet(name, &self.server);
         Held { before: self.before, during, most: taken, left }
     }
+}
 
-    async fn given_back(&self) -> Process {
-        let deadline = tokio::time::Instant::now() + GIVING_BACK;
-        loop {
-            let now = Process::of(&self.server).back_to(self.start).await;
-            if grown(now.memory, self.start.memory) < super::GROWTH || tokio::time::Instant::now() > deadline {
-                return now;
-            }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+/// The server once it is about as small as it was, or when waiting no longer helps.
+async fn given_back(server: &Server, start: Process) -> Process {
+    let deadline = tokio::time::Instant::now() + GIVING_BACK;
+    loop {
+        let now = Process::of(server).back_to(start).await;
+        if grown(now.memory, start.memory) < super::GROWTH || tokio::time::Instant::now() > deadline {
+            return now;
         }
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 

@@ -7,8 +7,7 @@ use super::{Attack, ENDED, Entry, Ground};
 const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 const SOME_TIME: &str = "limits = { cpu_ms = 100 }";
 const KEEPING: &str = "grants = { kv = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
-const ASKING: &str =
-    "grants = { sampling = true, elicitation = true, roots = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
+const ASKING: &str = "grants = { sampling = true, elicitation = true, roots = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 
 const GUEST: &str = "hostile_library_calls";
 
@@ -24,9 +23,7 @@ const fn once(arguments: &'static str, config: &'static str) -> super::Shown {
 }
 
 const fn check(kind: &'static str, bytes: &'static str) -> super::Shown {
-    Contained(
-        Attack::call("hostile_dear_checks", kind, ENDED, "").with(bytes).under(SOME_TIME).times(5),
-    )
+    Contained(Attack::call("hostile_dear_checks", kind, ENDED, "").with(bytes).under(SOME_TIME).times(5))
 }
 
 /// As much as one call of the host may hand over.

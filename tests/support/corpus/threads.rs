@@ -64,7 +64,9 @@ pub(super) const ENTRIES: &[Entry] = &[
             passing(&DEEP),
             Contained(Attack::passing(&HANDLES, "limit", LIMIT).times(10)),
             Contained(
-                Attack::refused(Source::Passing(&AT_START), "could not be started").under(SHORT_START).times(5),
+                Attack::refused(Source::Passing(&AT_START), "could not be started")
+                    .under(SHORT_START)
+                    .times(5),
             ),
             Test("three_attackers_of_each_kind_leave_room_for_others"),
             Soak("soak_three_attackers_of_every_kind_leave_room_for_others"),
@@ -92,7 +94,9 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(Attack::wat("endless_realloc", "limit", LIMIT).under(LITTLE_TIME).times(20)),
             Contained(Attack::wat("endless_post_return", "limit", LIMIT).under(LITTLE_FUEL)),
             Contained(
-                Attack::refused(Source::Wat("endless_post_list"), "could not be started").under(SHORT_START).times(5),
+                Attack::refused(Source::Wat("endless_post_list"), "could not be started")
+                    .under(SHORT_START)
+                    .times(5),
             ),
             Contained(Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":0}"#).under(LITTLE_FUEL)),
             Contained(Attack::wat("destructor", "crashed", "endless recursion").with(r#"{"v":1}"#)),

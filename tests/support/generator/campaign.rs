@@ -82,7 +82,12 @@ impl Campaign {
             rounds += 1;
         }
         let grown = given_back(&server, start).await;
-        assert!(grown < GROWTH, "{} MiB were not given back after {rounds} rounds from {}", grown >> 20, self.seed);
+        assert!(
+            grown < GROWTH,
+            "{} MiB were not given back after {rounds} rounds from {}",
+            grown >> 20,
+            self.seed
+        );
         let (calls, outcomes) = audited(&server);
         self.assert_stops(server).await;
         place.assert_untouched();
@@ -120,7 +125,8 @@ impl Campaign {
         let wait = sorted.percentile(self.percent);
         assert!(wait < PATIENCE, "a neighbour waited {wait:?} in the round of seed {seed}: {shapes:#?}");
         let said = server.said();
-        let panic = said.lines().find(|line| line.starts_with("thread '") || line.starts_with("fatal runtime"));
+        let panic =
+            said.lines().find(|line| line.starts_with("thread '") || line.starts_with("fatal runtime"));
         assert_eq!(panic, None, "the server panicked in the round of seed {seed}: {shapes:#?}");
         waits
     }
@@ -129,7 +135,8 @@ impl Campaign {
     async fn assert_stops(&self, server: Server) {
         let mut random = Random::new(self.seed);
         for _ in 0..ATTACKERS {
-            let (client, (tool, arguments)) = (Neighbour::new(server.url()), attack(&mut random, &["p0".to_owned()]));
+            let (client, (tool, arguments)) =
+                (Neighbour::new(server.url()), attack(&mut random, &["p0".to_owned()]));
             tokio::spawn(async move { drop(client.post(&tool, &arguments).await) });
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -7,8 +7,10 @@ mod campaign;
 mod passing;
 mod random;
 mod shapes;
+mod values;
 
 pub use campaign::{Campaign, Found};
-pub use passing::{ENCODINGS, Encoding, Passing, Way, What};
+pub use passing::{Passing, Way};
 pub use random::Random;
 pub use shapes::{attack, passing};
+pub use values::{ENCODINGS, Encoding, What};

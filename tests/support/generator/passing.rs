@@ -7,33 +7,7 @@
 
 use std::fmt::Write as _;
 
-/// How an instance spells its texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    Utf8,
-    Utf16,
-    /// `latin1+utf16`: each text says which of the two it is.
-    Compact,
-}
-
-/// What is passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// One text.
-    Text,
-    /// So many texts, all of them the same one.
-    Texts(u32),
-    /// So many texts, with a number and another text beside each.
-    Records(u32),
-    /// So many texts that could be missing.
-    Options(u32),
-    /// Bytes, which need no translation.
-    Bytes,
-    /// The same bytes as numbers.
-    Numbers,
-    /// So many handles, all of them the same one, lent.
-    Handles(u32),
-}
+use super::{Encoding, What};
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,66 +38,25 @@ pub struct Passing {
     pub at_start: bool,
 }
 
-pub const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Compact];
-
 /// Where lists lie in both memories; the shell has what is below.
 const LIST: u32 = 1 << 16;
 const PAGE: u32 = 1 << 16;
-
-impl Encoding {
-    fn option(self) -> &'static str {
-        match self {
-            Self::Utf8 => "string-encoding=utf8",
-            Self::Utf16 => "string-encoding=utf16",
-            Self::Compact => "string-encoding=latin1+utf16",
-        }
-    }
-
-    /// A byte that is valid wherever it is repeated. Wide: U+4141 in UTF-16, é in Latin-1.
-    fn filling(self, wide: bool) -> u32 {
-        match (self, wide) {
-            (_, false) => 0,
-            (Self::Compact, true) => 0xe9,
-            (Self::Utf8 | Self::Utf16, true) => 0x41,
-        }
-    }
-
-    /// What the canonical ABI calls the length of so many bytes.
-    fn length(self, bytes: u32) -> u32 {
-        if self == Self::Utf16 { bytes / 2 } else { bytes }
-    }
-}
-
-impl What {
-    fn shape(self) -> &'static str {
-        match self {
-            Self::Text => "string",
-            Self::Texts(_) => "(list string)",
-            Self::Records(_) => "(list (tuple string u64 string))",
-            Self::Options(_) => "(list (option string))",
-            Self::Bytes => "(list u8)",
-            Self::Numbers => "(list u64)",
-            Self::Handles(_) => "(list (borrow $thing))",
-        }
-    }
-
-    /// Entries of the list, and what one takes.
-    fn entries(self) -> (u32, u32) {
-        match self {
-            Self::Texts(count) => (count, 8),
-            Self::Records(count) => (count, 24),
-            Self::Options(count) => (count, 12),
-            Self::Handles(count) => (count, 4),
-            Self::Text | Self::Bytes | Self::Numbers => (0, 0),
-        }
-    }
-}
 
 impl Passing {
     /// One that passes a text for ever.
     pub const fn text(name: &'static str, from: Encoding, to: Encoding, bytes: u32) -> Self {
         let (what, way) = (What::Text, Way::Given);
-        Self { name, encodings: [from, to], what, way, bytes, wide: false, depth: 0, rounds: 0, at_start: false }
+        Self {
+            name,
+            encodings: [from, to],
+            what,
+            way,
+            bytes,
+            wide: false,
+            depth: 0,
+            rounds: 0,
+            at_start: false,
+        }
     }
 
     pub const fn of(self, what: What) -> Self {

@@ -41,6 +41,7 @@ pub fn passing(random: &mut Random) -> Passing {
     ];
     let what = random.one_of(&all);
     let way = if what == handles { Way::Given } else { random.one_of(&[Way::Given, Way::Returned]) };
+    let rounds = random.below(2) * (random.below(10_000) + 1);
     let passing = Passing {
         name: "random",
         encodings: [random.one_of(&ENCODINGS), random.one_of(&ENCODINGS)],
@@ -49,7 +50,7 @@ pub fn passing(random: &mut Random) -> Passing {
         bytes: u32::try_from(random.of_any_size(25)).unwrap().next_multiple_of(16),
         wide: random.below(3) == 0,
         depth: u32::try_from(random.below(3) * random.below(16)).unwrap(),
-        rounds: u32::try_from(random.one_of(&[0, random.below(10_000) + 1])).unwrap(),
+        rounds: u32::try_from(rounds).unwrap(),
         at_start: random.below(8) == 0,
     };
     fitting(passing)
