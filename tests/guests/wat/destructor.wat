@@ -6,7 +6,7 @@
   (func (export "destroy") (param i32) (call_indirect (type $one) (local.get 0) (i32.const 0))))
 (core instance $owner (instantiate $owner))
 (alias core export $owner "destroy" (core func $destroy))
-(type $thing (resource (rep i32) (dtor (func $destroy))))
+(type $thing (resource (rep i32) (dtor (core func $destroy))))
 (core func $new (canon resource.new $thing))
 (core func $drop (canon resource.drop $thing))
 (core module $core

@@ -85,7 +85,7 @@ impl Passing {
 
     /// What both memories need together, in bytes.
     pub fn memory(&self) -> u64 {
-        u64::from(self.pages()) * u64::from(PAGE) * 2
+        u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
     }
 
     /// The component's definitions, for the shell. It has one tool, `go`.
@@ -114,14 +114,14 @@ impl Passing {
 
     /// The instance that is called.
     fn write_other(&self, text: &mut String, encoding: Encoding, import: &str) {
-        let (pages, memory) = (self.pages(), self.memory_module());
+        let (pages, memory) = (self.pages(self.way == Way::Returned), self.memory_module());
         let shape = self.what.shape();
         let fill = self.fill(self.way == Way::Returned, encoding);
         let (core, kind, options) = match self.way {
             Way::Given => (
                 "(func (export \"pass\") (param i32 i32))".to_owned(),
                 format!("(param \"it\" {shape})"),
-                "(realloc (func $i \"realloc\"))",
+                "(realloc (core func $i \"realloc\"))",
             ),
             Way::Returned => (
                 format!(
@@ -136,7 +136,7 @@ impl Passing {
                     length = self.length(encoding)
                 ),
                 format!("(result {shape})"),
-                "(post-return (func $i \"post\"))",
+                "(post-return (core func $i \"post\"))",
             ),
         };
         let _ = writeln!(
@@ -146,7 +146,7 @@ impl Passing {
                (core module $m (memory (export \"memory\") {pages}) {memory} {core})
                (core instance $i (instantiate $m))
                (func (export \"pass\") {kind}
-                 (canon lift (core func $i \"pass\") (memory $i \"memory\") {options} {encoding})))",
+                 (canon lift (core func $i \"pass\") (memory (core memory $i \"memory\")) {options} {encoding})))",
             encoding = encoding.option()
         );
     }
@@ -184,7 +184,7 @@ impl Passing {
 
     /// The instance that serves the tool and calls the other.
     fn write_main(&self, text: &mut String, encoding: Encoding, handles: bool) {
-        let (pages, depth) = (self.pages(), self.depth);
+        let (pages, depth) = (self.pages(self.way == Way::Given), self.depth);
         let (signature, call) = match self.way {
             Way::Given => (
                 "(param i32 i32)",
@@ -216,8 +216,8 @@ impl Passing {
             text,
             "(core module $libc (memory (export \"memory\") {pages}) {memory})
              (core instance $libc (instantiate $libc))
-             (core func $pass (canon lower (func $other0 \"pass\") (memory $libc \"memory\")
-               (realloc (func $libc \"realloc\")) {encoding}))
+             (core func $pass (canon lower (func $other0 \"pass\") (memory (core memory $libc \"memory\"))
+               (realloc (core func $libc \"realloc\")) {encoding}))
              {tick}
              (core module $core
                (import \"libc\" \"memory\" (memory {pages}))
@@ -319,9 +319,13 @@ impl Passing {
         (LIST + count * size + numbers).next_multiple_of(PAGE)
     }
 
-    /// Room for the text in the longest of the encodings.
-    fn pages(&self) -> u32 {
-        let times = if self.wide { 3 } else { 2 };
+    /// Room for the text: for the one that has it as it is, for the other in the longest of the encodings.
+    fn pages(&self, has: bool) -> u32 {
+        let times = match (has, self.wide) {
+            (true, _) => 1,
+            (false, false) => 2,
+            (false, true) => 3,
+        };
         (self.text_at() + self.bytes * times).div_ceil(PAGE) + 1
     }
 }
