@@ -79,6 +79,12 @@ contained! {
     q1_quota_race: "Q1";
     q2_long_paths: "Q2";
     s1_dear_promises: "S1";
+    f1_passing: "F1";
+    f2_bulk_memory: "F2";
+    f3_endless_callbacks: "F3";
+    f5_large_calls: "F5";
+    f6_kept_behind_handles: "F6";
+    f7_dear_checks: "F7";
 }
 
 fn names(folder: &str) -> Vec<String> {
@@ -130,6 +136,7 @@ fn every_entry_is_tested() {
     }
     assert_eq!(wrong, [""; 0], "entries that nothing shows");
     let numbered = (1..=42).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
+    let numbered = numbered.chain((1..=16).map(|at| format!("F{at}")));
     let more = ["H14b", "H24b", "H26b", "H26c"].map(str::to_owned);
     for id in numbered.chain(more) {
         assert!(ids.contains(id.as_str()), "{id} is not in the table");

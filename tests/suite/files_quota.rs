@@ -11,14 +11,15 @@ use serde_json::{Value, json};
 const MIB: u64 = 1 << 20;
 
 /// What `du` would say, bytes, and the number of files.
-fn used(folder: &Path) -> (u64, u64) {
+pub(crate) fn used(folder: &Path) -> (u64, u64) {
     let (mut bytes, mut files) = (0, 0);
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for entry in entries {
             let entry = entry.unwrap();
-            let about = entry.metadata().unwrap();
+            // It may be gone again.
+            let Ok(about) = entry.metadata() else { continue };
             bytes += about.blocks() * 512;
             files += 1;
             if about.is_dir() {

@@ -1,5 +1,5 @@
-//! Clients that others wrote: the official Python and TypeScript packages and fastmcp, at the exact versions in
-//! `tests/clients`.
+//! Clients that others wrote: the official Python and TypeScript packages, fastmcp, and what people meet a server with first,
+//! at the exact versions in `tests/clients`.
 //!
 //! They are installed into `target/clients` by the first test that needs them, so that neither a person nor CI has a
 //! step to remember. A stamp beside an installation holds the requirements it was made from; when these change, or the
@@ -21,6 +21,10 @@ pub enum Outside {
     FastMcp,
     TypeScript,
     TypeScriptV1,
+    Inspector,
+    LangChain,
+    PydanticAi,
+    Supergateway,
 }
 
 impl Outside {
@@ -68,6 +72,10 @@ impl Outside {
             Self::FastMcp => "fastmcp",
             Self::TypeScript => "typescript",
             Self::TypeScriptV1 => "typescript-v1",
+            Self::Inspector => "inspector",
+            Self::LangChain => "langchain",
+            Self::PydanticAi => "pydantic-ai",
+            Self::Supergateway => "supergateway",
         }
     }
 
@@ -77,10 +85,10 @@ impl Outside {
         let _lock = lock(&home)?;
         let source = root().join("tests/clients").join(self.folder());
         let (program, script) = match self {
-            Self::Python | Self::FastMcp => {
+            Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi => {
                 (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
             }
-            Self::TypeScript | Self::TypeScriptV1 => {
+            Self::TypeScript | Self::TypeScriptV1 | Self::Inspector | Self::Supergateway => {
                 let place = home.join(self.folder());
                 (PathBuf::from("node"), typescript(&place, &source, &format!("{script}.mjs"))?)
             }

@@ -1,6 +1,10 @@
 //! Vetting, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled: behind
 //! a feature this package would be built once more for the tests, and a door that is used by nobody costs nothing.
 
+use std::time::Duration;
+
+use serde_json::Value;
+
 use super::headers::ParamHeader;
 use super::published::{PublishedResource, PublishedTemplate};
 use super::schema::Schema;
@@ -9,6 +13,7 @@ use super::vetting;
 use crate::config::Limits;
 use crate::json::RawObject;
 use crate::plugin::{Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::sandbox::Allowance;
 
 /// A tool that passed.
 #[derive(Debug)]
@@ -33,6 +38,12 @@ pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<Passed, String
     let passed = vetting::tool(tool, prefix, limits).map_err(|error| error.to_string())?;
     let vetting::Vetted { name, input, output, headers, extra } = passed;
     Ok(Passed { name, input, output, headers, extra })
+}
+
+/// Checks a value that was `bytes` long as text, for a second of processor time at most. Whether it fits.
+pub fn fits(schema: &Schema, value: &Value, bytes: usize) -> bool {
+    let allowance = Allowance::of(Duration::from_secs(1));
+    schema.validate(value, bytes, &allowance).is_ok_and(|checked| checked.is_ok())
 }
 
 /// Vets a prompt; its public name and further fields.

@@ -1,6 +1,7 @@
 //! What the guests share: bindings without the SDK, for guests that do what the SDK would not let them.
 
 pub mod http;
+pub mod library;
 pub mod reach;
 
 /// The WIT package as wit-bindgen gives it.

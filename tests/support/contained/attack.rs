@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Ground;
 use crate::build::{guest, root};
+use crate::generator::Passing;
 use crate::hostile_files;
 
 /// Where a hostile component comes from.
@@ -19,7 +20,12 @@ pub enum Source {
     Wat(&'static str),
     /// No component that anyone would build: [`hostile_files::made`].
     Made(&'static str),
+    /// Two instances that pass each other something.
+    Passing(&'static Passing),
 }
+
+/// Any outcome: where what counts is that it comes in time, and that its limit is named if it is one.
+pub const ENDED: &str = "ended";
 
 /// What it does.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +35,7 @@ pub enum Deed {
         tool: &'static str,
         /// JSON. `{file}`, `{port}` and `{variable}` stand for the canaries.
         arguments: &'static str,
-        /// As the audit has it.
+        /// As the audit has it, or [`ENDED`].
         outcome: &'static str,
         /// What the caller is told has this in it.
         says: &'static str,
@@ -67,6 +73,11 @@ impl Attack {
         says: &'static str,
     ) -> Self {
         Self::of(Source::Guest(guest), Deed::Calls { tool, arguments: "{}", outcome, says })
+    }
+
+    /// Calls the tool of two instances that pass each other something.
+    pub const fn passing(passing: &'static Passing, outcome: &'static str, says: &'static str) -> Self {
+        Self::of(Source::Passing(passing), Deed::Calls { tool: "go", arguments: "{}", outcome, says })
     }
 
     /// Calls the one tool of a guest in WAT.
@@ -128,6 +139,7 @@ impl Source {
     pub fn plugin(&self) -> &'static str {
         match self {
             Self::Guest(name) | Self::Variant(name, _) | Self::Wat(name) | Self::Made(name) => name,
+            Self::Passing(passing) => passing.name,
         }
     }
 
@@ -138,6 +150,7 @@ impl Source {
             Self::Variant(name, variant) => marked(std::fs::read(guest(name)).unwrap(), *variant),
             Self::Wat(name) => assembled(name),
             Self::Made(name) => hostile_files::made(name),
+            Self::Passing(passing) => assembled_around(&passing.text_format()),
         }
     }
 }
@@ -152,9 +165,37 @@ fn marked(mut bytes: Vec<u8>, variant: u8) -> Vec<u8> {
 
 /// A component around the core that `tests/guests/wat/NAME.wat` defines.
 fn assembled(name: &str) -> Vec<u8> {
-    let read =
-        |name: &str| std::fs::read_to_string(root().join(format!("tests/guests/wat/{name}.wat"))).unwrap();
-    let guest = read(name).replace(";; ONE TOOL", &read("tool"));
-    let text = read("shell").replace(";; THE GUEST", &guest);
-    wat::parse_str(text).unwrap_or_else(|error| panic!("{name}.wat: {error}"))
+    assembled_around(&read_wat(name))
+}
+
+/// A component around definitions of a core instance `$main`, as `tests/guests/wat/shell.wat` says.
+pub fn assembled_around(definitions: &str) -> Vec<u8> {
+    around(&definitions.replace(";; ONE TOOL", &read_wat("tool")))
+}
+
+/// A component with one tool of this name, of fewer than 16 letters, that answers with these two letters.
+pub fn one_tool(tool: &str, answer: &str) -> Vec<u8> {
+    let core = "(core module $core
+        (memory (export \"memory\") 1)
+        ;; ONE TOOL
+        (func (export \"call-tool\") (param i32 i32 i32 i32 i32) (result i32) (i32.const 256))
+        (func (export \"post-call\") (param i32)))
+      (core instance $main (instantiate $core))";
+    let named = format!("(data (i32.const 16) \"{tool}\")");
+    let length = format!("(data (i32.const 128) \"\\10\\00\\00\\00\\{:02x}\\00\\00\\00\")", tool.len());
+    let part = read_wat("tool")
+        .replace("(data (i32.const 16) \"go\")", &named)
+        .replace("(data (i32.const 128) \"\\10\\00\\00\\00\\02\\00\\00\\00\")", &length)
+        .replace("(data (i32.const 52) \"ok\")", &format!("(data (i32.const 52) \"{answer}\")"));
+    assert!(part.contains(&named) && part.contains(&length), "tests/guests/wat/tool.wat has changed");
+    around(&core.replace(";; ONE TOOL", &part))
+}
+
+fn around(guest: &str) -> Vec<u8> {
+    let text = read_wat("shell").replace(";; THE GUEST", guest);
+    wat::parse_str(&text).unwrap_or_else(|error| panic!("{error} in {guest}"))
+}
+
+fn read_wat(name: &str) -> String {
+    std::fs::read_to_string(root().join(format!("tests/guests/wat/{name}.wat"))).unwrap()
 }

@@ -80,6 +80,12 @@ pub fn resident(pid: u32) -> u64 {
     number(&std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default(), "VmRSS:") << 10
 }
 
+/// Bytes of a process that the system cannot take back without writing them somewhere, and those that it has written.
+pub(super) fn own_and_swapped(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    ["RssAnon:", "RssShmem:", "VmSwap:"].iter().map(|name| number(&status, name) << 10).sum()
+}
+
 /// The processes that a process has started, zombies included.
 pub fn children(pid: u32) -> Vec<u32> {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };

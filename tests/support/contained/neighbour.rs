@@ -36,6 +36,13 @@ impl Neighbour {
         Self { http: reqwest::Client::new(), url }
     }
 
+    /// The same, calling from another address of this machine.
+    pub fn from(url: String, address: [u8; 4]) -> Self {
+        let local = std::net::IpAddr::from(address);
+        let http = reqwest::Client::builder().local_address(local).build().unwrap();
+        Self { http, url }
+    }
+
     /// Asks once; how long the answer took.
     pub async fn ask(&self) -> Duration {
         let (waited, text) = self.call("polite-echo", &json!({ "message": "hello" })).await;
@@ -52,6 +59,16 @@ impl Neighbour {
 
     /// Calls a tool of a server that may be killed meanwhile; how long its answer took, and the answer.
     pub async fn try_call(&self, tool: &str, arguments: &Value) -> reqwest::Result<(Duration, Value)> {
+        let begun = Instant::now();
+        let text = self.post(tool, arguments).await?;
+        let waited = begun.elapsed();
+        let message = serde_json::from_str(text.trim_start_matches("data: ").trim())
+            .unwrap_or_else(|error| panic!("{error} in {text}"));
+        Ok((waited, message))
+    }
+
+    /// Calls a tool, whatever comes back.
+    pub async fn post(&self, tool: &str, arguments: &Value) -> reqwest::Result<String> {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": stateless_meta() });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
         let request = self
@@ -63,12 +80,7 @@ impl Neighbour {
             .header("mcp-method", "tools/call")
             .header("mcp-name", tool)
             .body(body);
-        let begun = Instant::now();
-        let text = request.send().await?.text().await?;
-        let waited = begun.elapsed();
-        let message = serde_json::from_str(text.trim_start_matches("data: ").trim())
-            .unwrap_or_else(|error| panic!("{error} in {text}"));
-        Ok((waited, message))
+        request.send().await?.text().await
     }
 
     /// Asks so many times.

@@ -7,14 +7,17 @@
 
 mod advisories;
 mod calls;
+mod clients;
 mod descriptions;
 mod files;
 mod host_calls;
+mod library_calls;
 mod names;
 mod quota;
 mod schemas;
+mod threads;
 
-use crate::contained::{Attack, Ground, Source};
+use crate::contained::{Attack, Deed, ENDED, Ground, Source};
 
 /// What the corpus has of one idea.
 #[derive(Debug)]
@@ -53,6 +56,16 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(quota::ENTRIES)
         .chain(schemas::ENTRIES)
         .chain(advisories::ENTRIES)
+        .chain(threads::ENTRIES)
+        .chain(library_calls::ENTRIES)
+        .chain(clients::ENTRIES)
+}
+
+/// The attacks that are calls and were found from outside: those that three attackers make at once.
+pub fn assaults() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
+    let found = entries().filter(|entry| entry.id.starts_with('F'));
+    let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
+    attacks.filter(|(_, attack)| matches!(attack.deed, Deed::Calls { .. }))
 }
 
 impl Entry {
@@ -73,7 +86,7 @@ impl Entry {
     pub fn guests(&self) -> impl Iterator<Item = &'static str> {
         self.attacks().filter_map(|attack| match attack.source {
             Source::Guest(name) | Source::Variant(name, _) => Some(name),
-            Source::Wat(_) | Source::Made(_) => None,
+            Source::Wat(_) | Source::Made(_) | Source::Passing(_) => None,
         })
     }
 }

@@ -73,7 +73,7 @@ pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
     }
     let protected = Protected {
         folders: vec![base.join("plugins"), base.join("plugport.toml")],
-        state: Some(base.join("keep/state")),
+        states: vec![base.join("keep/state")],
         caches: vec![base.join("cache/plugport")],
         home: Some(base.join("users/home")),
     };
@@ -126,8 +126,8 @@ fn allowed(text: &str) -> Option<Dir> {
         return None;
     }
     let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
-    let Protected { folders, state, caches, home } = &TREE.protected;
-    let places = || folders.iter().chain(state).chain(caches);
+    let Protected { folders, states, caches, home } = &TREE.protected;
+    let places = || folders.iter().chain(states).chain(caches);
     let touched = places().any(|place| inside(place, &host));
     let kept = places().any(|place| inside(&host, place)) || inside(home.as_ref()?, &host);
     if kept || (write && touched) {

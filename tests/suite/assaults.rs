@@ -1,0 +1,111 @@
+//! Three attackers at once on two cores, a campaign of what nobody thought of, and a crowd of everyone on a small machine.
+//!
+//! Every day a little of each runs against the server without optimisation, where a neighbour may now and then wait longer.
+//! The promises themselves are for a release build with nothing beside it: `cargo test --release -p plugport-tests soak_
+//! -- --ignored --nocapture`, and `cargo run --release -p plugport-tests --bin assaults` for the table.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use plugport_tests::contained::{Assault, Crowd, PATIENCE, assault};
+use plugport_tests::corpus;
+use plugport_tests::generator::Campaign;
+
+/// What a neighbour may wait, of a hundred calls this many.
+const PERCENT: usize = if cfg!(debug_assertions) { 95 } else { 100 };
+
+/// From a client's hanging up to the end of its call.
+const CANCELLED: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
+
+/// The drain time of connections, and a second.
+const STOPPED: Duration = Duration::from_secs(6);
+
+/// What calls that end well may take: `cpu_ms` is 1000 at most, and two attackers share a core.
+const LONGEST_OK: Duration = Duration::from_secs(3);
+
+/// What is wrong with it, if anything.
+fn wrong(found: &Assault) -> Option<String> {
+    let waited = found.waits.percentile(PERCENT);
+    let cancelled = found.cancelled.percentile(100);
+    let bounds = [
+        ("a neighbour waited", waited, PATIENCE),
+        ("a cancelled call went on for", cancelled, CANCELLED),
+        ("the server took to stop", found.stopped, STOPPED),
+        ("a call ended well after", found.longest_ok, LONGEST_OK),
+    ];
+    let beyond = bounds.iter().filter(|(_, is, most)| is >= most);
+    let beyond: Vec<String> = beyond.map(|(what, is, _)| format!("{what} {is:?}")).collect();
+    (!beyond.is_empty()).then(|| format!("{}: {}", found.name, beyond.join(", ")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_attackers_of_each_kind_leave_room_for_others() {
+    let mut kinds = BTreeSet::new();
+    let mut failed = Vec::new();
+    for (entry, attack) in corpus::assaults().filter(|(entry, _)| kinds.insert(entry.id)) {
+        let found = assault(attack, Duration::from_secs(2)).await;
+        println!("{} {}", entry.id, found.markdown());
+        failed.extend(wrong(&found));
+    }
+    assert_eq!(failed, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "soak: every attack of these kinds for ten seconds takes twenty minutes"]
+async fn soak_three_attackers_of_every_kind_leave_room_for_others() {
+    let mut failed = Vec::new();
+    println!("{}", Assault::HEADING);
+    for (_, attack) in corpus::assaults() {
+        let found = assault(attack, Duration::from_secs(10)).await;
+        println!("{}", found.markdown());
+        failed.extend(wrong(&found));
+    }
+    assert_eq!(failed, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_campaign_finds_nothing() {
+    let (time, round) = (Duration::from_secs(16), Duration::from_secs(4));
+    let found = Campaign { seed: 1, time, round, percent: PERCENT }.run().await;
+    println!("{found:?}");
+    assert!(found.calls > 20, "too little was tried: {found:?}");
+}
+
+/// The first seed is `PLUGPORT_SEED`, or the time; it is printed.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "soak: half an hour"]
+async fn soak_a_campaign_of_half_an_hour_finds_nothing() {
+    let seed = seed();
+    println!("PLUGPORT_SEED={seed}");
+    let (time, round) = (Duration::from_secs(30 * 60), Duration::from_secs(10));
+    let found = Campaign { seed, time, round, percent: PERCENT }.run().await;
+    let ms = |percent| found.waits.percentile(percent).as_secs_f64() * 1e3;
+    println!(
+        "{} rounds from seed {seed}, {} calls ({:?}); a neighbour waited {:.1} ms, 99 in 100 {:.1}, at most {:.1}; {:+} MiB",
+        found.rounds,
+        found.calls,
+        found.outcomes,
+        ms(50),
+        ms(99),
+        ms(100),
+        found.grown >> 20
+    );
+}
+
+#[expect(clippy::disallowed_methods, reason = "whoever runs a soak again has to name its seed")]
+fn seed() -> u64 {
+    let given = std::env::var("PLUGPORT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    given.unwrap_or_else(|| now.unwrap().as_secs())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_attackers_stays_within_a_gibibyte() {
+    println!("{:?}", Crowd { clients: 64, time: Duration::from_secs(20) }.assert_survived().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "soak: ten minutes"]
+async fn soak_a_crowd_of_attackers_stays_within_a_gibibyte() {
+    println!("{:?}", Crowd { clients: 64, time: Duration::from_secs(600) }.assert_survived().await);
+}

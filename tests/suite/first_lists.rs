@@ -1,0 +1,133 @@
+//! The first minute with clients that others wrote: nothing was compiled before, the working directory cannot be written, and
+//! the first list has every tool, over stdio and over HTTP.
+//!
+//! Some clients ask once and keep what they heard, and some stop the server as soon as they have it. So what comes late never
+//! comes. What a client asks and how is in `tests/clients`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use plugport_tests::build::{binary, plugin};
+use plugport_tests::clients::Outside::{self, FastMcp, Inspector, LangChain, PydanticAi, Supergateway};
+use plugport_tests::http::Client;
+use plugport_tests::raw::until;
+use plugport_tests::reload::tools;
+use plugport_tests::server::whole_machine;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+/// A directory that nobody can write to, the superuser included.
+const UNWRITABLE: &str = "/proc";
+
+/// A person who has never run the server: a home, and nothing in it.
+struct Newcomer {
+    home: TempDir,
+    plugins: PathBuf,
+}
+
+impl Newcomer {
+    fn of(plugins: &Path) -> Self {
+        Self { home: tempfile::tempdir().unwrap(), plugins: plugins.to_owned() }
+    }
+
+    /// What such a person starts, from a directory that cannot be written.
+    fn command(&self, more: &[&str]) -> Vec<String> {
+        let home = self.home.path().display();
+        let script = format!("cd {UNWRITABLE} && exec \"$@\"");
+        let words = ["sh", "-c", &script, "sh", "env"].map(str::to_owned).into_iter();
+        let variables = [("HOME", ""), ("XDG_CACHE_HOME", "/.cache"), ("XDG_STATE_HOME", "/.local/state")];
+        let variables = variables.map(|(name, folder)| format!("{name}={home}{folder}"));
+        let server = [binary().display().to_string(), "serve".to_owned(), "--plugins".to_owned()];
+        let plugins = self.plugins.display().to_string();
+        let more = more.iter().map(|word| (*word).to_owned());
+        words.chain(variables).chain(server).chain([plugins]).chain(more).collect()
+    }
+
+    /// A server on HTTP, as soon as it says where; the file that it logs to.
+    async fn serve(&self) -> (Child, String) {
+        let said = self.home.path().join("said");
+        let words = self.command(&["--listen", "127.0.0.1:0"]);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+        let child = command.stderr(std::fs::File::create(&said).unwrap()).spawn().unwrap();
+        let where_it_is = || {
+            let text = std::fs::read_to_string(&said).unwrap_or_default();
+            text.lines().find_map(|line| line.strip_prefix("serving MCP at ").map(str::to_owned))
+        };
+        until("it serves", || where_it_is().is_some()).await;
+        (child, where_it_is().unwrap())
+    }
+}
+
+/// The folder of the example plugins.
+fn examples() -> PathBuf {
+    plugin("hello").parent().unwrap().to_owned()
+}
+
+/// Every tool that the plugins have, once everything is compiled.
+async fn all(plugins: &Path) -> BTreeSet<String> {
+    let newcomer = Newcomer::of(plugins);
+    let (_server, url) = newcomer.serve().await;
+    let said = newcomer.home.path().join("said");
+    let loaded = || std::fs::read_to_string(&said).unwrap_or_default().contains("\nloaded ");
+    until("all is loaded", loaded).await;
+    tools(&Client::new(url)).await.into_iter().collect()
+}
+
+/// What a client lists first, of a server that has never run before.
+async fn first_list(client: Outside, transport: &'static str, plugins: &Path) -> Result<BTreeSet<String>> {
+    let newcomer = Newcomer::of(plugins);
+    let mut server = None;
+    let target = if transport == "http" {
+        let (child, url) = newcomer.serve().await;
+        server = Some(child);
+        vec![url]
+    } else {
+        newcomer.command(&["--stdio"])
+    };
+    let report = client.drive("first_list", transport, "first", target).await;
+    drop(server);
+    Ok(serde_json::from_value(report?["tools"].clone())?)
+}
+
+async fn assert_everything_is_listed_first(plugins: &Path, clients: &[Outside]) -> Result<()> {
+    let _machine = whole_machine().await;
+    let all = all(plugins).await;
+    ensure!(!all.is_empty(), "the plugins have no tools");
+    let mut failed = Vec::new();
+    for client in clients {
+        for transport in ["stdio", "http"] {
+            let begun = Instant::now();
+            let seen = first_list(*client, transport, plugins).await;
+            let took = begun.elapsed();
+            match seen {
+                Ok(seen) if seen == all => {
+                    println!("{client:?} over {transport}: {} tools in {took:?}", seen.len())
+                }
+                Ok(seen) => {
+                    failed.push(format!("{client:?} over {transport}: {} of {} tools", seen.len(), all.len()))
+                }
+                Err(error) => failed.push(format!("{client:?} over {transport}: {error:#}")),
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_list_of_a_cold_server_has_every_tool() -> Result<()> {
+    // What nobody has compiled yet, in this process or another.
+    let plugins = plugport_tests::guests::folder(&["polite", "version_a", "version_b", "features"]);
+    assert_everything_is_listed_first(plugins.path(), &[FastMcp]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "installs five clients and compiles every example plugin ten times: ten minutes"]
+async fn soak_first_lists_of_five_clients_have_every_tool() -> Result<()> {
+    let clients = [Inspector, FastMcp, LangChain, PydanticAi, Supergateway];
+    assert_everything_is_listed_first(&examples(), &clients).await
+}

@@ -1,0 +1,245 @@
+//! Clients that attack without a guest's help, on raw sockets and in sessions: a neighbour is served all the while, and what
+//! the server keeps for them is bounded and given back.
+
+use std::time::{Duration, Instant};
+
+use plugport_tests::contained::Siege;
+use plugport_tests::http::{Client, LEGACY};
+use plugport_tests::server::Server;
+use plugport_tests::raw_post::{call, call_headers, head, send, status_line};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+const MIB: u64 = 1 << 20;
+
+/// Nearly the largest body that is accepted.
+const LARGE: usize = 3_900_000;
+
+/// What attacks on memory may take while they last: half of a small server, whatever they send.
+const MOST: u64 = 384 * MIB;
+
+/// How long an attack goes on that has no end of its own.
+const AWHILE: Duration = Duration::from_secs(4);
+
+async fn siege(name: &'static str) -> Siege {
+    Siege::begin(name, Server::builder()).await
+}
+
+/// A call on a socket of its own, whose answer waits to be read.
+async fn ask(authority: &str, tool: &str, body: &str) -> TcpStream {
+    send(authority, &head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
+}
+
+/// Eight calls that tell of progress for a while, each with such an id and token, unread.
+async fn echoes(name: &'static str, id: Value, more: Value) {
+    let siege = siege(name).await;
+    let body = call(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
+    let mut sockets = Vec::new();
+    for _ in 0..8 {
+        sockets.push(ask(&siege.authority(), "polite-narrate", &body).await);
+    }
+    tokio::time::sleep(AWHILE).await;
+    drop(sockets);
+    siege.end(192 * MIB).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_progress_token_of_megabytes_costs_no_more_than_its_request() {
+    let log = "io.modelcontextprotocol/logLevel";
+    echoes("token", json!(1), json!({ "progressToken": "t".repeat(LARGE), log: "debug" })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_of_megabytes_costs_no_more_than_its_request() {
+    echoes("id", json!("i".repeat(LARGE)), json!({ "progressToken": "t" })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_nobody_reads_are_bounded() {
+    let siege = siege("unread").await;
+    let body = call(&json!(1), "polite-echo", &json!({ "message": "m".repeat(LARGE) }), &json!({}));
+    let mut sockets = Vec::new();
+    for _ in 0..200 {
+        sockets.push(ask(&siege.authority(), "polite-echo", &body).await);
+    }
+    tokio::time::sleep(AWHILE).await;
+    drop(sockets);
+    siege.end(MOST).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_in_sessions_that_were_left_are_bounded() {
+    let siege = siege("left").await;
+    let client = Client::new(siege.server().url());
+    let params = json!({ "name": "polite-echo", "arguments": { "message": "m".repeat(LARGE) } });
+    for _ in 0..10 {
+        let session = client.session(LEGACY).await;
+        let headers = [("mcp-session-id", session.id.as_str()), ("mcp-protocol-version", LEGACY)];
+        for id in 0..20 {
+            let body =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string();
+            let authority = siege.authority();
+            drop(send(&authority, &head(&authority, &headers, body.len()), body.as_bytes()).await);
+        }
+    }
+    tokio::time::sleep(AWHILE).await;
+    // What a session keeps for a client that may come back, it may keep for a minute.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    siege.end(MOST).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newcomer_gets_a_session_after_ten_thousand_that_nobody_uses() {
+    let siege = siege("sessions").await;
+    let params = json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
+    let mut clients = JoinSet::new();
+    for _ in 0..4 {
+        let (client, body) = (Client::new(siege.server().url()), body.clone());
+        clients.spawn(async move {
+            for _ in 0..2_600 {
+                client.post(&[], body.clone()).await;
+            }
+        });
+    }
+    clients.join_all().await;
+    let newcomer = Client::from(siege.server().url(), [127, 0, 0, 3]);
+    assert_eq!(newcomer.post(&[], body.clone()).await.status, 200, "a newcomer from elsewhere");
+    let session = newcomer.session(LEGACY).await;
+    assert_eq!(session.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    siege.end(192 * MIB).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_never_end_are_bounded() {
+    let siege = siege("unfinished").await;
+    let authority = siege.authority();
+    let most = head(&authority, &call_headers("polite-echo"), LARGE + 1);
+    let body = vec![b' '; LARGE];
+    let mut sockets = Vec::new();
+    let begun = Instant::now();
+    while sockets.len() < 300 && begun.elapsed() < Duration::from_secs(20) {
+        let sent = tokio::time::timeout(Duration::from_millis(500), send(&authority, &most, &body)).await;
+        // A server that reads no further lets its client wait.
+        sockets.extend(sent.ok());
+    }
+    tokio::time::sleep(AWHILE).await;
+    drop(sockets);
+    siege.end(MOST).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_say_nothing_make_room_for_others() {
+    let builder = Server::builder().config("[server]\nconnections = 200\n");
+    let siege = Siege::begin("silent", builder).await;
+    let authority = siege.authority();
+    let mut sockets = Vec::new();
+    for number in 0..260 {
+        // Half of them begin a request, and go on with it as slowly as can be.
+        let begin = if number % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\n" };
+        sockets.push(send(&authority, begin, b"").await);
+    }
+    let newcomer = Client::from(siege.server().url(), [127, 0, 0, 3]);
+    let waiting = newcomer.call("polite-echo", json!({ "message": "x" }));
+    let mut waiting = std::pin::pin!(waiting);
+    let begun = Instant::now();
+    let reply = loop {
+        tokio::select! {
+            reply = &mut waiting => break reply,
+            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+        }
+        for socket in sockets.iter_mut().skip(1).step_by(2) {
+            let _ = socket.write_all(b"x: x\r\n").await;
+        }
+    };
+    assert_eq!(reply.tool_text(), "x");
+    assert!(begun.elapsed() < Duration::from_secs(15), "a newcomer waited {:?}", begun.elapsed());
+    drop(sockets);
+    siege.end(128 * MIB).await;
+}
+
+/// Eight clients post this for a while.
+async fn posted(name: &'static str, arguments: &Value) {
+    let siege = siege(name).await;
+    let body = call(&json!(1), "polite-echo", arguments, &json!({}));
+    let begun = Instant::now();
+    let mut clients = JoinSet::new();
+    for _ in 0..8 {
+        let (authority, body) = (siege.authority(), body.clone());
+        clients.spawn(async move {
+            while begun.elapsed() < AWHILE {
+                let mut socket = ask(&authority, "polite-echo", &body).await;
+                status_line(&mut socket).await;
+            }
+        });
+    }
+    clients.join_all().await;
+    siege.end(MOST).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_of_megabytes_from_eight_clients_slow_nobody() {
+    posted("large", &json!({ "message": "m".repeat(LARGE) })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deep_and_wide_json_slows_nobody() {
+    let wide: Vec<Value> = (0..400_000).map(|number| json!([number])).collect();
+    posted("wide", &json!({ "message": "x", "more": wide })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_of_twenty_thousand_choices_slows_nobody() {
+    let config = "[plugins.hostile_library_calls]\ngrants = { elicitation = true }\n";
+    let siege = Siege::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
+    let able = json!({ "elicitation": { "form": {} } });
+    let session = Client::new(siege.server().url()).session_with(LEGACY, able).await;
+    let arguments = json!({ "function": "elicitation-many", "bytes": 200_000, "times": 1 });
+    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let mut stream = session.stream(json!(1), "tools/call", params).await;
+    let question = stream.message().await;
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let chosen: Vec<String> = (0..20_000).map(|number| format!("c{number}")).collect();
+    let begun = Instant::now();
+    session.answer(&question, json!({ "action": "accept", "content": { "a": chosen } })).await;
+    let last = stream.message().await;
+    assert!(last["result"].is_object(), "{last}");
+    assert!(begun.elapsed() < Duration::from_secs(2), "the answer took {:?}", begun.elapsed());
+    siege.end(192 * MIB).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_says_of_itself_is_not_read_anew_for_nothing() {
+    let config = "[plugins.hostile_library_calls]\nlimits = { cpu_ms = 200 }\n";
+    let siege = Siege::begin("meta", Server::builder().guest("hostile_library_calls").config(config)).await;
+    let client = Client::new(siege.server().url());
+    let pieces: Vec<Value> = (0..300_000).map(|number| json!({ "a": number })).collect();
+    let arguments = json!({ "function": "meta", "bytes": 1, "times": 3_000 });
+    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let begun = Instant::now();
+    let reply = client.request_with_meta("tools/call", params, json!({ "example.com/large": pieces })).await;
+    // Refused for its size, ended at a limit, or read once and done: all the same, if it is soon.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    drop(reply);
+    siege.end(MOST).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_site_opens_no_stream() {
+    let server = Server::builder().guest("polite").start().await;
+    let authority = server.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    for (path, site) in [("/sse", "cross-site"), ("/mcp", "cross-site"), ("/sse", "same-site")] {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {authority}\r\naccept: text/event-stream\r\nsec-fetch-site: {site}\r\n\
+             sec-fetch-mode: cors\r\n\r\n"
+        );
+        let mut socket = send(&authority, &request, b"").await;
+        let line = status_line(&mut socket).await;
+        assert!(line.contains(" 403 "), "{path} from {site}: {line}");
+    }
+    let simple = head(&authority, &[("sec-fetch-site", "cross-site")], 2);
+    let mut socket = send(&authority, &simple, b"{}").await;
+    assert!(status_line(&mut socket).await.contains(" 403 "), "a form of another site");
+}

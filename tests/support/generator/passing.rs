@@ -1,0 +1,331 @@
+//! Components of two instances that pass each other values: what the adapter between them does is none of the guest's own
+//! instructions, and none of the host's functions either.
+//!
+//! They are written as text around `tests/guests/wat/shell.wat`, since no toolchain makes them. Both memories alias what
+//! they hold, so a kilobyte of component can have gigabytes copied: each entry of a list is the same text, and whatever is
+//! received is put where the last one was.
+
+use std::fmt::Write as _;
+
+use super::{Encoding, What};
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As an argument.
+    Given,
+    /// As a result: then the one that was called gives it, and tidies up behind it.
+    Returned,
+}
+
+/// One such component.
+#[derive(Debug, Clone, Copy)]
+pub struct Passing {
+    pub name: &'static str,
+    /// The encoding of the one that has the value, and of the one that gets it.
+    pub encodings: [Encoding; 2],
+    pub what: What,
+    pub way: Way,
+    /// Length of the text, or of all the bytes.
+    pub bytes: u32,
+    /// Whether the text is of letters that are longer in the other encoding.
+    pub wide: bool,
+    /// Instances between the one that is called and the one that passes, each of which only calls the next.
+    pub depth: u32,
+    /// How often. 0: for ever.
+    pub rounds: u32,
+    /// While it starts, before anything can be called.
+    pub at_start: bool,
+}
+
+/// Where lists lie in both memories; the shell has what is below.
+const LIST: u32 = 1 << 16;
+const PAGE: u32 = 1 << 16;
+
+impl Passing {
+    /// One that passes a text for ever.
+    pub const fn text(name: &'static str, from: Encoding, to: Encoding, bytes: u32) -> Self {
+        let (what, way) = (What::Text, Way::Given);
+        Self {
+            name,
+            encodings: [from, to],
+            what,
+            way,
+            bytes,
+            wide: false,
+            depth: 0,
+            rounds: 0,
+            at_start: false,
+        }
+    }
+
+    pub const fn of(self, what: What) -> Self {
+        Self { what, ..self }
+    }
+
+    pub const fn wide(self) -> Self {
+        Self { wide: true, ..self }
+    }
+
+    pub const fn returned(self) -> Self {
+        Self { way: Way::Returned, ..self }
+    }
+
+    pub const fn below(self, depth: u32) -> Self {
+        Self { depth, ..self }
+    }
+
+    pub const fn at_start(self) -> Self {
+        Self { at_start: true, ..self }
+    }
+
+    pub const fn times(self, rounds: u32) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// What both memories need together, in bytes.
+    pub fn memory(&self) -> u64 {
+        u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
+    }
+
+    /// The component's definitions, for the shell. It has one tool, `go`.
+    pub fn text_format(&self) -> String {
+        let mut text = String::new();
+        let [has, gets] = self.encodings;
+        let (mine, theirs) = match self.way {
+            Way::Given => (has, gets),
+            Way::Returned => (gets, has),
+        };
+        let handles = matches!(self.what, What::Handles(_));
+        let (inner, outer) = if handles {
+            ("(import \"thing\" (type $thing (sub resource)))", "(with \"thing\" (type $thing))")
+        } else {
+            ("", "")
+        };
+        if handles {
+            text += "(type $thing (resource (rep i32)))\n(core func $new (canon resource.new $thing))\n";
+        }
+        self.write_other(&mut text, theirs, inner);
+        let _ = writeln!(text, "(instance $other0 (instantiate $other {outer}))");
+        self.write_between(&mut text);
+        self.write_main(&mut text, mine, handles);
+        text
+    }
+
+    /// The instance that is called.
+    fn write_other(&self, text: &mut String, encoding: Encoding, import: &str) {
+        let (pages, memory) = (self.pages(self.way == Way::Returned), self.memory_module());
+        let shape = self.what.shape();
+        let fill = self.fill(self.way == Way::Returned, encoding);
+        let (core, kind, options) = match self.way {
+            Way::Given => (
+                "(func (export \"pass\") (param i32 i32))".to_owned(),
+                format!("(param \"it\" {shape})"),
+                "(realloc (core func $i \"realloc\"))",
+            ),
+            Way::Returned => (
+                format!(
+                    "(global $full (mut i32) (i32.const 0))
+                     (func (export \"pass\") (result i32) (local $at i32)
+                       (if (i32.eqz (global.get $full)) (then (global.set $full (i32.const 1)) {fill}))
+                       (i32.store (i32.const 16) (i32.const {address}))
+                       (i32.store (i32.const 20) (i32.const {length}))
+                       (i32.const 16))
+                     (func (export \"post\") (param i32))",
+                    address = self.address(),
+                    length = self.length(encoding)
+                ),
+                format!("(result {shape})"),
+                "(post-return (core func $i \"post\"))",
+            ),
+        };
+        let _ = writeln!(
+            text,
+            "(component $other
+               {import}
+               (core module $m (memory (export \"memory\") {pages}) {memory} {core})
+               (core instance $i (instantiate $m))
+               (func (export \"pass\") {kind}
+                 (canon lift (core func $i \"pass\") (memory (core memory $i \"memory\")) {options} {encoding})))",
+            encoding = encoding.option()
+        );
+    }
+
+    /// Instances that only call the next one.
+    fn write_between(&self, text: &mut String) {
+        for at in 0..self.depth {
+            let _ = writeln!(
+                text,
+                "(component $between{at}
+                   (import \"next\" (instance $next (export \"tick\" (func))))
+                   (core func $tick (canon lower (func $next \"tick\")))
+                   (core module $m (import \"next\" \"tick\" (func $tick)) (func (export \"tick\") (call $tick)))
+                   (core instance $next (export \"tick\" (func $tick)))
+                   (core instance $i (instantiate $m (with \"next\" (instance $next))))
+                   (func (export \"tick\") (canon lift (core func $i \"tick\"))))"
+            );
+        }
+        if self.depth > 0 {
+            text.push_str(
+                "(component $ground (core module $m (func (export \"tick\")))
+                   (core instance $i (instantiate $m))
+                   (func (export \"tick\") (canon lift (core func $i \"tick\"))))
+                 (instance $step0 (instantiate $ground))\n",
+            );
+        }
+        for at in 0..self.depth {
+            let up = at + 1;
+            let _ = writeln!(
+                text,
+                "(instance $step{up} (instantiate $between{at} (with \"next\" (instance $step{at}))))"
+            );
+        }
+    }
+
+    /// The instance that serves the tool and calls the other.
+    fn write_main(&self, text: &mut String, encoding: Encoding, handles: bool) {
+        let (pages, depth) = (self.pages(self.way == Way::Given), self.depth);
+        let (signature, call) = match self.way {
+            Way::Given => (
+                "(param i32 i32)",
+                format!("(call $pass (i32.const {}) (i32.const {}))", self.address(), self.length(encoding)),
+            ),
+            Way::Returned => ("(param i32)", "(call $pass (i32.const 1024))".to_owned()),
+        };
+        let fill = self.fill(self.way == Way::Given, encoding);
+        let (tick, tick_import, tick_call, tick_export) = if depth > 0 {
+            (
+                format!("(core func $tick (canon lower (func $step{depth} \"tick\")))"),
+                "(import \"host\" \"tick\" (func $tick))",
+                "(call $tick)",
+                "(export \"tick\" (func $tick))",
+            )
+        } else {
+            (String::new(), "", "", "")
+        };
+        let (new_import, new_export) = if handles {
+            ("(import \"host\" \"new\" (func $new (param i32) (result i32)))", "(export \"new\" (func $new))")
+        } else {
+            ("", "")
+        };
+        // 0 runs down from 2^32.
+        let rounds = self.rounds;
+        let memory = self.memory_module();
+        let start = if self.at_start { "(start $run)" } else { "" };
+        let _ = writeln!(
+            text,
+            "(core module $libc (memory (export \"memory\") {pages}) {memory})
+             (core instance $libc (instantiate $libc))
+             (core func $pass (canon lower (func $other0 \"pass\") (memory (core memory $libc \"memory\"))
+               (realloc (core func $libc \"realloc\")) {encoding}))
+             {tick}
+             (core module $core
+               (import \"libc\" \"memory\" (memory {pages}))
+               (import \"host\" \"pass\" (func $pass {signature}))
+               {tick_import}
+               {new_import}
+               (export \"memory\" (memory 0))
+               ;; ONE TOOL
+               (func $run
+                 (local $at i32) (local $left i32) (local $handle i32)
+                 {fill}
+                 (local.set $left (i32.const {rounds}))
+                 (loop $again
+                   {tick_call}
+                   {call}
+                   (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+                   (br_if $again (local.get $left))))
+               {start}
+               (func (export \"call-tool\") (param i32 i32 i32 i32 i32) (result i32) (call $run) (i32.const 256))
+               (func (export \"post-call\") (param i32)))
+             (core instance $host (export \"pass\" (func $pass)) {tick_export} {new_export})
+             (core instance $main (instantiate $core (with \"libc\" (instance $libc)) (with \"host\" (instance $host))))",
+            encoding = encoding.option()
+        );
+    }
+
+    /// `realloc`, which gives the same place each time: one to lists, one to texts.
+    fn memory_module(&self) -> String {
+        format!(
+            "(func (export \"realloc\") (param i32 i32 i32 i32) (result i32)
+               (if (result i32) (i32.gt_u (local.get 2) (i32.const 2))
+                 (then (i32.const {LIST})) (else (i32.const {}))))",
+            self.text_at()
+        )
+    }
+
+    /// Instructions that lay out the value, where it is this instance's to do so.
+    fn fill(&self, has: bool, encoding: Encoding) -> String {
+        if !has {
+            return String::new();
+        }
+        let (at, filling, bytes) = (self.text_at(), encoding.filling(self.wide), self.bytes);
+        let mut fill = match filling {
+            0 => String::new(),
+            byte => format!("(memory.fill (i32.const {at}) (i32.const {byte}) (i32.const {bytes}))\n"),
+        };
+        let (count, size) = self.what.entries();
+        if matches!(self.what, What::Handles(_)) {
+            fill += "(local.set $handle (call $new (i32.const 7)))\n";
+        }
+        if count > 0 {
+            let _ = write!(
+                fill,
+                "(local.set $at (i32.const {LIST}))
+                 (loop $next
+                   {entry}
+                   (local.set $at (i32.add (local.get $at) (i32.const {size})))
+                   (br_if $next (i32.lt_u (local.get $at) (i32.const {end}))))",
+                entry = self.entry(encoding.length(self.bytes)),
+                end = LIST + count * size
+            );
+        }
+        fill
+    }
+
+    /// Stores one entry of the list at `$at`.
+    fn entry(&self, length: u32) -> String {
+        let text = self.text_at();
+        let store = |offset: u32, value: u32| {
+            format!("(i32.store offset={offset} (local.get $at) (i32.const {value}))")
+        };
+        match self.what {
+            What::Texts(_) => store(0, text) + &store(4, length),
+            What::Records(_) => store(0, text) + &store(4, length) + &store(16, text) + &store(20, length),
+            What::Options(_) => store(0, 1) + &store(4, text) + &store(8, length),
+            What::Handles(_) => "(i32.store (local.get $at) (local.get $handle))".to_owned(),
+            What::Text | What::Bytes | What::Numbers => String::new(),
+        }
+    }
+
+    /// Where the value begins that is passed.
+    fn address(&self) -> u32 {
+        if self.what.entries().0 > 0 { LIST } else { self.text_at() }
+    }
+
+    fn length(&self, encoding: Encoding) -> u32 {
+        match self.what {
+            What::Text => encoding.length(self.bytes),
+            What::Bytes => self.bytes,
+            What::Numbers => self.bytes / 8,
+            _ => self.what.entries().0,
+        }
+    }
+
+    fn text_at(&self) -> u32 {
+        let (count, size) = self.what.entries();
+        // Numbers are put where lists are, whose alignment they have.
+        let numbers = if self.what == What::Numbers { self.bytes } else { 0 };
+        (LIST + count * size + numbers).next_multiple_of(PAGE)
+    }
+
+    /// Room for the text: for the one that has it as it is, for the other in the longest of the encodings.
+    fn pages(&self, has: bool) -> u32 {
+        let times = match (has, self.wide) {
+            (true, _) => 1,
+            (false, false) => 2,
+            (false, true) => 3,
+        };
+        (self.text_at() + self.bytes * times).div_ceil(PAGE) + 1
+    }
+}

@@ -1,0 +1,134 @@
+//! What a seed decides: a component, or a call.
+
+use serde_json::{Value, json};
+
+use super::{ENCODINGS, Passing, Random, Way, What};
+
+/// The tools of `hostile_dear_checks`.
+const CHECKS: [&str; 17] = [
+    "mixed_enum",
+    "long_enum",
+    "const",
+    "unique_numbers",
+    "unique_lists",
+    "unique_objects",
+    "one_of",
+    "any_of",
+    "contains",
+    "each",
+    "pattern",
+    "backreference",
+    "names",
+    "multiple",
+    "digits",
+    "format",
+    "unevaluated",
+];
+
+/// Two instances that pass each other something, within the memory that a plugin may have.
+pub fn passing(random: &mut Random) -> Passing {
+    let count = u32::try_from(1 + random.of_any_size(18)).unwrap();
+    let handles = What::Handles(count);
+    let all = [
+        What::Text,
+        What::Text,
+        What::Texts(count),
+        What::Records(count),
+        What::Options(count),
+        What::Bytes,
+        What::Numbers,
+        handles,
+    ];
+    let what = random.one_of(&all);
+    let way = if what == handles { Way::Given } else { random.one_of(&[Way::Given, Way::Returned]) };
+    let rounds = random.below(2) * (random.below(10_000) + 1);
+    let passing = Passing {
+        name: "random",
+        encodings: [random.one_of(&ENCODINGS), random.one_of(&ENCODINGS)],
+        what,
+        way,
+        bytes: u32::try_from(random.of_any_size(25)).unwrap().next_multiple_of(16),
+        wide: random.below(3) == 0,
+        depth: u32::try_from(random.below(3) * random.below(16)).unwrap(),
+        rounds: u32::try_from(rounds).unwrap(),
+        at_start: random.below(8) == 0,
+    };
+    fitting(passing)
+}
+
+/// The same with a text that leaves room for both memories.
+fn fitting(passing: Passing) -> Passing {
+    let mut passing = passing;
+    while passing.memory() > 60 << 20 {
+        passing.bytes = (passing.bytes / 2).next_multiple_of(16);
+    }
+    passing
+}
+
+/// A call of one of the plugins: those that a seed made, and the two that call and answer at random.
+pub fn attack(random: &mut Random, plugins: &[String]) -> (String, Value) {
+    let seed = random.below(1 << 32);
+    match random.below(4) {
+        0 => {
+            let bits = random.one_of(&[12, 16, 20, 23]);
+            let arguments = json!({ "seed": seed, "steps": 1 + random.of_any_size(12), "bits": bits });
+            ("hostile_library_calls-random".to_owned(), arguments)
+        }
+        1 => {
+            let kind = random.one_of(&CHECKS);
+            (format!("hostile_dear_checks-{kind}"), json!({ "bytes": random.of_any_size(22) }))
+        }
+        _ => {
+            let at = usize::try_from(random.below(plugins.len() as u64)).unwrap();
+            (format!("{}-go", plugins[at]), json!({}))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Encoding;
+    use super::*;
+    use crate::contained::assembled_around;
+
+    fn assert_loads(passing: &Passing) {
+        let mut config = wasmtime::Config::new();
+        config.consume_fuel(true);
+        let engine = wasmtime::Engine::new(&config).unwrap();
+        let component = assembled_around(&passing.text_format());
+        let compiled = engine.precompile_component(&component);
+        assert!(compiled.is_ok(), "{passing:?}: {:?}\n{}", compiled.err(), passing.text_format());
+    }
+
+    #[test]
+    fn every_kind_is_a_component_in_every_encoding_and_both_ways() {
+        let kinds = [
+            What::Text,
+            What::Texts(9),
+            What::Records(9),
+            What::Options(9),
+            What::Bytes,
+            What::Numbers,
+            What::Handles(9),
+        ];
+        for (at, what) in kinds.into_iter().enumerate() {
+            let (from, to) = (ENCODINGS[at % 3], ENCODINGS[(at + 1) % 3]);
+            let given = Passing::text("given", from, to, 4096).of(what).wide().below(2);
+            assert_loads(&given);
+            if !matches!(what, What::Handles(_)) {
+                assert_loads(&given.returned());
+            }
+        }
+        assert_loads(&Passing::text("start", Encoding::Utf8, Encoding::Utf8, 16).at_start());
+    }
+
+    #[test]
+    fn what_a_seed_makes_is_a_component_that_fits_into_a_plugins_memory() {
+        let mut random = Random::new(7);
+        for _ in 0..10 {
+            let passing = passing(&mut random);
+            assert!(passing.memory() <= 60 << 20, "{passing:?}");
+            assert_loads(&passing);
+        }
+    }
+}
