@@ -55,7 +55,11 @@ impl Truth {
             let path = entry.unwrap().path();
             let Ok(target) = std::fs::read_link(&path) else { continue };
             let Ok(about) = std::fs::metadata(&path) else { continue };
-            if target.starts_with(root) && about.is_file() && about.nlink() == 0 && !truth.seen.contains(&about.ino()) {
+            if target.starts_with(root)
+                && about.is_file()
+                && about.nlink() == 0
+                && !truth.seen.contains(&about.ino())
+            {
                 truth.add(&about);
             }
         }
@@ -84,7 +88,7 @@ async fn stopped(pid: u32) {
 
 async fn racers(folder: &Path) -> Server {
     let config = format!(
-         [plugins.{GUEST}]\nlimits = {{ wall_ms = 600_000, cpu_ms = 600_000, fuel = 1_000_000_000_000, open_files = 16 }}\n\
+        "[plugins.{GUEST}]\nlimits = {{ wall_ms = 600_000, cpu_ms = 600_000, fuel = 1_000_000_000_000, open_files = 16 }}\n\
          [plugins.{GUEST}.grants]\n\
          dirs = [{{ host = {folder:?}, guest = \"/d\", write = true, quota_mib = {MIB}, files = {FILES} }}]\n"
     );
@@ -174,7 +178,9 @@ async fn paths_that_no_system_takes_are_refused_before_anybody_looks_at_them() {
         let arguments = json!({ "directory": "/d", "times": 2 });
         let reply = client.call(&format!("{GUEST}-long_paths"), arguments).await;
         let told = reply.tool_text();
-        let refused = told.lines().filter(|line| line.to_lowercase().contains("nametoolong") || line.to_lowercase().contains("name-too-long"));
+        let refused = told.lines().filter(|line| {
+            line.to_lowercase().contains("nametoolong") || line.to_lowercase().contains("name-too-long")
+        });
         assert_eq!(refused.count(), 13, "{told}");
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());

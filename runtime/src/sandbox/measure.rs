@@ -236,20 +236,4 @@ mod tests {
         std::fs::remove_file(path).unwrap();
         assert_eq!(measure(&[&root], &open, 9), Measured { bytes: 2 * STEP, files: 1, complete: true });
     }
-
-    #[test]
-    #[ignore = "temporary"]
-    fn temporary_time() {
-        let dir = tempfile::tempdir().unwrap();
-        for d in 0..1000 {
-            let inner = dir.path().join(format!("{d}"));
-            std::fs::create_dir(&inner).unwrap();
-            for f in 0..100 {
-                std::fs::write(inner.join(f.to_string()), "x").unwrap();
-            }
-        }
-        let begun = std::time::Instant::now();
-        let found = measured(dir.path(), 1_000_000);
-        println!("{found:?} in {:?}", begun.elapsed());
-    }
 }
