@@ -147,13 +147,19 @@ fn the_configuration_in_the_readme_works_as_it_is_written() {
         copy(&plugin(name), plugins.path());
     }
     let made = readme.lines().find_map(|line| line.strip_prefix("mkdir ")).unwrap();
-    made.split(' ').for_each(|folder| std::fs::create_dir(plugins.path().join(folder)).unwrap());
-    let (code, out, err) = check(plugins.path(), config, &[]);
+    let place = tempfile::tempdir().unwrap();
+    made.split(' ').for_each(|folder| std::fs::create_dir(place.path().join(folder)).unwrap());
+    let file = place.path().join("plugport.toml");
+    let check = |config: &str| {
+        std::fs::write(&file, config).unwrap();
+        run(&["check", "--plugins", plugins.path().to_str().unwrap(), "--config", file.to_str().unwrap()])
+    };
+    let (code, out, err) = check(config);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(out.ends_with("4 plugins, no faults\n") && !out.contains("remark: "), "{out}");
     // The same with what is a comment in it.
     let commented = config.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>();
-    let (_, out, err) = check(plugins.path(), &commented.join("\n"), &[]);
+    let (_, out, err) = check(&commented.join("\n"));
     assert!(err.is_empty() && out.ends_with("4 plugins, 1 fault\n"), "{out}{err}");
 }
 

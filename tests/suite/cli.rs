@@ -108,24 +108,19 @@ fn a_plugin_that_is_not_there_is_guessed() {
 #[test]
 fn what_is_denied_in_a_call_is_told_with_what_to_add_to_it() {
     for (plugin, tool, arguments, said) in [
-        (
-            plugin("notes"),
-            "find_notes",
-            "{}",
-            "was denied the key-value store; to allow it, add --grant kv\n",
-        ),
-        (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...'\n"),
+        (plugin("notes"), "find_notes", "{}", "was denied the key-value store; to allow it, add --grant kv "),
+        (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...' "),
         (
             guest("fetcher"),
             "fetch",
             r#"{"url":"http://127.0.0.1:1/"}"#,
-            "; to allow it, add --grant 'http=GET http://127.0.0.1:1'\n",
+            "; to allow it, add --grant 'http=GET http://127.0.0.1:1' ",
         ),
         (
             guest("asker"),
             "ask",
             r#"{"method":"roots/list","params":{}}"#,
-            "serve it with `plugport serve` and write under [plugins.asker.grants]: roots = true\n",
+            "serve it with `plugport serve` and write under [plugins.asker.grants]: roots = true ",
         ),
     ] {
         let (_, out, err) = run(&["call", &path(&plugin), tool, "--args", arguments]);

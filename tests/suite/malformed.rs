@@ -273,7 +273,7 @@ async fn what_is_wrong_is_named_by_its_field() {
         ("tools/call", json!({ "name": 5 }), "`params.name`: invalid type: integer `5`, expected a string"),
         (
             "tools/call",
-            json!({ "name": "asker-ask", "arguments": [] }),
+            json!({ "name": "ask", "arguments": [] }),
             "`params.arguments` must be an object",
         ),
         (

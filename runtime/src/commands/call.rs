@@ -106,17 +106,17 @@ fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
     if path.extension().is_some_and(|extension| extension == "wasm") {
         return Ok(path.to_owned());
     }
-    if plugin_name(given).is_err() {
-        // What is there says for itself that it is none.
-        let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
-        let is_there = path.exists();
-        return is_there
-            .then(|| path.to_owned())
-            .ok_or_else(|| usage(format!("{given} {none} {}", folder.display())));
+    let named = folder.join(format!("{given}.wasm"));
+    if named.symlink_metadata().is_ok() {
+        return Ok(named);
     }
-    let own = folder.join(format!("{given}.wasm"));
-    if own.symlink_metadata().is_ok() {
-        return Ok(own);
+    if plugin_name(given).is_err() {
+        if path.exists() {
+            // It says for itself that it is none.
+            return Ok(path.to_owned());
+        }
+        let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
+        return Err(usage(format!("{given} {none} {}", folder.display())));
     }
     let found = scan(folder).map_err(|error| Failure::Usage(error.into()))?;
     let names: Vec<&str> = found.iter().filter_map(|found| found.name.as_deref().ok()).collect();
