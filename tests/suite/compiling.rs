@@ -319,6 +319,9 @@ async fn servers_that_start_together_share_what_they_compile() {
     assert_eq!(said.matches("published ").count(), 2, "{said}");
 }
 
+/// What a compiler has left to read its input; one that has not is given up.
+const READING: Duration = Duration::from_millis(500);
+
 /// Clients that are short-lived come to an end of compiling so, one after the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
@@ -327,6 +330,7 @@ async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
     write(plugins.path(), "slow", &slow);
     let mut server = Raw::start(plugins.path(), "");
     let compilers = server.compiles().await;
+    tokio::time::sleep(READING).await;
     server.signal("-TERM").await;
     let begun = Instant::now();
     assert!(server.child.wait().await.unwrap().success());
@@ -348,8 +352,10 @@ async fn what_is_left_behind_has_no_more_time_than_it_had() {
     write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
     let mut server = Raw::start(plugins.path(), "[limits]\ncompile_ms = 3000\n");
     let compilers = server.compiles().await;
+    tokio::time::sleep(READING).await;
     server.signal("-TERM").await;
     assert!(server.child.wait().await.unwrap().success());
+    assert!(compilers.iter().any(|pid| runs(*pid)), "it was not left to anyone");
     let begun = Instant::now();
     until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());

@@ -129,9 +129,10 @@ async fn a_plugin_that_is_left_alone_is_told_as_such() {
 struct Editor(Child);
 
 impl Editor {
+    /// In a folder of its own, and with the home of another.
     fn start(folder: &Path, plugins: &Path) -> Self {
         let mut command = program();
-        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(folder).envs(homes(folder));
+        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins).envs(homes(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }

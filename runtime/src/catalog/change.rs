@@ -63,29 +63,36 @@ impl Lists {
 /// One listener's view of the changes.
 #[derive(Debug)]
 pub struct Changes {
-    told: Lists,
+    /// None while clients have no lists that could have changed.
+    told: Option<Lists>,
+    given: watch::Receiver<Option<Lists>>,
     lists: watch::Receiver<Lists>,
     updates: broadcast::Receiver<Arc<str>>,
 }
 
 impl Changes {
     pub(super) fn new(
-        told: Lists,
+        told: Option<Lists>,
+        given: watch::Receiver<Option<Lists>>,
         lists: watch::Receiver<Lists>,
         updates: broadcast::Receiver<Arc<str>>,
     ) -> Self {
-        Self { told, lists, updates }
+        Self { told, given, lists, updates }
     }
 
     /// The next change; `None` when there will be no more. Can be dropped and called again without losing any.
     pub async fn next(&mut self) -> Option<Change> {
         loop {
+            if self.told.is_none() {
+                self.told = *self.given.borrow_and_update();
+            }
             let now = *self.lists.borrow_and_update();
-            if let Some(change) = self.told.step(&now) {
+            if let Some(change) = self.told.as_mut().and_then(|told| told.step(&now)) {
                 return Some(change);
             }
             tokio::select! {
                 changed = self.lists.changed() => changed.ok()?,
+                given = self.given.changed(), if self.told.is_none() => given.ok()?,
                 updated = self.updates.recv() => return match updated {
                     Ok(uri) => Some(Change::Updated(uri)),
                     Err(RecvError::Lagged(_)) => Some(Change::Lost),
@@ -116,7 +123,8 @@ mod tests {
     async fn a_list_is_told_of_once_and_only_while_it_looks_different() {
         let (sender, receiver) = watch::channel(lists(1, 1));
         let (_updates, updated) = broadcast::channel(1);
-        let mut changes = Changes::new(lists(1, 0), receiver, updated);
+        let (_given, given) = watch::channel(None);
+        let mut changes = Changes::new(Some(lists(1, 0)), given, receiver, updated);
         assert_eq!(now(&mut changes).await, Some(Change::Prompts), "it changed before anyone listened");
         for tools in 2..9 {
             sender.send_replace(lists(tools, 1));
@@ -128,10 +136,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nobody_is_told_of_changes_of_lists_that_nobody_got() {
+        let (sender, receiver) = watch::channel(lists(1, 1));
+        let (_updates, updated) = broadcast::channel(1);
+        let (give, given) = watch::channel(None);
+        let mut changes = Changes::new(None, given, receiver, updated);
+        sender.send_replace(lists(2, 1));
+        assert_eq!(now(&mut changes).await, None);
+        give.send_replace(Some(lists(2, 1)));
+        assert_eq!(now(&mut changes).await, None);
+        sender.send_replace(lists(2, 2));
+        assert_eq!(now(&mut changes).await, Some(Change::Prompts));
+    }
+
+    #[tokio::test]
     async fn updates_that_are_too_many_are_told_as_one() {
         let (_sender, receiver) = watch::channel(Lists::default());
         let (updates, updated) = broadcast::channel(2);
-        let mut changes = Changes::new(Lists::default(), receiver, updated);
+        let (_given, given) = watch::channel(None);
+        let mut changes = Changes::new(None, given, receiver, updated);
         (0..9).for_each(|n| drop(updates.send(format!("n:{n}").into())));
         assert_eq!(changes.next().await, Some(Change::Lost));
         assert_eq!(changes.next().await, Some(Change::Updated("n:7".into())));

@@ -61,6 +61,8 @@ pub struct Catalog {
     lists: watch::Sender<Lists>,
     updates: broadcast::Sender<Arc<str>>,
     start: Start,
+    /// How the lists looked when clients got them first. None: nobody has got any, so there is no change to tell of.
+    given: watch::Sender<Option<Lists>>,
 }
 
 impl Catalog {
@@ -77,8 +79,15 @@ impl Catalog {
     }
 
     fn with(first: Snapshot, start: Start) -> Self {
-        let (lists, updates) = (watch::Sender::new(Lists::of(&first)), broadcast::Sender::new(LAG));
-        Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default(), lists, updates, start }
+        let now = Lists::of(&first);
+        Self {
+            current: ArcSwap::from_pointee(first),
+            publishing: Mutex::default(),
+            lists: watch::Sender::new(now),
+            updates: broadcast::Sender::new(LAG),
+            given: watch::Sender::new(start.is_over().then_some(now)),
+            start,
+        }
     }
 
     /// Whether all that was there at the start is offered, as far as it can be.
@@ -89,7 +98,20 @@ impl Catalog {
 
     /// Tells how far the first look is; `None`: it is over.
     pub fn begun(&self, begun: Option<Begun>) {
+        if begun.is_none() {
+            self.give();
+        }
         self.start.set(begun);
+    }
+
+    /// Clients get lists from now on, and hear of what changes in them.
+    pub fn give(&self) {
+        let now = self.lists();
+        self.given.send_if_modified(|given| {
+            let first = given.is_none();
+            given.get_or_insert(now);
+            first
+        });
     }
 
     /// How far the first look is, and when that changes.
@@ -137,16 +159,21 @@ impl Catalog {
         *self.lists.borrow()
     }
 
-    /// Every change from now on.
+    /// Every change from now on, or from when clients get lists.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        self.changes_since(self.lists())
+        let told = self.given.borrow().is_some().then(|| self.lists());
+        self.listen(told)
     }
 
     /// The same for someone to whom the lists looked like this.
     #[must_use]
     pub fn changes_since(&self, told: Lists) -> Changes {
-        Changes::new(told, self.lists.subscribe(), self.updates.subscribe())
+        self.listen(Some(told))
+    }
+
+    fn listen(&self, told: Option<Lists>) -> Changes {
+        Changes::new(told, self.given.subscribe(), self.lists.subscribe(), self.updates.subscribe())
     }
 }
 

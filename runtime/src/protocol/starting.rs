@@ -36,6 +36,10 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     if server.catalog.is_complete() || is_there() {
         return Some(Ok(()));
     }
+    if Instant::now() >= server.first_lists() {
+        server.catalog.give();
+        return Some(Ok(()));
+    }
     let (mut start, mut lists) = (server.catalog.start(), server.catalog.lists_changed());
     let (began, end) = (Instant::now(), server.first_lists());
     let mut tell = interval_at(began + TELL, TELL);
@@ -44,7 +48,10 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
         tokio::select! {
             () = context.cancel.cancelled() => return None,
             () = server.ending.cancelled() => break,
-            () = sleep_until(end) => break,
+            () = sleep_until(end) => {
+                server.catalog.give();
+                break;
+            }
             // Both live as long as the catalog.
             _ = start.changed() => {}
             _ = lists.changed() => {}
