@@ -41,7 +41,8 @@ pub(in crate::protocol) async fn in_session(
     let Some(ticket) = context.parked.wait(whose, most_parked) else {
         return all(&open, &AskError::Cancelled);
     };
-    let questions = join_all(open.iter().map(|(at, question)| ask(context, (session, &round), *at, question)));
+    let questions =
+        join_all(open.iter().map(|(at, question)| ask(context, (session, &round), *at, question)));
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => all(&open, &AskError::Cancelled),
