@@ -65,7 +65,10 @@ impl Bound {
         let parts: Vec<String> =
             self.parts.iter().map(|(name, bytes)| format!("{name} {}", whole_mib(*bytes))).collect();
         let (sum, available) = (whole_mib(self.sum()), self.available >> 20);
-        format!("guests and clients can make it keep at most {sum} MiB ({}) of {available} MiB", parts.join(", "))
+        format!(
+            "guests and clients can make it keep at most {sum} MiB ({}) of {available} MiB",
+            parts.join(", ")
+        )
     }
 
     /// Why that is too much, and what to do.

@@ -182,7 +182,8 @@ impl Connection {
                     .map(Received::Exchange)
             }
             Era::Initialize if self.session.is_none() => {
-                let (session, reply) = dispatch::initialize(&self.server, &request, self.share.clone(), self.near)?;
+                let (session, reply) =
+                    dispatch::initialize(&self.server, &request, self.share.clone(), self.near)?;
                 let session = Arc::new(session);
                 let changes = self.server.catalog.changes();
                 self.presence = Some(Presence::new(&session, changes, self.ping));

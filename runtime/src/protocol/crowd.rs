@@ -34,7 +34,8 @@ pub(crate) fn make_way<K, V: Ord>(holders: Vec<Holder<K, V>>, most: usize) -> Ve
         (Some((one, _)), Some((other, _))) => other.cmp(one),
         _ => std::cmp::Ordering::Equal,
     };
-    let largest = loose.max_by(|(count, loose), (more, other)| count.cmp(more).then_with(|| least(loose, other)));
+    let largest =
+        loose.max_by(|(count, loose), (more, other)| count.cmp(more).then_with(|| least(loose, other)));
     largest.into_iter().flat_map(|(_, loose)| loose).take(most).map(|(_, key)| key).collect()
 }
 
@@ -49,7 +50,13 @@ mod tests {
     #[test]
     fn the_caller_with_the_most_loses_what_is_worth_least() {
         let holders = || {
-            vec![from(1, 10, Some(0)), from(2, 20, Some(9)), from(2, 21, Some(5)), from(2, 22, None), from(3, 30, Some(0))]
+            vec![
+                from(1, 10, Some(0)),
+                from(2, 20, Some(9)),
+                from(2, 21, Some(5)),
+                from(2, 22, None),
+                from(3, 30, Some(0)),
+            ]
         };
         assert_eq!(make_way(holders(), 1), [21]);
         assert_eq!(make_way(holders(), 9), [21, 20], "nobody pays for another");

@@ -105,7 +105,9 @@ impl Endpoint {
     pub fn post(&self, headers: &HeaderMap, body: &[u8], held: Option<Held>, via: &Via) -> Answer {
         let body = without_bom(body);
         if let Some(messages) = Message::split(body) {
-            return self.batch(headers, (&messages, held), via).unwrap_or_else(|error| refused(&(None, error)));
+            return self
+                .batch(headers, (&messages, held), via)
+                .unwrap_or_else(|error| refused(&(None, error)));
         }
         let answer = match Message::parse(body) {
             Ok(Message::Request(mut request)) => {
@@ -212,7 +214,8 @@ impl Endpoint {
             ));
         }
         let near = self.server.is_near(headers, &via.caller);
-        let (session, reply) = dispatch::initialize(&self.server, request, self.server.share(&via.caller), near)?;
+        let (session, reply) =
+            dispatch::initialize(&self.server, request, self.server.share(&via.caller), near)?;
         let id = self.server.sessions.add(Arc::new(session)).map_err(|_| {
             RpcError::internal("all sessions are in use; try again later")
                 .with_status(StatusCode::SERVICE_UNAVAILABLE)

@@ -300,7 +300,8 @@ mod tests {
     fn an_id_is_short_whatever_it_is_made_of() {
         let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"ping","id":"{id}"}}"#);
         assert!(Message::parse(with(&"x".repeat(Label::MOST)).as_bytes()).is_ok());
-        for long in ["x".repeat(Label::MOST + 1), "\\u0078".repeat(Label::MOST + 1), "ü".repeat(Label::MOST)] {
+        for long in ["x".repeat(Label::MOST + 1), "\\u0078".repeat(Label::MOST + 1), "ü".repeat(Label::MOST)]
+        {
             let Malformed { id, error } = Message::parse(with(&long).as_bytes()).unwrap_err();
             assert_eq!((id, error.code), (None, -32600));
             assert!(error.message.contains("at most 256 bytes"), "{}", error.message);

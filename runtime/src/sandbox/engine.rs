@@ -70,8 +70,7 @@ impl EngineError {
 /// When the machine refuses the address space or lacks a feature.
 pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
     let mut config = flags(settings);
-    config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
 }
 

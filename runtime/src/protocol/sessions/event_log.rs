@@ -123,7 +123,9 @@ impl EventLog {
             }
             None if weight == Weight::Notification => {}
             None => {
-                tracing::debug!("a stream has ended: there is no room for its messages (setting [server] `buffers_mib`)");
+                tracing::debug!(
+                    "a stream has ended: there is no room for its messages (setting [server] `buffers_mib`)"
+                );
                 state.ended.get_or_insert_with(Instant::now);
             }
         }

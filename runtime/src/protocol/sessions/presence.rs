@@ -146,9 +146,11 @@ mod tests {
         let mut presence = Presence::new(&session, catalog.changes(), Duration::from_millis(30));
         let ping = presence.next().await.unwrap();
         assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
-        session
-            .asked
-            .settle(&Id::Number(1), Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()), None);
+        session.asked.settle(
+            &Id::Number(1),
+            Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()),
+            None,
+        );
         assert!(presence.next().await.is_ok());
         session.touch();
         assert!(presence.next().await.is_ok(), "it did not answer, but it is there");

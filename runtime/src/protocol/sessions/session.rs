@@ -91,7 +91,12 @@ pub(crate) struct Attached(Arc<Session>);
 
 impl Session {
     /// A session that begins. What it keeps is kept for its caller.
-    pub(crate) fn new(server: &Server, share: Share, revision: Revision, said: (ClientInfo, Abilities)) -> Self {
+    pub(crate) fn new(
+        server: &Server,
+        share: Share,
+        revision: Revision,
+        said: (ClientInfo, Abilities),
+    ) -> Self {
         let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
         Self { lists: server.catalog.lists(), ..Self::with(most, stopping, share, revision, said) }
     }

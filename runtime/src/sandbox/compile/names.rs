@@ -101,7 +101,8 @@ mod tests {
         };
         assert_eq!(exports(1_000), Ok(()));
         assert!(exports(40_000).unwrap_err().contains("imports, exports and types take more than 256 KiB"));
-        let core: String = (0..200_000).map(|n| format!(r#"(export "a long name of a function {n}" (func 0))"#)).collect();
+        let core: String =
+            (0..200_000).map(|n| format!(r#"(export "a long name of a function {n}" (func 0))"#)).collect();
         let core = wat::parse_str(format!("(component (core module (func) {core}))")).unwrap();
         assert!(check(&core).unwrap_err().contains("of its core modules take more than 2048 KiB"));
     }

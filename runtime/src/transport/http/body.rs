@@ -71,11 +71,7 @@ impl IntoResponse for Refusal {
 ///
 /// # Errors
 /// When it is too large, or too slow, or there is no room for it.
-pub(super) async fn read(
-    body: &mut Body,
-    most: usize,
-    share: impl Fn() -> Share,
-) -> Result<Taken, Refusal> {
+pub(super) async fn read(body: &mut Body, most: usize, share: impl Fn() -> Share) -> Result<Taken, Refusal> {
     let said = body.size_hint().lower();
     if said > most as u64 {
         return Err(Refusal::TooLarge(most >> 10));

@@ -5,7 +5,7 @@
 //! longest of those; then an event stream, which clients open again. One whose request is at work stays.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -92,7 +92,8 @@ impl Open {
     fn holders(&self) -> Vec<Holder<u64, (u8, u64)>> {
         let holder = |(number, (caller, activity)): (&u64, &(Caller, Arc<Activity>))| {
             let doing = activity.doing.load(Ordering::Relaxed);
-            let worth = (doing != Doing::Working as u8).then(|| (doing, activity.since.load(Ordering::Relaxed)));
+            let worth =
+                (doing != Doing::Working as u8).then(|| (doing, activity.since.load(Ordering::Relaxed)));
             Holder { key: *number, caller: caller.clone(), worth }
         };
         self.by_number.iter().map(holder).collect()

@@ -24,9 +24,9 @@ use bytes::Bytes;
 
 use crate::protocol::{Answer, Caller, Endpoint, Exchange, Frame, Rest, Resumption, Server, Via};
 
-use guard::Guard;
 use body::Taken;
 use connections::Doing;
+use guard::Guard;
 use listener::{At, Peer};
 pub use listener::{Listener, serve};
 use pair::Pairs;

@@ -85,7 +85,11 @@ impl Pairs {
     ///
     /// # Errors
     /// When the query names no open stream.
-    pub(super) async fn post(&self, query: Option<&str>, Taken { bytes, held }: Taken) -> Result<(), Refusal> {
+    pub(super) async fn post(
+        &self,
+        query: Option<&str>,
+        Taken { bytes, held }: Taken,
+    ) -> Result<(), Refusal> {
         let named = query.into_iter().flat_map(|query| query.split('&'));
         let id = named.filter_map(|part| part.strip_prefix("sessionId=")).next();
         let id =
