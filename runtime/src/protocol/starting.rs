@@ -38,7 +38,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     }
     if Instant::now() >= server.first_lists() {
         server.catalog.give();
-        return Some(Ok(()));
+        return Some(late_headers(server, context));
     }
     let (mut start, mut lists) = (server.catalog.start(), server.catalog.lists_changed());
     let (began, end) = (Instant::now(), server.first_lists());
