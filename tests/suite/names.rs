@@ -23,6 +23,11 @@ fn answering(functions: &[&str], number: u32) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
+/// What the tools of such a component answer.
+fn answer(number: u32) -> String {
+    json!({ "result": number }).to_string()
+}
+
 /// `github`, with a tool that would take a name of `github-issues`.
 fn squatter() -> Vec<u8> {
     answering(&["list", "issues-create"], 1)
@@ -53,18 +58,18 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 async fn a_name_goes_to_whom_it_says_when_the_squatter_was_there_first() {
     let server = Server::builder().file("github.wasm", &squatter()).start().await;
     let client = Client::new(server.url());
-    answers(&client, NAME, Some("1")).await;
+    answers(&client, NAME, Some(answer(1).as_str())).await;
     let mut stream = client.session("2025-11-25").await.listen(None).await;
     put_bytes(&owner(), server.folder(), "github-issues.wasm");
-    answers(&client, NAME, Some("2")).await;
+    answers(&client, NAME, Some(answer(2).as_str())).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     said(&server, TAKEN, 1).await;
     assert_eq!(tools(&client).await, [NAME, "github-list"]);
     put_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some("3")).await;
-    answers(&client, NAME, Some("2")).await;
+    answers(&client, "github-list", Some(answer(3).as_str())).await;
+    answers(&client, NAME, Some(answer(2).as_str())).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    answers(&client, NAME, Some("3")).await;
+    answers(&client, NAME, Some(answer(3).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,13 +77,13 @@ async fn a_name_goes_to_whom_it_says_when_the_squatter_comes_later_and_after_a_r
     let server = Server::builder().file("github-issues.wasm", &owner()).start().await;
     let client = Client::new(server.url());
     put_bytes(&squatter(), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some("1")).await;
-    answers(&client, NAME, Some("2")).await;
+    answers(&client, "github-list", Some(answer(1).as_str())).await;
+    answers(&client, NAME, Some(answer(2).as_str())).await;
     said(&server, TAKEN, 1).await;
     drop(server);
     let both = Server::builder().file("github.wasm", &squatter()).file("github-issues.wasm", &owner());
     let server = both.start().await;
-    assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), "2");
+    assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
 }
 
 /// Who could not be loaded is there all the same: else whoever is quick, or waits for a mistake, would get its names.
@@ -90,7 +95,7 @@ async fn a_plugin_that_cannot_be_served_keeps_its_names() {
         .start()
         .await;
     let client = Client::new(server.url());
-    answers(&client, "github-list", Some("1")).await;
+    answers(&client, "github-list", Some(answer(1).as_str())).await;
     assert_eq!(tools(&client).await, ["github-list"]);
     said(&server, TAKEN, 1).await;
 }
@@ -138,7 +143,7 @@ async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it()
     assert!(approve("github").1.contains(note), "also when there is nothing else to say");
     let server = builder.config(strict).start().await;
     let client = Client::new(server.url());
-    assert_eq!(client.call(NAME, json!({})).await.tool_text(), "2");
+    assert_eq!(client.call(NAME, json!({})).await.tool_text(), answer(2));
     server.says(TAKEN).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
     server.says("not published: issues-create: has not been approved; run `plugport approve github").await;
@@ -146,12 +151,12 @@ async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it()
     let approve = |name: &str| run(server.folder(), &["approve", name, "--yes"]);
     let (_, out) = tokio::task::block_in_place(|| approve("github"));
     assert!(out.contains("tool `issues-create` added"), "{out}");
-    answers(&client, NAME, Some("1")).await;
+    answers(&client, NAME, Some(answer(1).as_str())).await;
     std::fs::write(server.folder().join("github-issues.wasm"), owner()).unwrap();
     let (_, out) = tokio::task::block_in_place(|| approve("github-issues"));
     let note = "note: `github-issues-create`, which was approved of `github`, belongs to it\n";
     assert!(out.contains(note), "{out}");
-    answers(&client, NAME, Some("2")).await;
+    answers(&client, NAME, Some(answer(2).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,11 +182,11 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
         "{out}"
     );
     std::fs::write(&config, "[plugins.mail]\n").unwrap();
-    answers(&client, "mail-send", Some("2")).await;
+    answers(&client, "mail-send", Some(answer(2).as_str())).await;
     assert_eq!(tools(&client).await, ["mail-send", "other-send"]);
     server.says("its name looks like that of the plugin `mail`; rename its file").await;
     std::fs::write(&config, "[plugins.Mail]\nprefix = \"post\"\n").unwrap();
-    answers(&client, "post-send", Some("1")).await;
+    answers(&client, "post-send", Some(answer(1).as_str())).await;
     assert_eq!(tools(&client).await, ["mail-send", "other-send", "post-send"]);
 }
 
