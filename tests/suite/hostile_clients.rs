@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use plugport_tests::contained::Siege;
 use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::server::Server;
 use plugport_tests::raw_post::{call, call_headers, head, send, status_line};
+use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;

@@ -271,11 +271,7 @@ async fn what_is_wrong_is_named_by_its_field() {
     for (method, params, said) in [
         ("tools/call", json!({}), "`params`: missing field `name`"),
         ("tools/call", json!({ "name": 5 }), "`params.name`: invalid type: integer `5`, expected a string"),
-        (
-            "tools/call",
-            json!({ "name": "ask", "arguments": [] }),
-            "`params.arguments` must be an object",
-        ),
+        ("tools/call", json!({ "name": "ask", "arguments": [] }), "`params.arguments` must be an object"),
         (
             "completion/complete",
             json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "x" } }),

@@ -123,7 +123,7 @@ mod tests {
             let usual = Path::new("/home/ada").join(kind.usual()).join(FOLDER);
             assert_eq!(found(kind, Some("/fast"), Some("/home/ada")), [named.clone(), usual.clone()]);
             assert_eq!(found(kind, Some("/fast"), None), [named]);
-            assert_eq!(found(kind, None, Some("/home/ada")), [usual.clone()]);
+            assert_eq!(found(kind, None, Some("/home/ada")), std::slice::from_ref(&usual));
             let said = usual.parent().unwrap().to_str().unwrap();
             assert_eq!(found(kind, Some(said), Some("/home/ada")), [usual], "it is one folder");
         }
@@ -134,7 +134,7 @@ mod tests {
         let usual = Path::new("/home/ada").join(Kind::State.usual()).join(FOLDER);
         for bad in [None, Some(""), Some("state"), Some("./state"), Some("~/.local/state")] {
             assert!(found(Kind::State, bad, bad).is_empty(), "{bad:?}");
-            assert_eq!(found(Kind::State, bad, Some("/home/ada")), [usual.clone()], "{bad:?}");
+            assert_eq!(found(Kind::State, bad, Some("/home/ada")), std::slice::from_ref(&usual), "{bad:?}");
         }
     }
 

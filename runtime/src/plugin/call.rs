@@ -285,7 +285,7 @@ async fn bounded<T>(
     let Walls { wall, cpu, retirement, mut polls } = walls;
     let begun = tokio::time::Instant::now();
     let work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let mut work = pin!(CpuTime::new(work, cpu));
+    let mut work = pin!(CpuTime::new(work, cpu, meter.clone()));
     let mut end = pin!(tokio::time::sleep_until(begun + wall));
     let mut retired = pin!(retirement.over());
     poll_fn(|context| {

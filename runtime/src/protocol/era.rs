@@ -212,6 +212,9 @@ mod tests {
         assert!(token(r#"{"progressToken":{}}"#).is_none());
         let long = format!(r#"{{"_meta":{{"progressToken":"{}"}}}}"#, "p".repeat(4 << 20));
         let refused = read("ping", &long).unwrap_err();
-        assert!(refused.code == -32602 && refused.message.contains("`params._meta.progressToken` must be a string of at most"));
+        assert!(
+            refused.code == -32602
+                && refused.message.contains("`params._meta.progressToken` must be a string of at most")
+        );
     }
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use super::Meter;
+
 /// The future used more processor time than it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exceeded;
@@ -19,11 +21,13 @@ pub(crate) struct Exceeded;
 pub(crate) struct CpuTime<F> {
     inner: F,
     left: Duration,
+    meter: Meter,
 }
 
 impl<F: Future + Unpin> CpuTime<F> {
-    pub(crate) fn new(inner: F, budget: Duration) -> Self {
-        Self { inner, left: budget }
+    /// A budget for `inner`, and for what other threads do for the guest with this meter.
+    pub(crate) fn new(inner: F, budget: Duration, meter: Meter) -> Self {
+        Self { inner, left: budget, meter }
     }
 }
 
@@ -33,7 +37,8 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let before = thread_time();
         let polled = Pin::new(&mut self.inner).poll(context);
-        self.left = self.left.saturating_sub(thread_time().saturating_sub(before));
+        let took = thread_time().saturating_sub(before).saturating_add(self.meter.take_elsewhere());
+        self.left = self.left.saturating_sub(took);
         // Also when it is done: the last poll may have been the one that took all the time.
         if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { polled.map(Ok) }
     }
@@ -63,7 +68,7 @@ mod tests {
             burn(Duration::from_millis(2));
             Poll::Pending
         });
-        let mut bounded = CpuTime::new(inner, Duration::from_millis(3));
+        let mut bounded = CpuTime::new(inner, Duration::from_millis(3), Meter::new(0));
         assert_eq!((&mut bounded).now_or_never(), None);
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(bounded.now_or_never(), Some(Err(Exceeded)));
@@ -72,9 +77,26 @@ mod tests {
 
     #[test]
     fn what_is_done_too_late_is_not_done() {
-        let work = |time| std::future::poll_fn(move |_: &mut Context<'_>| Poll::Ready(burn(time)));
         let budget = Duration::from_millis(5);
-        assert_eq!(CpuTime::new(work(Duration::from_millis(1)), budget).now_or_never(), Some(Ok(())));
-        assert_eq!(CpuTime::new(work(budget), budget).now_or_never(), Some(Err(Exceeded)));
+        let ended = |time| {
+            let work = std::future::poll_fn(move |_: &mut Context<'_>| {
+                burn(time);
+                Poll::Ready(())
+            });
+            CpuTime::new(work, budget, Meter::new(0)).now_or_never()
+        };
+        assert_eq!(ended(Duration::from_millis(1)), Some(Ok(())));
+        assert_eq!(ended(budget), Some(Err(Exceeded)));
+    }
+
+    #[test]
+    fn what_other_threads_do_for_a_guest_counts() {
+        let (budget, meter) = (Duration::from_millis(5), Meter::new(0));
+        let elsewhere = meter.clone();
+        let burning = std::thread::spawn(move || elsewhere.timed(|| burn(budget)));
+        burning.join().unwrap();
+        let ended = CpuTime::new(std::future::ready(()), budget, meter.clone()).now_or_never();
+        assert_eq!(ended, Some(Err(Exceeded)));
+        assert_eq!(CpuTime::new(std::future::ready(()), budget, meter).now_or_never(), Some(Ok(())));
     }
 }

@@ -1,8 +1,8 @@
 //! The memory of all instances together, so that many small limits do not add up to more than the machine has.
 //!
 //! Counted is what an instance may make resident: its linear memories, its tables and its stack, from its beginning to its
-//! end, also while it waits for a client or rests between calls. A plugin comes to a half at most, so that one that takes all
-//! it can leaves the other half to its neighbours.
+//! end, also while it waits for a client or rests between calls. A plugin may have as much as it leaves to others: alone it comes
+//! to a half, two come to a third each, and however many take all they can, a newcomer finds as much as each of them has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,14 +72,19 @@ impl PluginMemory {
         if taken.grow(self.all.instance) { Ok(taken) } else { Err(NoGuestMemory) }
     }
 
+    /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once may
+    /// both be measured by what it had before; what all plugins have together is exact.
     fn take(&self, bytes: usize) -> bool {
         let all = &self.all;
-        // Taken first and looked at then, so that two who come at once never both get the last of it.
-        let used = all.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        let own = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        let had = used <= all.most && own <= all.most / 2;
-        if !had {
-            self.give_back(bytes);
+        let own = self.used.load(Ordering::Relaxed).saturating_add(bytes);
+        let after = |used: usize| {
+            let used = used.saturating_add(bytes);
+            let left = all.most.checked_sub(used)?;
+            (own <= left).then_some(used)
+        };
+        let had = all.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).is_ok();
+        if had {
+            self.used.fetch_add(bytes, Ordering::Relaxed);
         }
         had
     }
@@ -118,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_comes_to_a_half_and_leaves_the_other_to_its_neighbours() {
+    fn a_plugin_has_no_more_than_it_leaves_to_others() {
         let all = GuestMemory::within(mib(8), kib(512));
         let (greedy, other) = (all.of_plugin(), all.of_plugin());
         let mut first = greedy.instance().unwrap();
@@ -126,10 +131,21 @@ mod tests {
         let mut second = greedy.instance().unwrap();
         assert!(!second.grow(1) && greedy.instance().is_err());
         let mut neighbour = other.instance().unwrap();
-        assert!(neighbour.grow(mib(3)));
+        assert!(neighbour.grow(mib(1)) && !neighbour.grow(mib(1)));
         drop(first);
-        assert!(second.grow(mib(3)));
+        assert!(second.grow(mib(2)));
         drop((second, neighbour));
         assert_eq!((all.used.load(Ordering::Relaxed), greedy.used.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn hogs_leave_room_for_a_newcomer_however_many_they_are() {
+        let all = GuestMemory::within(mib(64), kib(1));
+        let mut hogs: Vec<_> = (0..6).map(|_| all.of_plugin().instance().unwrap()).collect();
+        for hog in &mut hogs {
+            while hog.grow(kib(64)) {}
+        }
+        let mut newcomer = all.of_plugin().instance().unwrap();
+        assert!(newcomer.grow(kib(256)));
     }
 }

@@ -8,8 +8,10 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use super::YIELD_INTERVAL;
+use super::cpu_time::thread_time;
 
 /// A guest had its host functions do more than its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,18 +36,38 @@ struct Account {
     budget: u64,
     spent: AtomicU64,
     since_yield: AtomicU64,
+    /// Processor time of other threads that nobody has taken account of yet, nanoseconds.
+    elsewhere: AtomicU64,
 }
 
 impl Meter {
     pub(crate) fn new(budget: u64) -> Self {
-        let account = Account { budget, spent: AtomicU64::new(0), since_yield: AtomicU64::new(0) };
-        Self { account: Arc::new(account) }
+        let (spent, since_yield, elsewhere) = Default::default();
+        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere }) }
     }
 
     /// For another call of the same instance, with the whole budget.
     pub(crate) fn begin_again(&self) {
         self.account.spent.store(0, Ordering::Relaxed);
         self.account.since_yield.store(0, Ordering::Relaxed);
+        self.account.elsewhere.store(0, Ordering::Relaxed);
+    }
+
+    /// Does work for the guest on a thread of its own, whose processor time counts as the guest's.
+    pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let begun = thread_time();
+        let done = work();
+        let took = thread_time().saturating_sub(begun).as_nanos();
+        self.account.elsewhere.fetch_add(u64::try_from(took).unwrap_or(u64::MAX), Ordering::Relaxed);
+        done
+    }
+
+    /// Processor time that other threads have used for the guest since this was last asked.
+    pub(super) fn take_elsewhere(&self) -> Duration {
+        match self.account.elsewhere.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            _ => Duration::from_nanos(self.account.elsewhere.swap(0, Ordering::Relaxed)),
+        }
     }
 
     /// Fuel charged so far.

@@ -3,14 +3,14 @@
 //! A guest's own code pauses by fuel and by epochs, but a function of the engine or of a library that works for a guest
 //! does not pause, and while it works its thread serves nobody. So a poll of a guest takes a slot, of which there is one
 //! fewer than workers: HTTP, cancellation and signals always have a thread. A poll that finds no slot waits for one in
-//! turn. When no poll on a worker ends for a tick although others wait, the [ticker](super::epoch_ticker) adds slots; polls in
-//! those run beside the workers (`block_in_place`), where the kernel shares the processors among them. A plugin has no more
+//! turn. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds slots; polls in those run
+//! beside the workers (`block_in_place`), where the kernel shares the processors among them by time. A plugin has no more
 //! polls under way at once than there are workers for guests, however many calls it has.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::thread::Thread;
 
@@ -19,6 +19,10 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// Slots that the ticker may add: each is a thread while it is used.
 const MOST_ADDED: usize = 256;
+
+/// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so long
+/// that a guest which pauses by fuel would get a small part of the time.
+const BRISK: u64 = 8;
 
 /// Worker threads of the async runtime: one for each processor, on which guests may run, and one on which they may not.
 #[must_use]
@@ -84,12 +88,13 @@ impl PollSlots {
         Arc::new(Semaphore::new(self.workers))
     }
 
-    /// Looks, once a tick, whether the polls on the workers are stuck: adds slots while none of them ends and others wait,
-    /// and takes those away again when one has ended. Whether some are stuck.
+    /// Looks, once a tick, how brisk the polls on the workers are: adds slots while they are slow and others wait, and takes
+    /// those away again. Whether none has ended since the last tick.
     pub(super) fn look(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
-        let stuck = ended == seen.ended_on_workers && self.on_workers.load(Ordering::Relaxed) > 0;
-        if ended != seen.ended_on_workers {
+        let on_workers = self.on_workers.load(Ordering::Relaxed);
+        let ended_since = ended.wrapping_sub(seen.ended_on_workers);
+        if ended_since >= BRISK * self.workers as u64 || on_workers < self.workers {
             seen.added -= self.common.forget_permits(seen.added);
         } else {
             let waiting = self.waiting.load(Ordering::Relaxed);
@@ -99,7 +104,7 @@ impl PollSlots {
         }
         seen.begun = self.begun.load(Ordering::Relaxed);
         seen.ended_on_workers = ended;
-        stuck
+        ended_since == 0 && on_workers > 0
     }
 
     /// Whether no guest has been polled since the ticker last looked.
@@ -250,7 +255,8 @@ impl Slot {
             SlotState::Free => match Arc::clone(&self.semaphore).try_acquire_owned() {
                 Ok(permit) => Some(permit),
                 Err(_) => {
-                    let mut waiting: Pin<Box<Acquiring>> = Box::pin(Arc::clone(&self.semaphore).acquire_owned());
+                    let mut waiting: Pin<Box<Acquiring>> =
+                        Box::pin(Arc::clone(&self.semaphore).acquire_owned());
                     let taken = waiting.as_mut().poll(context);
                     self.state = SlotState::Waiting(waiting);
                     ready!(taken).ok()

@@ -17,8 +17,8 @@ use super::{Latencies, Neighbour, Source, assembled_around, assert_quiet, measur
 use crate::corpus;
 use crate::generator::{Random, passing};
 use crate::http::{Client, LEGACY};
-use crate::server::{Builder, Server};
 use crate::raw_post::{call, call_headers, head, send};
+use crate::server::{Builder, Server};
 
 const GIB: u64 = 1 << 30;
 

@@ -55,7 +55,8 @@ impl State {
         self.meter.note_call();
         let descriptor = self.table.get(fd)?.clone();
         let work = async move |library: &mut Library<'_>, [fd]: [Fd; 1]| work(library, fd).await;
-        blocking(&self.shared, move || library([&descriptor], work)).await?
+        let meter = self.meter.clone();
+        blocking(&self.shared, move || meter.timed(|| library([&descriptor], work))).await?
     }
 
     /// Whether both are the same file.

@@ -58,9 +58,10 @@ impl State {
         work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, Error>> {
         let place = self.shared.operations.take().await?;
+        let meter = self.meter.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            work(&bucket.0)
+            meter.timed(|| work(&bucket.0))
         });
         Ok(done.await?.map_err(|error| self.refused(&error)))
     }
