@@ -145,19 +145,6 @@ fn race(directory: String, seed: u64, ms: u64) -> Result<String, String> {
     Ok(format!("{} done", racer.done))
 }
 
-/// Delete what those who raced left.
-#[tool]
-fn sweep(directory: String) -> io::Result<&'static str> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
-        }
-    }
-    Ok("swept")
-}
-
 /// Write a file until no more can be written, and say how much that was.
 #[tool]
 fn fill(directory: String) -> io::Result<String> {
@@ -202,4 +189,4 @@ fn ok() -> &'static str {
     "ok"
 }
 
-plugport_sdk::export! { tools: [race, sweep, fill, long_paths, ok] }
+plugport_sdk::export! { tools: [race, fill, long_paths, ok] }
