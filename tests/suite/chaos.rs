@@ -238,6 +238,10 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     let plugins = folder(&["polite"]);
     let mut pipe = Pipe::start(plugins.path());
     pipe.initialize(LEGACY).await;
+    // The list waits for what is compiled; the call that follows is then under way at once.
+    pipe.request(json!("list"), "tools/list", json!({})).await;
+    let listed = pipe.next().await;
+    assert!(listed["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{listed}");
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 1_500 } });
     pipe.request(json!("nap"), "tools/call", nap).await;
     tokio::time::sleep(Duration::from_millis(300)).await;

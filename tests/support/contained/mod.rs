@@ -126,7 +126,7 @@ fn assert_expected(entry: &str, attack: &Attack, reply: &Reply) -> String {
         shortened(&reply.text)
     );
     let told = reply.tool_text();
-    assert!(told.contains(says), "{entry}: expected {says:?} in {:?}", shortened(told));
+    assert!(told.contains(says), "{entry}: expected {says:?} in {:?} of {attack:?}", shortened(told));
     let guests_own = !failed || outcome == "error";
     assert!(
         guests_own || (told.len() < 250 && !told.contains('\n') && !told.contains("wasm")),

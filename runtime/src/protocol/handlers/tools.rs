@@ -123,6 +123,7 @@ async fn finish(
         Ok(view) => offload.in_place(bytes, || Reply::new(&view, context.revision, &server.info)).await,
         Err(Broken::Contract(fault)) => {
             running::note_breach(record, &tool.plugin, &tool.name, &fault);
+            let fault = tool.plugin.mask().text(&fault);
             tell(server, context, format!("the tool broke its contract: {fault}"))
         }
         Err(Broken::Limit(failure)) => tell(server, context, failure.to_string()),
