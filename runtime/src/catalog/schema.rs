@@ -25,9 +25,6 @@ const FAULTS: usize = 5;
 /// Longest description of one fault, bytes.
 const FAULT_LENGTH: usize = 300;
 
-/// Bytes of one state of a compiled pattern, at least.
-const STATE: usize = 16;
-
 /// Steps that any check may take, and how many more for each byte of the value. One takes some 10 to 50 ns.
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 20;
@@ -96,17 +93,17 @@ impl Schema {
         if json::depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
-        let (patterns, states) = patterns(&value);
+        let texts = patterns(&value);
+        let patterns = texts.len() as u64;
         if patterns > limits.patterns {
             return Err(SchemaError::Patterns(limits.patterns));
         }
+        let size = kib(limits.pattern_kib);
+        let states = effort::roomy(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let references = marks::has_references(&value);
-        let size = kib(limits.pattern_kib);
         let validator = build(value, size)?;
         let plain = super::plain::plain(&raw);
-        // A pattern with more does not compile.
-        let states = states.min((size / STATE) as u64).max(1);
         Ok(Self { text: raw, plain, validator, object, patterns, states, references })
     }
 
@@ -239,22 +236,22 @@ fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, Schema
     built.map_err(SchemaError::Invalid)
 }
 
-/// How many patterns there are, and the states of the largest.
-fn patterns(value: &Value) -> (u64, u64) {
-    let each = |values: &mut dyn Iterator<Item = &Value>| {
-        values.map(patterns).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1.max(next.1)))
-    };
-    match value {
-        Value::Array(items) => each(&mut items.iter()),
-        Value::Object(fields) => {
-            let inner = each(&mut fields.values());
-            let named = fields.get("patternProperties").and_then(Value::as_object);
-            let named = named.into_iter().flat_map(|map| map.keys().map(String::as_str));
-            let own = fields.get("pattern").map(|own| own.as_str().unwrap_or_default());
-            own.into_iter().chain(named).fold(inner, |sum, text| (sum.0 + 1, sum.1.max(states(text))))
+/// The text of every pattern, and of what may be one.
+fn patterns(value: &Value) -> Vec<&str> {
+    let (mut texts, mut pending) = (Vec::new(), vec![value]);
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => {
+                let named = fields.get("patternProperties").and_then(Value::as_object);
+                texts.extend(named.into_iter().flat_map(|map| map.keys().map(String::as_str)));
+                texts.extend(fields.get("pattern").map(|own| own.as_str().unwrap_or_default()));
+                pending.extend(fields.values());
+            }
+            _ => {}
         }
-        _ => (0, 0),
     }
+    texts
 }
 
 fn fault(error: &jsonschema::ValidationError<'_>) -> String {

@@ -209,6 +209,12 @@ fn a_search_that_would_be_long_is_not_begun() {
     assert!(took < Duration::from_secs(1), "{took:?}");
     let (checked, _) = weighed(&wide, &json!({ "a": format!("a{}c", "b".repeat(900)) }));
     assert_eq!(checked, Ok(Ok(())));
+    for pattern in ["a[ab]{ 900}[^ab]", r"(?x)a\s {900}\S", r"(?i)a[ak]{900}c"] {
+        let spelled = json!({"type": "object", "properties": {"a": {"pattern": pattern}}});
+        let (checked, took) = weighed(&spelled, &json!({ "a": "ab".repeat(100_000) }));
+        assert!(takes_too_long(&checked), "{pattern}: {checked:?}");
+        assert!(took < Duration::from_secs(1), "{pattern}: {took:?}");
+    }
 }
 
 #[test]
