@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn what_does_not_compile_has_as_many_as_would_fit() {
-        for pattern in ["(a|b", "(?=a)b", r"(a)\1", "((a{1,500}){1,500}){1,500}", "(".repeat(1_000).as_str()] {
+        for pattern in ["(a|b", "(?=a)b", r"(a)\1", "((a{1,500}){1,500}){1,500}", "(".repeat(1_000).as_str()]
+        {
             assert_eq!(states(pattern, 1 << 20), 65_536, "{pattern}");
         }
     }
