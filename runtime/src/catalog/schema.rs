@@ -32,6 +32,9 @@ const STEPS_PER_BYTE: u64 = 20;
 /// Steps of a check that is done at once, wherever it is asked for: about 100 microseconds.
 const AT_ONCE: u64 = 4_000;
 
+/// Bytes of a schema with references that such a check may go through, so that it is never deep: some thousand references.
+const AT_ONCE_DEEP: usize = 64 << 10;
+
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
 pub struct Schema {
@@ -151,14 +154,17 @@ impl Schema {
 
     /// Checks a small value if that is sure to be short, else `None`.
     pub(crate) fn validate_at_once(&self, value: &Value) -> Option<Result<(), Mismatch>> {
-        if self.references {
-            return None;
-        }
         let effort = self.effort(AT_ONCE, SMALL, None);
-        match self.fits(value, &effort).ok()? {
+        let check = || match self.fits(value, &effort).ok()? {
             true => Some(Ok(())),
             false => self.explain(value, &effort).ok().map(Err),
+        };
+        if !self.references {
+            return check();
         }
+        // Steps are charged when references return. Until then, each level of the value may go through the whole schema.
+        let way = self.text.get().len().saturating_mul(json::depth(value) + 1);
+        if way <= AT_ONCE_DEEP { effort::roomy(check) } else { None }
     }
 
     /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
