@@ -13,7 +13,7 @@ use super::absent;
 use super::effort::{self, Effort, Ended};
 use super::marks::{self, Step};
 use super::metered::{Metered, MeteredJson};
-use super::states::states;
+use super::states::{rewriting, states};
 use crate::config::{Limits, kib};
 use crate::json;
 use crate::observe::brief;
@@ -32,8 +32,11 @@ const STEPS_PER_BYTE: u64 = 20;
 /// Steps of a check that is done at once, wherever it is asked for: about 100 microseconds.
 const AT_ONCE: u64 = 4_000;
 
-/// Bytes of a schema with references that such a check may go through, so that it is never deep: some thousand references.
+/// Bytes of a schema with references that such a check may go through: some thousand references deep.
 const AT_ONCE_DEEP: usize = 64 << 10;
+
+/// What rewriting the patterns of a schema may take: seconds at worst, which nothing interrupts.
+const REWRITING: u64 = 4 << 20;
 
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
@@ -100,6 +103,11 @@ impl Schema {
         let patterns = texts.len() as u64;
         if patterns > limits.patterns {
             return Err(SchemaError::Patterns(limits.patterns));
+        }
+        if texts.iter().map(|text| rewriting(text)).fold(0, u64::saturating_add) > REWRITING {
+            let why =
+                "its patterns are too long for as many escapes; write classes such as [0-9] instead of \\d";
+            return Err(SchemaError::Invalid(why.to_owned()));
         }
         let size = kib(limits.pattern_kib);
         let states = effort::roomy(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);

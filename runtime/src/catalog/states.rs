@@ -31,6 +31,11 @@ pub(super) fn states(pattern: &str, size: usize) -> u64 {
     counted.map_or((size / STATE) as u64, |states| states.saturating_sub(FRAME)).max(1)
 }
 
+/// What rewriting a pattern takes at most, in bytes that are parsed: the validator parses all of it anew for each escape.
+pub(super) fn rewriting(pattern: &str) -> u64 {
+    (pattern.matches('\\').count() as u64).saturating_mul(pattern.len() as u64)
+}
+
 fn compiled(pattern: &str, config: Config) -> Option<u64> {
     let compiled = Compiler::new().configure(config).build(pattern).ok()?;
     Some(compiled.states().iter().map(weight).sum())

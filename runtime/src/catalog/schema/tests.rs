@@ -124,6 +124,10 @@ fn patterns_are_linear_and_of_bounded_size() {
     assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
     let huge = compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
     assert!(matches!(huge, Err(SchemaError::Invalid(_))), "{huge:?}");
+    let text = json!({"type": "object", "properties": {"a": {"pattern": r"\d".repeat(10_000)}}}).to_string();
+    let started = Instant::now();
+    assert!(matches!(compile(&text), Err(SchemaError::Invalid(_))));
+    assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
 }
 
 #[test]
