@@ -13,7 +13,7 @@ use super::absent;
 use super::effort::{self, Effort, Ended};
 use super::marks::{self, Step};
 use super::metered::{Metered, MeteredJson};
-use super::states::states;
+use super::states::{rewriting, states};
 use crate::config::{Limits, kib};
 use crate::json;
 use crate::observe::brief;
@@ -25,15 +25,18 @@ const FAULTS: usize = 5;
 /// Longest description of one fault, bytes.
 const FAULT_LENGTH: usize = 300;
 
-/// Bytes of one state of a compiled pattern, at least.
-const STATE: usize = 16;
-
 /// Steps that any check may take, and how many more for each byte of the value. One takes some 10 to 50 ns.
 const STEPS: u64 = 1_000_000;
 const STEPS_PER_BYTE: u64 = 20;
 
 /// Steps of a check that is done at once, wherever it is asked for: about 100 microseconds.
 const AT_ONCE: u64 = 4_000;
+
+/// Bytes of a schema with references that such a check may go through: some thousand references deep.
+const AT_ONCE_DEEP: usize = 64 << 10;
+
+/// What rewriting the patterns of a schema may take: seconds at worst, which nothing interrupts.
+const REWRITING: u64 = 4 << 20;
 
 /// A schema: its text and its compiled form.
 #[derive(Debug)]
@@ -96,17 +99,22 @@ impl Schema {
         if json::depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
             return Err(SchemaError::TooDeep(limits.schema_depth));
         }
-        let (patterns, states) = patterns(&value);
+        let texts = patterns(&value);
+        let patterns = texts.len() as u64;
         if patterns > limits.patterns {
             return Err(SchemaError::Patterns(limits.patterns));
         }
+        if texts.iter().map(|text| rewriting(text)).fold(0, u64::saturating_add) > REWRITING {
+            let why =
+                "its patterns are too long for as many escapes; write classes such as [0-9] instead of \\d";
+            return Err(SchemaError::Invalid(why.to_owned()));
+        }
+        let size = kib(limits.pattern_kib);
+        let states = effort::roomy(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
         let references = marks::has_references(&value);
-        let size = kib(limits.pattern_kib);
         let validator = build(value, size)?;
         let plain = super::plain::plain(&raw);
-        // A pattern with more does not compile.
-        let states = states.min((size / STATE) as u64).max(1);
         Ok(Self { text: raw, plain, validator, object, patterns, states, references })
     }
 
@@ -154,14 +162,17 @@ impl Schema {
 
     /// Checks a small value if that is sure to be short, else `None`.
     pub(crate) fn validate_at_once(&self, value: &Value) -> Option<Result<(), Mismatch>> {
-        if self.references {
-            return None;
-        }
         let effort = self.effort(AT_ONCE, SMALL, None);
-        match self.fits(value, &effort).ok()? {
+        let check = || match self.fits(value, &effort).ok()? {
             true => Some(Ok(())),
             false => self.explain(value, &effort).ok().map(Err),
+        };
+        if !self.references {
+            return check();
         }
+        // Steps are charged when references return. Until then, each level of the value may go through the whole schema.
+        let way = self.text.get().len().saturating_mul(json::depth(value) + 1);
+        if way <= AT_ONCE_DEEP { effort::roomy(check) } else { None }
     }
 
     /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
@@ -239,22 +250,22 @@ fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, Schema
     built.map_err(SchemaError::Invalid)
 }
 
-/// How many patterns there are, and the states of the largest.
-fn patterns(value: &Value) -> (u64, u64) {
-    let each = |values: &mut dyn Iterator<Item = &Value>| {
-        values.map(patterns).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1.max(next.1)))
-    };
-    match value {
-        Value::Array(items) => each(&mut items.iter()),
-        Value::Object(fields) => {
-            let inner = each(&mut fields.values());
-            let named = fields.get("patternProperties").and_then(Value::as_object);
-            let named = named.into_iter().flat_map(|map| map.keys().map(String::as_str));
-            let own = fields.get("pattern").map(|own| own.as_str().unwrap_or_default());
-            own.into_iter().chain(named).fold(inner, |sum, text| (sum.0 + 1, sum.1.max(states(text))))
+/// The text of every pattern, and of what may be one.
+fn patterns(value: &Value) -> Vec<&str> {
+    let (mut texts, mut pending) = (Vec::new(), vec![value]);
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => {
+                let named = fields.get("patternProperties").and_then(Value::as_object);
+                texts.extend(named.into_iter().flat_map(|map| map.keys().map(String::as_str)));
+                texts.extend(fields.get("pattern").map(|own| own.as_str().unwrap_or_default()));
+                pending.extend(fields.values());
+            }
+            _ => {}
         }
-        _ => (0, 0),
     }
+    texts
 }
 
 fn fault(error: &jsonschema::ValidationError<'_>) -> String {

@@ -1,10 +1,11 @@
 //! Work of the server that a guest or a client can make heavy: checks against schemas, large JSON, forms, large answers.
 //!
 //! Such work never yields, and on a worker of the async runtime it would hold up whoever else is there. What is small is done
-//! where it is asked for and costs nothing more; everything else takes a place here first. There are as many places as
-//! cores, for the whole process, since cores are what is shared, and whoever asks has a share of them: a crowd waits among
-//! itself. Work that takes its time is given an [`Allowance`], which it asks often; whoever no longer waits for the outcome
-//! ends the work, and its place is taken until it has really ended.
+//! where it is asked for and costs nothing more; everything else takes a place here first. The places are those of one plugin,
+//! or of all clients together, so that a crowd waits among itself and nobody waits behind a neighbour's work: threads of
+//! several share the cores as the system divides them. Work that takes its time has places apart from reading and writing,
+//! which end by themselves and soon. It is given an [`Allowance`], which it asks often; whoever no longer waits for the
+//! outcome ends the work, and its place is taken until it has really ended.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,21 +16,27 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
 use super::cpu_time::thread_time;
-use super::places::{Places, Taken};
+use super::places::Places;
 
 /// What is small enough to be read or written where it is, bytes: some hundred microseconds.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// Of the whole process.
-static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(cores())));
+/// Threads of one plugin for work that takes its time: while one of its calls has a long check, another's goes on.
+const OF_ONE: usize = 2;
 
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from)
-}
+/// Threads of all plugins for such work: more than the cores, so that a few plugins whose work is long do not have them all.
+static LONG: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// The places of one plugin, or of all clients together, at most half of all.
+/// What all read and write at once, so that there are threads to take over from the workers that are blocked.
+static SHORT: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
+
+/// The places of one plugin, or of all clients together.
 #[derive(Debug)]
-pub(crate) struct Offload(Places);
+pub(crate) struct Offload {
+    long: Places,
+    /// For reading and writing in place, as many as half of the cores.
+    short: Places,
+}
 
 /// What a piece of work may still use. It is asked on the thread that does the work.
 #[derive(Debug, Clone)]
@@ -79,7 +86,9 @@ impl Drop for Waits {
 impl Offload {
     /// A share of the places.
     pub(crate) fn new() -> Self {
-        Self(Places::new("thread for large work", cores().div_ceil(2), Arc::clone(&PLACES)))
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let long = Places::new("thread for large work", OF_ONE, Arc::clone(&LONG));
+        Self { long, short: Places::new("place for large messages", cores.div_ceil(2), Arc::clone(&SHORT)) }
     }
 
     /// Does `work` on a thread of its own, once there is a place, with `cpu` of processor time. It ends when the returned
@@ -89,7 +98,8 @@ impl Offload {
         cpu: Duration,
         work: impl FnOnce(&Allowance) -> T + Send + 'static,
     ) -> T {
-        let place = self.place().await;
+        // The semaphores are never closed.
+        let place = self.long.take().await.ok();
         let waits = Waits(Arc::default());
         let abandoned = Arc::clone(&waits.0);
         let task = tokio::task::spawn_blocking(move || {
@@ -113,17 +123,12 @@ impl Offload {
         if bytes <= SMALL {
             return work();
         }
-        let _place = self.place().await;
+        let _place = self.short.take().await;
         // A runtime of one thread has nobody to hand the other tasks to.
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
             _ => work(),
         }
-    }
-
-    /// The semaphores are never closed.
-    async fn place(&self) -> Option<Taken> {
-        self.0.take().await.ok()
     }
 }
 
@@ -163,10 +168,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_share_is_never_more_than_half_of_the_places() {
+    async fn one_plugin_has_few_threads() {
         let offload = Arc::new(Offload::new());
         let (running, most) = (Arc::new(Semaphore::new(100)), Arc::new(std::sync::Mutex::new(0)));
-        let works = (0..4 * cores()).map(|_| {
+        let works = (0..4 * OF_ONE).map(|_| {
             let (running, most) = (Arc::clone(&running), Arc::clone(&most));
             offload.run(Duration::from_secs(9), move |_| {
                 let _one = running.try_acquire().unwrap();
@@ -177,7 +182,43 @@ mod tests {
             })
         });
         futures_util::future::join_all(works).await;
-        assert!(*most.lock().unwrap() <= cores().div_ceil(2));
+        assert!(*most.lock().unwrap() <= OF_ONE);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_neighbour_does_not_wait_for_the_long_work_of_others() {
+        let hogs: Vec<_> = (0..3).map(|_| Arc::new(Offload::new())).collect();
+        let (sender, begun) = mpsc::channel();
+        let work = |hog: &Arc<Offload>| {
+            let (hog, sender) = (Arc::clone(hog), sender.clone());
+            tokio::spawn(async move {
+                let sleep = move |allowance: &Allowance| {
+                    sender.send(()).unwrap();
+                    while allowance.check().is_ok() {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                };
+                hog.run(Duration::from_secs(60), sleep).await;
+            })
+        };
+        // Half of them have to wait for the other half.
+        let works: Vec<_> = hogs.iter().cycle().take(3 * 2 * OF_ONE).map(work).collect();
+        tokio::task::block_in_place(|| {
+            for _ in 0..3 * OF_ONE {
+                begun.recv_timeout(Duration::from_secs(9)).unwrap();
+            }
+        });
+        let neighbour = Offload::new();
+        let soon = async {
+            neighbour.in_place(SMALL + 1, || ()).await;
+            let five = neighbour.run(Duration::from_secs(1), |_| 5).await;
+            neighbour.in_place(SMALL + 1, move || five).await
+        };
+        assert_eq!(tokio::time::timeout(Duration::from_secs(5), soon).await, Ok(5));
+        // Nor does what a plugin reads and writes wait for what it checks.
+        let own = hogs.first().unwrap().in_place(SMALL + 1, || 6);
+        assert_eq!(tokio::time::timeout(Duration::from_secs(5), own).await, Ok(6));
+        works.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -124,6 +124,10 @@ fn patterns_are_linear_and_of_bounded_size() {
     assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
     let huge = compile(r#"{"type":"object","properties":{"a":{"pattern":"((a{1,500}){1,500}){1,500}"}}}"#);
     assert!(matches!(huge, Err(SchemaError::Invalid(_))), "{huge:?}");
+    let text = json!({"type": "object", "properties": {"a": {"pattern": r"\d".repeat(10_000)}}}).to_string();
+    let started = Instant::now();
+    assert!(matches!(compile(&text), Err(SchemaError::Invalid(_))));
+    assert!(started.elapsed().as_secs() < 2, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -209,6 +213,12 @@ fn a_search_that_would_be_long_is_not_begun() {
     assert!(took < Duration::from_secs(1), "{took:?}");
     let (checked, _) = weighed(&wide, &json!({ "a": format!("a{}c", "b".repeat(900)) }));
     assert_eq!(checked, Ok(Ok(())));
+    for pattern in ["a[ab]{ 900}[^ab]", r"(?x)a\s {200}\S", r"(?i)a[ak]{400}c"] {
+        let spelled = json!({"type": "object", "properties": {"a": {"pattern": pattern}}});
+        let (checked, took) = weighed(&spelled, &json!({ "a": "ab".repeat(100_000) }));
+        assert!(takes_too_long(&checked), "{pattern}: {checked:?}");
+        assert!(took < Duration::from_secs(1), "{pattern}: {took:?}");
+    }
 }
 
 #[test]
@@ -246,7 +256,14 @@ fn only_what_is_short_is_checked_at_once() {
     assert!(schema.validate_at_once(&json!({"a": ["x"]})).is_some_and(|checked| checked.is_err()));
     assert_eq!(schema.validate_at_once(&json!({"a": vec![1; 20_000]})), None);
     let deep = compile(r##"{"type":"object","properties":{"a":{"$ref":"#"}}}"##).unwrap();
-    assert_eq!(deep.validate_at_once(&json!({})), None);
+    assert_eq!(deep.validate_at_once(&json!({"a": {"a": {}}})), Some(Ok(())));
+    assert!(deep.validate_at_once(&json!({"a": {"a": 1}})).is_some_and(|checked| checked.is_err()));
+    let chain: serde_json::Map<String, Value> =
+        (0..1_000).map(|n| (format!("{n}"), json!({ "$ref": format!("#/$defs/{}", n + 1) }))).collect();
+    let mut long = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": chain});
+    long["$defs"]["1000"] = json!({"properties": {"a": {"$ref": "#/$defs/0"}}});
+    let long = compile(&long.to_string()).unwrap();
+    assert_eq!(long.validate_at_once(&json!({"a": {"a": {"a": {"a": {}}}}})), None);
 }
 
 #[test]

@@ -100,7 +100,15 @@ async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>) -> Result<Arc<str>, U
         let (value, text) = parse(&checked, &args)?;
         match checked.input.validate(&value, text.len(), allowance) {
             Ok(checked) => checked.map(|()| text).map_err(Unfit::Mismatch),
-            Err(_) => Err(Unfit::Mismatch(Mismatch::too_much())),
+            Err(stopped) => {
+                // At most as often as a thread can use up that time.
+                if stopped == Stopped::Cpu {
+                    let plugin = &checked.plugin;
+                    let failure = CallFailure::limit(&plugin.config().limits, "cpu_ms");
+                    tracing::warn!(target: "plugin", plugin = plugin.name(), "checking arguments: {failure}");
+                }
+                Err(Unfit::Mismatch(Mismatch::too_much()))
+            }
         }
     });
     work.await
