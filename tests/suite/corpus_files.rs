@@ -158,7 +158,8 @@ async fn what_may_not_be_read_any_more_stays_as_it_was() {
 
 #[tokio::test]
 async fn strange_names_are_skipped_or_shown_escaped() {
-    let builder = Server::builder().guest("polite");
+    // The operator says which of two that look alike is meant.
+    let builder = Server::builder().guest("polite").config("[plugins.polite]\nlimits = {}\n");
     let folder = builder.folder().to_owned();
     let good = std::fs::read(guest("version_a")).unwrap();
     let long = format!("{}.wasm", "n".repeat(250));
@@ -250,8 +251,8 @@ async fn twins_do_not_disturb_each_other() {
     let listed = client.request("tools/list", json!({})).await.result()["tools"].to_string();
     let alike =
         ["Version_a-version", "version-a-version"].iter().filter(|name| listed.contains(*name)).count();
-    assert_eq!(alike, 1, "only one of two names that look alike is published: {listed}");
-    server.says("not published").await;
+    assert_eq!(alike, 0, "nothing says which of two that look alike is meant: {listed}");
+    server.says("nothing says which of them is meant").await;
     assert_polite(&server).await;
 }
 

@@ -7,7 +7,10 @@ use serde_json::json;
 
 #[tokio::test]
 async fn it_searches_real_source_and_stays_inside() {
-    let config = format!("[plugins.files.grants]\ndirs = [{{ host = {:?}, guest = \"/repo\" }}]\n", root());
+    // Without optimization, reading a repository takes longer than a call may by default.
+    let limits = "[plugins.files]\nlimits = { cpu_ms = 20_000 }\n";
+    let config =
+        format!("{limits}[plugins.files.grants]\ndirs = [{{ host = {:?}, guest = \"/repo\" }}]\n", root());
     let server = Server::builder().plugin("files").config(&config).start().await;
     let client = Client::new(server.url());
     let reply = client.call("files-search", json!({ "pattern": r"fn\s+call_tool", "glob": "**/*.rs" })).await;

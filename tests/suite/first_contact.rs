@@ -178,8 +178,12 @@ async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_
     write(&one, "One").await;
     write(&other, "Two").await;
     assert_eq!((notes(&one).await, notes(&other).await), (2, 2));
-    let listed = other.request("resources/list", json!({})).await;
-    assert_eq!(listed.result()["resources"].as_array().unwrap().len(), 3, "both and the index: {listed:?}");
+    // What the plugin says has changed is listed again a moment later.
+    let begun = Instant::now();
+    while other.request("resources/list", json!({})).await.result()["resources"].as_array().unwrap().len() != 3 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "both notes and the index are never listed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let many = async |client: &Client, name: &str| {
         for number in 0..10 {
             write(client, &format!("{name} {number}")).await;
