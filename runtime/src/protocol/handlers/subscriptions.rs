@@ -127,9 +127,7 @@ impl Listener {
     fn new(server: &Server, context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
         let ListenParams { notifications: mut filter } = read(params)?;
         let uris = Subscriptions::new(server.share(&context.caller));
-        for uri in std::mem::take(&mut filter.resource_subscriptions) {
-            uris.add(&uri)?;
-        }
+        uris.add_all(std::mem::take(&mut filter.resource_subscriptions))?;
         let id = serde_json::to_value(&context.request.id).map_err(|_| {
             RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
         })?;

@@ -113,7 +113,7 @@ impl EventLog {
     pub(crate) fn push(&self, message: Bytes, weight: Weight) {
         let counted = if weight == Weight::Answer && message.len() > FREE { 0 } else { message.len() };
         // Before the lock, since what is forgotten for it may be any stream.
-        let held = self.share.hold(counted + BESIDE);
+        let held = self.share.hold_long(counted + BESIDE);
         let mut state = self.lock();
         match held {
             Some(held) => {
