@@ -137,7 +137,7 @@ mod tests {
         let used = buffers.used();
         uris.remove("a:more");
         assert_eq!(buffers.used(), used - weight("a:more".len(), 1));
-        let several = |uris: &[&str]| uris.iter().map(|uri| (*uri).to_owned()).collect();
+        let several = |uris: &[&str]| -> Vec<String> { uris.iter().map(|uri| (*uri).to_owned()).collect() };
         assert!(uris.add_all(several(&["b:1", "b:2"])).is_err() && !uris.contains("b:1"), "all or none");
         assert!(uris.add_all(several(&["b:1", "b:1", "a:1"])).is_ok() && uris.contains("b:1"));
         assert!(uris.add("").is_err() && uris.add(&"x".repeat(LONGEST + 1)).is_err());
