@@ -99,7 +99,9 @@ pub(in super::super) async fn listen(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let listener = match Listener::new(server, context, params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let listener = server.reading().in_place(bytes, || Listener::new(server, context, params)).await;
+    let listener = match listener {
         Ok(listener) => listener,
         Err(error) => return Some(Err(error)),
     };

@@ -4,8 +4,8 @@
 //! delivered, and when nothing was, a notification is dropped, while a question or an answer pushes out what is older. A new
 //! reader takes over from an old one, whose connection is probably dead, so that no event goes out on two. All of it is part
 //! of what is [kept for the caller](super::super::buffers): when that is full, what has ended and is read by nobody is
-//! forgotten. For a while without room a question ends its reader's connection, and an answer is replaced by an error; the stream
-//! itself goes on, for a client that comes back.
+//! forgotten. Without room a question ends its reader's connection, and an answer is replaced by an error; the stream goes on,
+//! for a client that comes back.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
