@@ -32,7 +32,7 @@ pub(super) fn serve(
     server: &Arc<Server>,
     session: &Arc<Session>,
     messages: &[&RawValue],
-    mut held: Option<Held>,
+    held: Option<Held>,
     via: &Via,
 ) -> Result<Option<Exchange>, RpcError> {
     if !session.revision.has_batches() {
@@ -41,12 +41,14 @@ pub(super) fn serve(
     if messages.len() > MOST {
         return Err(RpcError::invalid_request(&format!("a batch has at most {MOST} messages")));
     }
+    // The messages of a batch are held for together: what is held is given back with the last of them.
+    let held = held.map(Arc::new);
     let mut exchanges = Vec::new();
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match Message::parse(message.get().as_bytes()) {
             Ok(Message::Request(mut request)) => {
-                request.held = held.take();
+                request.held.clone_from(&held);
                 let id = request.id.clone();
                 match begin(server, session, request, via) {
                     Ok(exchange) => exchanges.push(exchange),
@@ -54,7 +56,7 @@ pub(super) fn serve(
                 }
             }
             Ok(Message::Notification(notification)) => session.notified(&notification),
-            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered, held.take()),
+            Ok(Message::Response(Some(id), answered)) => session.asked.settle(&id, answered, held.clone()),
             Ok(Message::Response(None, _)) => {}
             Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),
         }

@@ -3,7 +3,8 @@
 //!
 //! The rule is that of shared switches (dynamic thresholds, Choudhury and Hahne): a caller may hold as much as is still
 //! free. One caller alone comes to a half, two to a third each, and however many there are, something is free for the next.
-//! Small messages may take a larger part, so that those of a client behind the same address as a greedy one still pass.
+//! Small messages may take a larger part, so that those of a client behind the same address as a greedy one still pass. That
+//! part is for what soon is over: what [lasts](Share::hold_long) gets less of it, however small, or it would fill it for good.
 //! What is held is given back by dropping a guard that travels with the bytes, so no queue has to count for itself. What is
 //! [`FREE`] costs nothing here: connections and sessions are bounded in number, and theirs is counted with them.
 
@@ -24,6 +25,10 @@ pub const FREE: usize = 16 << 10;
 
 /// Up to these sizes a caller may hold so many times as much as is free.
 const SMALL: [(usize, usize); 2] = [(4 << 10, 7), (64 << 10, 3)];
+
+/// The same of what lasts. Less than for any small message, which so still pass; more than for large ones, which so cannot keep
+/// a client from beginning a request.
+const LONG: [(usize, usize); 1] = [(64 << 10, 2)];
 
 /// Streams of one caller that are remembered as left. Beyond it the oldest is forgotten.
 const LEFT: usize = 4_096;
@@ -65,9 +70,13 @@ pub(crate) trait Left: std::fmt::Debug + Send + Sync {
     fn forget(&self);
 }
 
+/// How many times as much as is free a caller may hold with so many bytes more.
+fn times(sizes: &[(usize, usize)], wanted: usize) -> usize {
+    sizes.iter().find(|(size, _)| wanted <= *size).map_or(1, |(_, times)| *times)
+}
+
 /// Whether `wanted` bytes are to be had by a caller who holds `own` of the `used` ones.
-fn fits(most: usize, used: usize, own: usize, wanted: usize) -> bool {
-    let times = SMALL.iter().find(|(size, _)| wanted <= *size).map_or(1, |(_, times)| *times);
+fn fits(most: usize, used: usize, own: usize, wanted: usize, times: usize) -> bool {
     let Some(free) = most.checked_sub(used.saturating_add(wanted)) else { return false };
     own.saturating_add(wanted) <= free.saturating_mul(times)
 }
@@ -135,8 +144,17 @@ impl Share {
 
     /// Holds so many bytes if they are to be had. What this caller has left behind is forgotten first, the oldest first.
     pub(crate) fn hold(&self, bytes: usize) -> Option<Held> {
+        self.hold_within(bytes, times(&SMALL, bytes))
+    }
+
+    /// The same for what is kept until its client ends it, which may be never: subscriptions, event streams, places of requests.
+    pub(crate) fn hold_long(&self, bytes: usize) -> Option<Held> {
+        self.hold_within(bytes, times(&LONG, bytes))
+    }
+
+    fn hold_within(&self, bytes: usize, times: usize) -> Option<Held> {
         loop {
-            if let Some(held) = self.0.take(bytes) {
+            if let Some(held) = self.0.take(bytes, times) {
                 return Some(held);
             }
             let oldest = self.0.lock_left().pop_front()?;
@@ -194,11 +212,11 @@ impl Drop for Waiting<'_> {
 }
 
 impl Own {
-    fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
+    fn take(self: &Arc<Self>, bytes: usize, times: usize) -> Option<Held> {
         // Taken first and looked at then, so that two who come at once never both get the last room.
         let used = self.buffers.used.fetch_add(bytes, Ordering::SeqCst);
         let own = self.bytes.fetch_add(bytes, Ordering::SeqCst);
-        if fits(self.buffers.most, used, own, bytes) {
+        if fits(self.buffers.most, used, own, bytes, times) {
             return Some(Held { own: Arc::clone(self), bytes });
         }
         self.give_back(bytes);
@@ -232,14 +250,25 @@ impl Held {
             self.bytes += std::mem::take(&mut more.bytes);
         }
     }
+
+    /// Gives back all but so many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let more = self.bytes.saturating_sub(bytes);
+        self.bytes -= more;
+        self.give_back(more);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.own.give_back(bytes);
+        if self.own.buffers.waiting.load(Ordering::SeqCst) > 0 {
+            self.own.buffers.freed.notify_waiters();
+        }
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.own.give_back(self.bytes);
-        if self.own.buffers.waiting.load(Ordering::SeqCst) > 0 {
-            self.own.buffers.freed.notify_waiters();
-        }
+        self.give_back(self.bytes);
     }
 }
 
@@ -276,7 +305,16 @@ mod tests {
         let medium: Vec<_> = std::iter::from_fn(|| share.hold(64 << 10)).collect();
         assert_eq!(medium.len(), 64, "up to three quarters of all");
         assert!(share.hold(4 << 10).is_some());
-        assert!(!fits(8, 8, 0, 1) && !fits(8, usize::MAX, 0, 1) && fits(8, 0, 0, 0));
+        assert!(!fits(8, 8, 0, 1, 7) && !fits(8, usize::MAX, 0, 1, 7) && fits(8, 0, 0, 0, 7));
+    }
+
+    #[test]
+    fn what_lasts_leaves_room_for_short_messages_and_has_some_beside_large_ones() {
+        let share = Buffers::new(16 * MIB).share(&caller(1));
+        let _large: Vec<_> = std::iter::from_fn(|| share.hold(MIB)).collect();
+        let long: Vec<_> = std::iter::from_fn(|| share.hold_long(4 << 10)).collect();
+        assert!(long.len() > 512, "more than 2 MiB beside the 8 of the large ones");
+        assert!(share.hold(4 << 10).is_some() && share.hold(64 << 10).is_some());
     }
 
     #[test]
@@ -338,5 +376,8 @@ mod tests {
         assert!(stream.0.lock().unwrap().is_none());
         held.absorb(share.hold(MIB / 4).unwrap());
         assert_eq!(share.0.buffers.used(), MIB / 4 * 3);
+        held.shrink_to(MIB);
+        held.shrink_to(5);
+        assert_eq!(share.0.buffers.used(), 5);
     }
 }

@@ -97,7 +97,7 @@ impl Connection {
         }
         match Message::parse(line) {
             Ok(Message::Request(mut request)) => {
-                request.held = held;
+                request.held = held.map(Arc::new);
                 let id = request.id.clone();
                 self.request(request)
                     .unwrap_or_else(|error| Received::Reply(error_response(Some(&id), &error)))
@@ -114,7 +114,7 @@ impl Connection {
             Ok(Message::Response(id, answered)) => {
                 if let (Some(session), Some(id)) = (&self.session, id) {
                     session.touch();
-                    session.asked.settle(&id, answered, held);
+                    session.asked.settle(&id, answered, held.map(Arc::new));
                 }
                 Received::Nothing
             }

@@ -34,7 +34,7 @@ pub(crate) struct RequestContext {
     pub(crate) parked: Arc<Parked>,
     round: Mutex<Arc<Round>>,
     /// For what later rounds brought.
-    held: Mutex<Vec<Held>>,
+    held: Mutex<Vec<Arc<Held>>>,
 }
 
 /// What one message from the client brings, beside what it asks for.
@@ -102,7 +102,7 @@ impl RequestContext {
     }
 
     /// What is held for a message of a later round stays so until the call is over: the guest may have its answers by then.
-    pub(crate) fn hold(&self, held: Option<Held>) {
+    pub(crate) fn hold(&self, held: Option<Arc<Held>>) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).extend(held);
     }
 

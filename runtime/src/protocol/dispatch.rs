@@ -125,12 +125,15 @@ fn begin(
 
 /// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
 async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> Outcome {
+    let params = context.request.params.as_deref();
+    if let Err(error) = context.request.method.check_length(params.map_or(0, |params| params.get().len())) {
+        return Some(Err(error));
+    }
     if !server.catalog.is_complete()
         && let Err(error) = starting::wait(server, context).await?
     {
         return Some(Err(error));
     }
-    let params = context.request.params.as_deref();
     let stateless = context.revision.is_stateless();
     Some(match &context.request.method {
         Method::ListTools => lists::tools(server, context, params),

@@ -111,7 +111,7 @@ impl Endpoint {
         }
         let answer = match Message::parse(body) {
             Ok(Message::Request(mut request)) => {
-                request.held = held;
+                request.held = held.map(Arc::new);
                 let id = request.id.clone();
                 self.request(headers, request, via).map_err(|error| (Some(id), error))
             }
@@ -121,7 +121,7 @@ impl Endpoint {
                 .map(|session| {
                     session.touch();
                     if let Some(id) = id {
-                        session.asked.settle(&id, answered, held);
+                        session.asked.settle(&id, answered, held.map(Arc::new));
                     }
                     Answer::Accepted
                 })

@@ -181,6 +181,14 @@ impl Exchange {
         Self { work: Some(Work::Batch(answers.boxed())), written: None, outbox: reader, _place: None }
     }
 
+    /// The request's id; none for a batch.
+    pub(super) fn id(&self) -> Option<&Id> {
+        match &self.work {
+            Some(Work::Call { id, .. }) => Some(id),
+            _ => None,
+        }
+    }
+
     async fn forward(mut self, outbox: Outbox) -> Option<Bytes> {
         while let Some(frame) = self.next().await {
             match frame {

@@ -4,6 +4,7 @@
 //! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::{Error as _, IgnoredAny};
@@ -18,8 +19,7 @@ use super::skim::Skim;
 
 /// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
 /// that goes back for them repeats it, so a string is [short](Label). Integers are those of JSON, which no machine word bounds:
-/// clients count beyond 64 bits and write whole numbers as `1.0`, and an id that is refused leaves them waiting for its answer. An
-/// id goes back as the value that it is; whoever has a number of more than 127 bits writes it as a string.
+/// clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is refused. It goes back as that value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Id {
@@ -63,8 +63,8 @@ pub(crate) struct Request {
     pub(crate) id: Id,
     pub(crate) method: Method,
     pub(crate) params: Option<Box<RawValue>>,
-    /// What is held for it, if it is large.
-    pub(crate) held: Option<Held>,
+    /// What is held for it, if it is large; the messages of a batch share it.
+    pub(crate) held: Option<Arc<Held>>,
 }
 
 /// A notification.

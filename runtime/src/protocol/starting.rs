@@ -31,7 +31,8 @@ const TELL: Duration = Duration::from_secs(1);
 /// When headers that repeat arguments contradict them, which could not be told before.
 pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<(), RpcError>> {
     let request = &*context.request;
-    let about = About::of(request);
+    let bytes = request.params.as_deref().map_or(0, |params| params.get().len());
+    let about = server.reading().in_place(bytes, || About::of(request)).await;
     let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
     if server.catalog.is_complete() || is_there() {
         return Some(Ok(()));
@@ -113,7 +114,8 @@ impl<'r> About<'r> {
             | Method::ListPrompts => Some(Self::Everything),
             Method::CallTool => read::<Named<'_>>(params).name.map(Self::Tool),
             Method::GetPrompt => read::<Named<'_>>(params).name.map(Self::Prompt),
-            Method::ReadResource => read::<Named<'_>>(params).uri.map(Self::Resource),
+            // What is not there yet cannot be subscribed to either.
+            Method::ReadResource | Method::Subscribe => read::<Named<'_>>(params).uri.map(Self::Resource),
             Method::Complete => {
                 let Named { name, uri } = read::<Referring<'_>>(params).reference;
                 name.map(Self::Prompt).or_else(|| uri.map(Self::Reference))
@@ -157,7 +159,7 @@ mod tests {
             assert!(waits(list, "{}"), "{list}");
         }
         assert!(waits("tools/call", r#"{"name":"a-b"}"#) && waits("prompts/get", r#"{"name":"\u0061"}"#));
-        assert!(waits("resources/read", r#"{"uri":"n:a"}"#));
+        assert!(waits("resources/read", r#"{"uri":"n:a"}"#) && waits("resources/subscribe", r#"{"uri":"n:a"}"#));
         assert!(waits("completion/complete", r#"{"ref":{"type":"ref/prompt","name":"a"}}"#));
         assert!(waits("completion/complete", r#"{"ref":{"type":"ref/resource","uri":"a"}}"#));
         for (method, params) in [

@@ -20,7 +20,7 @@ pub(crate) struct ClientError {
     pub(crate) message: String,
 }
 
-type Waiting = HashMap<i64, oneshot::Sender<(Answered, Option<Held>)>>;
+type Waiting = HashMap<i64, oneshot::Sender<(Answered, Option<Arc<Held>>)>>;
 
 /// The requests of one session.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
 pub(crate) struct Awaited {
     owner: Arc<Asked>,
     pub(crate) id: i64,
-    pub(crate) answer: oneshot::Receiver<(Answered, Option<Held>)>,
+    pub(crate) answer: oneshot::Receiver<(Answered, Option<Arc<Held>>)>,
 }
 
 impl Asked {
@@ -48,7 +48,7 @@ impl Asked {
 
     /// Hands an answer to whoever waits for it, with what is held for it if it is large. An answer to nothing is forgotten, as
     /// is a second one.
-    pub(crate) fn settle(&self, id: &Id, answer: Answered, held: Option<Held>) {
+    pub(crate) fn settle(&self, id: &Id, answer: Answered, held: Option<Arc<Held>>) {
         let Id::Number(id) = id else { return };
         let Ok(id) = i64::try_from(*id) else { return };
         if let Some(sender) = self.lock().remove(&id) {

@@ -192,10 +192,15 @@ impl Parked {
         }
     }
 
-    /// Puts a call back as if it had not been taken.
+    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the others.
     pub(crate) fn put_back(&self, Taken { call, handle, since }: Taken) {
         let Whose { plugin, caller } = Whose::of(&call);
-        self.lock().insert(handle, Entry { plugin, caller, since, hold: Hold::Call(Box::new(call)) });
+        // Made before the lock, so that a call that is given up is dropped after it.
+        let entry = Entry { plugin, caller, since, hold: Hold::Call(Box::new(call)) };
+        let mut entries = self.lock();
+        if !entries.closed {
+            entries.insert(handle, entry);
+        }
     }
 
     /// Gives up every call that has waited too long.

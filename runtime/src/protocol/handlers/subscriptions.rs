@@ -99,7 +99,9 @@ pub(in super::super) async fn listen(
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<Reply, RpcError>> {
-    let listener = match Listener::new(server, context, params) {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let listener = server.reading().in_place(bytes, || Listener::new(server, context, params)).await;
+    let listener = match listener {
         Ok(listener) => listener,
         Err(error) => return Some(Err(error)),
     };
@@ -127,9 +129,7 @@ impl Listener {
     fn new(server: &Server, context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
         let ListenParams { notifications: mut filter } = read(params)?;
         let uris = Subscriptions::new(server.share(&context.caller));
-        for uri in std::mem::take(&mut filter.resource_subscriptions) {
-            uris.add(&uri)?;
-        }
+        uris.add_all(std::mem::take(&mut filter.resource_subscriptions))?;
         let id = serde_json::to_value(&context.request.id).map_err(|_| {
             RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
         })?;

@@ -4,7 +4,8 @@
 //! delivered, and when nothing was, a notification is dropped, while a question or an answer pushes out what is older. A new
 //! reader takes over from an old one, whose connection is probably dead, so that no event goes out on two. All of it is part
 //! of what is [kept for the caller](super::super::buffers): when that is full, what has ended and is read by nobody is
-//! forgotten, and a stream that cannot even keep an answer ends.
+//! forgotten. Without room a question ends its reader's connection, and an answer is replaced by an error; the stream goes on,
+//! for a client that comes back.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,6 +15,8 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::super::buffers::{FREE, Held, Left, Share};
+use super::super::error::RpcError;
+use super::super::message::{Id, error_response};
 
 /// Events that are kept for a reader that comes back.
 const KEPT: usize = 256;
@@ -52,11 +55,12 @@ struct State {
 struct Kept {
     number: u64,
     message: Bytes,
-    _held: Held,
+    /// Not for the error that stands for an answer.
+    _held: Option<Held>,
 }
 
 impl State {
-    fn push(&mut self, message: Bytes, held: Held) {
+    fn push(&mut self, message: Bytes, held: Option<Held>) {
         self.last += 1;
         self.bytes += message.len();
         self.events.push_back(Kept { number: self.last, message, _held: held });
@@ -109,25 +113,35 @@ impl EventLog {
         Arc::new(Self { number, state: Mutex::default(), changed: Notify::new(), share })
     }
 
-    /// Adds a message.
-    pub(crate) fn push(&self, message: Bytes, weight: Weight) {
+    /// Adds a message. `false`: nothing more can be kept for this caller now.
+    pub(crate) fn push(&self, message: Bytes, weight: Weight) -> bool {
         let counted = if weight == Weight::Answer && message.len() > FREE { 0 } else { message.len() };
         // Before the lock, since what is forgotten for it may be any stream.
-        let held = self.share.hold(counted + BESIDE);
+        let held = self.share.hold_long(counted + BESIDE);
+        let is_held = held.is_some();
         let mut state = self.lock();
-        match held {
-            Some(held) => {
-                if Self::make_room(&mut state, message.len(), weight) {
-                    state.push(message, held);
-                }
+        if is_held {
+            if Self::make_room(&mut state, message.len(), weight) {
+                state.push(message, held);
             }
-            None if weight == Weight::Notification => {}
-            None => {
-                tracing::debug!(
-                    "a stream has ended: there is no room for its messages (setting [server] `buffers_mib`)"
-                );
-                state.ended.get_or_insert_with(Instant::now);
-            }
+        } else if weight == Weight::Question {
+            tracing::debug!(
+                "a stream is cut off: there is no room for its messages (setting [server] `buffers_mib`)"
+            );
+            // As if another had taken over. The next reader may find room again.
+            state.reader += 1;
+        }
+        drop(state);
+        self.changed.notify_waiters();
+        is_held
+    }
+
+    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not counted.
+    pub(crate) fn refuse(&self, id: Option<&Id>) {
+        let message = error_response(id, &RpcError::no_room("the answer"));
+        let mut state = self.lock();
+        if Self::make_room(&mut state, message.len(), Weight::Answer) {
+            state.push(message, None);
         }
         drop(state);
         self.changed.notify_waiters();

@@ -49,7 +49,7 @@ impl InFlight {
                 format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
             return Err(RpcError::internal(&detail));
         }
-        let held = self.share.hold(REQUEST).ok_or_else(|| RpcError::no_room("another request"))?;
+        let held = self.share.hold_long(REQUEST).ok_or_else(|| RpcError::no_room("another request"))?;
         requests.insert(id.clone(), cancel);
         Ok(Place { owner: Arc::clone(self), id: id.clone(), _held: held })
     }

@@ -68,6 +68,11 @@ impl Presence {
         }
     }
 
+    /// Leaves a message due that could not be sent.
+    pub(crate) fn put_back(&mut self, message: Bytes) {
+        self.due.push_front(message);
+    }
+
     async fn note(&mut self, change: Option<Change>) {
         match change {
             Some(Change::Updated(uri)) => {

@@ -48,7 +48,7 @@ impl KnownRoots {
 
     /// Remembers an answer for whoever has this share, unless they changed since it was asked for or there is no room for it.
     pub(crate) fn keep(&self, times: u64, roots: &str, share: &Share) {
-        let held = share.hold(roots.len());
+        let held = share.hold_long(roots.len());
         self.with(|known| {
             if known.times == times {
                 known.roots = held.map(|held| (roots.to_owned(), held));

@@ -199,13 +199,18 @@ async fn announce(session: &Session) {
     let mut presence = session.streams.presence.lock().await;
     let Some(presence) = presence.as_mut() else { return std::future::pending().await };
     while let Ok(message) = presence.next().await {
-        session.streams.common.push(message, Weight::Question);
+        if !session.streams.common.push(message.clone(), Weight::Question) {
+            // The reader was cut off, and the next one hears of it.
+            presence.put_back(message);
+            return std::future::pending().await;
+        }
     }
     tracing::debug!("a session has ended: its client did not answer a ping");
     session.end();
 }
 
 async fn pump(session: Arc<Session>, log: Arc<EventLog>, mut exchange: Exchange, first: Option<Bytes>) {
+    let id = exchange.id().cloned();
     if let Some(first) = first {
         log.push(first, Weight::Question);
     }
@@ -220,7 +225,11 @@ async fn pump(session: Arc<Session>, log: Arc<EventLog>, mut exchange: Exchange,
                 let weight = if is_request(&message) { Weight::Question } else { Weight::Notification };
                 log.push(message, weight);
             }
-            Some(Frame::Answer(answer, _)) => log.push(answer, Weight::Answer),
+            Some(Frame::Answer(answer, _)) => {
+                if !log.push(answer, Weight::Answer) {
+                    log.refuse(id.as_ref());
+                }
+            }
             None => break,
         }
     }

@@ -1,6 +1,6 @@
 //! The resources that a client wants to hear of.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::super::buffers::{Held, Share};
@@ -15,22 +15,32 @@ const MOST_BYTES: usize = 128 << 10;
 /// Longest URI, bytes.
 const LONGEST: usize = 2_048;
 
-/// What one takes: its entry, and the text three times, since all may have to be told of at once.
-fn weight(uri: &str) -> usize {
-    3 * uri.len() + 256
+/// What `count` of them with so many bytes take: their entries, and the texts three times, since all may have to be told of at
+/// once.
+fn weight(bytes: usize, count: usize) -> usize {
+    3 * bytes + 256 * count
 }
 
 /// A bounded set of URIs.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
-    uris: Mutex<HashMap<String, Held>>,
+    kept: Mutex<Kept>,
     share: Share,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    uris: HashSet<String>,
+    /// Of all of them together.
+    bytes: usize,
+    /// What they [take](weight).
+    held: Option<Held>,
 }
 
 impl Subscriptions {
     /// None yet. What it keeps is kept for whoever has this share.
     pub(crate) fn new(share: Share) -> Self {
-        Self { uris: Mutex::default(), share }
+        Self { kept: Mutex::default(), share }
     }
 
     /// Whether a URI is short enough to be kept.
@@ -49,34 +59,61 @@ impl Subscriptions {
     /// # Errors
     /// When it is too long, or there are too many.
     pub(crate) fn add(&self, uri: &str) -> Result<(), RpcError> {
-        Self::fits(uri)?;
-        let mut uris = self.lock();
-        if uris.contains_key(uri) {
+        self.add_all(vec![uri.to_owned()])
+    }
+
+    /// Adds several URIs or none, with room for all of them at once.
+    ///
+    /// # Errors
+    /// When one is too long, or there are too many.
+    pub(crate) fn add_all(&self, mut uris: Vec<String>) -> Result<(), RpcError> {
+        uris.iter().try_for_each(|uri| Self::fits(uri))?;
+        let mut kept = self.lock();
+        let kept = &mut *kept;
+        uris.retain(|uri| !kept.uris.contains(uri));
+        let new: HashSet<String> = uris.into_iter().collect();
+        if new.is_empty() {
             return Ok(());
         }
-        let bytes: usize = uris.keys().map(String::len).sum();
-        if uris.len() >= MOST || bytes + uri.len() > MOST_BYTES {
-            return Err(RpcError::invalid_params(&format!("at most {MOST} resources can be subscribed to")));
+        let count = kept.uris.len() + new.len();
+        let bytes = kept.bytes + new.iter().map(String::len).sum::<usize>();
+        if count > MOST || bytes > MOST_BYTES {
+            let why = format!("at most {MOST} resources, of {} KiB, can be subscribed to", MOST_BYTES >> 10);
+            return Err(RpcError::invalid_params(&why));
         }
-        let held = self.share.hold(weight(uri)).ok_or_else(|| RpcError::no_room("another subscription"))?;
-        uris.insert(uri.to_owned(), held);
+        let more = weight(bytes - kept.bytes, new.len());
+        let held = self.share.hold_long(more).ok_or_else(|| RpcError::no_room("another subscription"))?;
+        match &mut kept.held {
+            Some(all) => all.absorb(held),
+            None => kept.held = Some(held),
+        }
+        kept.uris.extend(new);
+        kept.bytes = bytes;
         Ok(())
     }
 
     pub(crate) fn remove(&self, uri: &str) {
-        self.lock().remove(uri);
+        let mut kept = self.lock();
+        let kept = &mut *kept;
+        if kept.uris.remove(uri) {
+            kept.bytes -= uri.len();
+            let left = weight(kept.bytes, kept.uris.len());
+            if let Some(held) = &mut kept.held {
+                held.shrink_to(left);
+            }
+        }
     }
 
     pub(crate) fn contains(&self, uri: &str) -> bool {
-        self.lock().contains_key(uri)
+        self.lock().uris.contains(uri)
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.lock().keys().cloned().collect()
+        self.lock().uris.iter().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Held>> {
-        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +136,10 @@ mod tests {
         assert!(uris.add("a:more").is_ok() && !uris.contains("a:0"));
         let used = buffers.used();
         uris.remove("a:more");
-        assert_eq!(buffers.used(), used - weight("a:more"));
+        assert_eq!(buffers.used(), used - weight("a:more".len(), 1));
+        let several = |uris: &[&str]| -> Vec<String> { uris.iter().map(|uri| (*uri).to_owned()).collect() };
+        assert!(uris.add_all(several(&["b:1", "b:2"])).is_err() && !uris.contains("b:1"), "all or none");
+        assert!(uris.add_all(several(&["b:1", "b:1", "a:1"])).is_ok() && uris.contains("b:1"));
         assert!(uris.add("").is_err() && uris.add(&"x".repeat(LONGEST + 1)).is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! A request's body: bounded in size, in time and in what all bodies take together, and never compressed; and what becomes of
 //! one that nobody read.
 //!
-//! Room is taken before bytes are: for all of a body that says how long it is, and piece by piece for one that does not. What
-//! was announced is not allocated, only what has come.
+//! Room is taken as bytes come, piece by piece: whoever announces a long body and sends nothing of it takes no room from
+//! anybody. How long a body says it is only decides whether it is too long, and how far its room may grow ahead of it.
 //!
 //! hyper closes a connection whose request was not read to its end, and says nothing of it in the answer. A client that
 //! keeps connections for later would then send its next request into a closed one. So what is small is read and thrown
@@ -72,12 +72,12 @@ impl IntoResponse for Refusal {
 /// # Errors
 /// When it is too large, or too slow, or there is no room for it.
 pub(super) async fn read(body: &mut Body, most: usize, share: impl Fn() -> Share) -> Result<Taken, Refusal> {
-    let said = body.size_hint().lower();
-    if said > most as u64 {
+    let said = body.size_hint();
+    if said.lower() > most as u64 {
         return Err(Refusal::TooLarge(most >> 10));
     }
-    let mut room = Room { share, held: None, bytes: FREE, most };
-    room.make(usize::try_from(said).unwrap_or(most)).await?;
+    let whole = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(most);
+    let mut room = Room { share, held: None, bytes: FREE, whole, most };
     tokio::time::timeout(TIME, collect(body, &mut room))
         .await
         .unwrap_or(Err(Refusal::Late))
@@ -115,11 +115,13 @@ struct Room<S> {
     held: Option<Held>,
     /// For how many bytes of it.
     bytes: usize,
+    /// How long it will be at most, as far as it says so.
+    whole: usize,
     most: usize,
 }
 
 impl<S: Fn() -> Share> Room<S> {
-    /// Holds enough for so many bytes, twice as much as before at least.
+    /// Holds enough for so many bytes, twice as much as before at least unless that is more than the whole.
     async fn make(&mut self, bytes: usize) -> Result<(), Refusal> {
         if bytes > self.most {
             return Err(Refusal::TooLarge(self.most >> 10));
@@ -127,7 +129,8 @@ impl<S: Fn() -> Share> Room<S> {
         if bytes <= self.bytes {
             return Ok(());
         }
-        let grown = if self.held.is_some() { bytes.max(2 * self.bytes).min(self.most) } else { bytes };
+        let ahead = if self.held.is_some() { (2 * self.bytes).min(self.whole).min(self.most) } else { 0 };
+        let grown = bytes.max(ahead);
         let before = if self.held.is_some() { self.bytes } else { 0 };
         let more = (self.share)().wait(weight(grown - before), PATIENCE).await.ok_or(Refusal::NoRoom)?;
         match &mut self.held {
@@ -175,12 +178,16 @@ fn closing(mut response: Response) -> Response {
 mod tests {
     use super::*;
     use crate::protocol::{Buffers, Caller};
-    use futures_util::stream;
+    use futures_util::{FutureExt as _, stream};
+    use http_body::{Frame, SizeHint};
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
 
     const MOST: usize = 1 << 20;
 
     fn pieces(count: usize) -> Body {
-        let piece = |_| Ok::<_, std::convert::Infallible>(Bytes::from(vec![b'x'; 10 << 10]));
+        let piece = |_| Ok::<_, Infallible>(Bytes::from(vec![b'x'; 10 << 10]));
         Body::from_stream(stream::iter((0..count).map(piece)))
     }
 
@@ -195,6 +202,37 @@ mod tests {
         let small = read(&mut pieces(1), MOST, share).await.unwrap();
         assert!(small.bytes.len() == 10 << 10 && small.held.is_none());
         assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
+    }
+
+    /// Announces as much as is allowed and sends only its first piece.
+    struct Stalled(Option<Bytes>);
+
+    impl http_body::Body for Stalled {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(Frame::data(piece)))))
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(MOST as u64)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_announced_and_does_not_come_takes_no_room() {
+        let buffers = Buffers::new(8 * MOST);
+        let share = || buffers.share(&Caller::Unknown);
+        for came in [0, 2 * FREE] {
+            let mut body = Body::new(Stalled((came > 0).then(|| vec![0; came].into())));
+            let mut reading = std::pin::pin!(read(&mut body, MOST, share));
+            assert!(reading.as_mut().now_or_never().is_none());
+            assert_eq!(buffers.used(), weight(came));
+        }
     }
 
     #[tokio::test]

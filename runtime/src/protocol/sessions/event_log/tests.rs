@@ -29,7 +29,7 @@ fn large() -> Bytes {
 #[test]
 fn what_was_never_read_is_bounded_too() {
     let (log, buffers) = log_within(256 << 20);
-    (0..100).for_each(|_| log.push(large(), Weight::Question));
+    (0..100).for_each(|_| assert!(log.push(large(), Weight::Question)));
     assert_eq!(log.bytes(), KEPT_BYTES);
     assert!(buffers.used() < KEPT_BYTES + (1 << 20));
     log.push(message("answer"), Weight::Answer);
@@ -65,14 +65,30 @@ fn streams_that_were_left_make_room_and_those_that_are_read_do_not() {
 }
 
 #[test]
-fn a_stream_for_whose_answer_there_is_no_room_ends() {
+fn a_stream_without_room_cuts_its_reader_off_and_goes_on() {
     let (log, buffers) = log_within(256 << 10);
-    let _held = buffers.share(&Caller::Stdio).hold(128 << 10);
+    let held = buffers.share(&Caller::Stdio).hold(128 << 10);
     let mut reader = log.read_on();
     log.push(vec![b'x'; 128 << 10].into(), Weight::Notification);
     assert_eq!(read(&mut reader), None);
-    log.push(vec![b'x'; 128 << 10].into(), Weight::Question);
+    assert!(!log.push(vec![b'x'; 128 << 10].into(), Weight::Question));
     assert_eq!(read(&mut reader), Some(None));
+    drop(held);
+    let mut reader = log.read_on();
+    assert!(log.push(message("again"), Weight::Question));
+    assert_eq!(read(&mut reader), Some(Some("again".into())));
+}
+
+#[test]
+fn an_answer_without_room_is_replaced_by_an_error() {
+    let (log, buffers) = log_within(64 << 10);
+    let share = buffers.share(&Caller::Stdio);
+    let _held: Vec<_> = std::iter::from_fn(|| share.hold(1 << 10)).collect();
+    let mut reader = log.read_on();
+    assert!(!log.push(message("answer"), Weight::Answer));
+    assert_eq!(read(&mut reader), None);
+    log.refuse(Some(&Id::Number(7)));
+    assert!(read(&mut reader).unwrap().unwrap().starts_with(r#"{"jsonrpc":"2.0","id":7,"error":"#));
 }
 
 #[test]
