@@ -26,7 +26,7 @@ pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Fai
     }
     let Some(path) = config.audit_file() else {
         console::remark(
-            "nothing is noted in an audit and plugins can keep nothing, since there is no folder for that; set HOME or \
+            "nothing is noted in an audit and plugins can keep nothing, since there is no folder of yours for that; set HOME or \
              XDG_STATE_HOME, or name one with `state` under [server]",
         );
         return Ok((Audit::none(), None));
