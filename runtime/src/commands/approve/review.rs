@@ -56,7 +56,8 @@ impl Review<'_> {
                 let owners = names::owners(config, files, old, name);
                 let (entry, taken) = entry.without_taken(&owners);
                 let now = Approved::of(&entry, words);
-                let notes = names::notes(&owners, name, &now, &taken, old);
+                let mut notes = names::notes(&owners, name, &now, &taken, old);
+                notes.extend(names::held_with(&owners, config, files, old, name));
                 (now, notes)
             }
             Err(Unlisted { ungranted: true, .. }) if kept.is_some() => return Ok(Found::Same(Vec::new())),
