@@ -1,7 +1,8 @@
 //! Who gets what several plugins want.
 //!
 //! What a name or URI says of itself comes first: what belongs to one plugin is refused to all others. Of the rest the one
-//! gets it that has the better right: the operator's file names it, or it was approved. Between two that the operator names
+//! gets it that has the better right: the operator's file names it, or it was approved. Of those that the operator gave one
+//! prefix the one gets it that is called so. Between two that the operator names
 //! the first one by name does, since somebody knows both; between two of whom nothing is known neither does, since all else
 //! would be a guess that a stranger can prepare for. Keys that could be taken for one another are one, and a template has all
 //! that begins as it does.
@@ -118,7 +119,7 @@ impl<'e> Contender<'e> {
 
 fn reason(right: Right) -> &'static str {
     match right {
-        Right::Owner => "it names",
+        Right::Owner | Right::Namesake => "it names",
         Right::Named => "the configuration names",
         Right::Approved | Right::Stranger => "was approved",
     }

@@ -36,6 +36,8 @@ pub(super) enum Right {
     Named,
     /// The name is its own.
     Owner,
+    /// So it is, and of those to whom the operator gave it, this one is called so.
+    Namesake,
 }
 
 /// To whom names belong that begin alike.
@@ -69,6 +71,15 @@ pub(super) struct Taken {
 impl Claim {
     fn has(&self, plugin: &str) -> bool {
         self.plugins.iter().any(|owner| owner == plugin)
+    }
+
+    /// With which right one of its plugins has it.
+    fn right(&self, plugin: &str) -> Right {
+        let shared = self.plugins.len() > 1;
+        match shared && naming::likeness(plugin) == naming::likeness(&self.text) {
+            true => Right::Namesake,
+            false => Right::Owner,
+        }
     }
 
     fn owner(&self) -> &str {
@@ -167,7 +178,7 @@ impl Owners {
         let looks = looks(kind, key);
         let right = match self.claim_of(kind, &looks) {
             None => self.right(plugin),
-            Some(claim) if claim.has(plugin) => Right::Owner,
+            Some(claim) if claim.has(plugin) => claim.right(plugin),
             Some(claim) => {
                 let owner = Some(claim.owner().to_owned());
                 return Err(Taken { owner, why: foreign(kind, key, claim) });
@@ -336,7 +347,7 @@ mod tests {
     fn plugins_that_the_operator_gives_one_prefix_share_it() {
         let owners = owners([named("a", "mail"), named("mail", "mail"), claimant("b")]);
         assert_eq!(right(&owners, "a", Kind::Tool, "mail-x"), Right::Owner);
-        assert_eq!(right(&owners, "mail", Kind::Tool, "mail-x"), Right::Owner);
+        assert_eq!(right(&owners, "mail", Kind::Tool, "mail-x"), Right::Namesake);
         assert!(owners.judge("b", Kind::Tool, "mail-x").is_err());
         assert!(owners.held.is_empty());
     }

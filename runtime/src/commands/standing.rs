@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::console;
 use super::published::Published;
 use crate::catalog::{Catalog, Entry, Snapshot};
-use crate::config::{Config, Pin, every_own_state};
+use crate::config::{Config, Pin, own_state_home};
 use crate::observe::Mask;
 use crate::plugin::{Plugin, Tally};
 use crate::reload::{Known, Problem, Standing, Unserved};
@@ -58,7 +58,7 @@ impl Stand {
     /// clients find it.
     pub(super) async fn tell(self, serving: String) -> Telling {
         let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
-        let folders = every_own_state().into_iter().take(1).chain(self.state.clone());
+        let folders = own_state_home().into_iter().chain(self.state.clone());
         let this = Arc::new(self);
         for folder in folders {
             let (stand, serving) = (Arc::clone(&this), serving.clone());

@@ -24,10 +24,20 @@ const DIGITS: usize = 12;
 const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
 
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
+    let is_named = args.config.is_some();
     let states = states(args.config)?;
     let (mut documents, mut silent): (Vec<Value>, _) = (Vec::new(), 0);
     for state in &states {
-        for (name, answer) in local::ask(state).await.map_err(anyhow::Error::from)? {
+        let answers = match local::ask(state).await.map_err(anyhow::Error::from) {
+            Ok(answers) => answers,
+            // Nobody named this folder, and servers may well have their sockets in another one.
+            Err(error) if !is_named => {
+                console::remark(&format!("{error:#}"));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for (name, answer) in answers {
             match answer.map_err(anyhow::Error::from).and_then(|bytes| read(&bytes)) {
                 Ok(document) if documents.iter().any(|known| is_same(known, &document)) => {}
                 Ok(document) => documents.push(document),

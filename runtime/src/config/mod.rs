@@ -30,7 +30,7 @@ pub use grants::{
 };
 pub use instances::Instances;
 pub use limits::{LimitError, Limits, Spec, kib, mib};
-pub use own::{every_own_state, own_cache};
+pub use own::{every_own_state, own_cache, own_state_home};
 pub use pin::Pin;
 pub use server::{Server, parse_listen};
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};

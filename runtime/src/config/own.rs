@@ -8,6 +8,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
@@ -76,11 +77,23 @@ pub fn every_own_state() -> Vec<PathBuf> {
     Kind::State.folders()
 }
 
-/// The state folder of a server, by its configuration or else by its plugin folder; `None` when the environment names no
-/// place.
+/// The one where a server with this environment makes its state folder; `None` when the environment names no place, or another
+/// person's.
+#[must_use]
+pub fn own_state_home() -> Option<PathBuf> {
+    every_own_state().into_iter().next().filter(|home| !is_anothers(home))
+}
+
+/// The state folder of a server, by its configuration or else by its plugin folder; `None` when there is no place for it.
 pub(super) fn own_state(of: &Path) -> Option<PathBuf> {
-    let home = every_own_state().into_iter().next()?;
-    Some(home.join(name(of)))
+    Some(own_state_home()?.join(name(of)))
+}
+
+/// Whether a folder is, or would be made, among those of another person. `sudo` leaves `HOME` as it is, and what is made there
+/// then, the owner of that home could not use. What belongs to the system, as `/tmp` does, is nobody's.
+fn is_anothers(folder: &Path) -> bool {
+    let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
+    there.is_some_and(|there| there.uid() != 0 && there.uid() != rustix::process::geteuid().as_raw())
 }
 
 /// A name that no other file or folder has, and that a person recognises.
@@ -135,6 +148,18 @@ mod tests {
         for bad in [None, Some(""), Some("state"), Some("./state"), Some("~/.local/state")] {
             assert!(found(Kind::State, bad, bad).is_empty(), "{bad:?}");
             assert_eq!(found(Kind::State, bad, Some("/home/ada")), std::slice::from_ref(&usual), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_in_the_home_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".local/state");
+        assert!(!is_anothers(&state) && !is_anothers(Path::new("/none/there")));
+        // Only root can give a folder away, and only root would make something there.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(dir.path(), Some(1), None).unwrap();
+            assert!(is_anothers(&state));
         }
     }
 

@@ -207,7 +207,9 @@ impl Loader {
             kept,
         };
         tell_left_out(&plugin);
+        let in_use = self.common.store.times_in_use();
         let offer = plugin.list().await.map_err(|failure| match failure {
+            failure if self.common.store.times_in_use() > in_use => LoadError::StoreInUse(failure),
             CallFailure::Guest(error) => LoadError::Refused(error),
             failure => LoadError::Start(failure),
         })?;

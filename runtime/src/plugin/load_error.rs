@@ -59,6 +59,9 @@ pub enum LoadError {
     /// It could not be started or did not list.
     #[error("could not be started")]
     Start(#[source] CallFailure),
+    /// It did not list, and what plugins keep could not be had meanwhile: a guest may take that for its end, or wait too long.
+    #[error("could not be started while another process kept the database of the plugins locked")]
+    StoreInUse(#[source] CallFailure),
     /// It answered the listing with an error.
     #[error("refused to list what it offers: {}", .0.in_words())]
     Refused(GuestError),
@@ -96,7 +99,14 @@ impl LoadError {
             Self::Start(failure) => {
                 matches!(failure, CallFailure::Busy { .. } | CallFailure::Full | CallFailure::Host(_))
             }
+            Self::StoreInUse(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether it may be for want of something that it could not tell what it offers.
+    #[must_use]
+    pub fn is_unlisted(&self) -> bool {
+        matches!(self, Self::Start(_) | Self::StoreInUse(_) | Self::Refused(_))
     }
 }

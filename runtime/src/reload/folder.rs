@@ -310,7 +310,10 @@ impl Folder {
             return self.ledger.again(&path);
         }
         let now = Instant::now();
-        self.initial.remove(&path);
+        // One that is still being copied is waited for, as long as anything is waited for.
+        if !matches!(looked, Looked::Changed) {
+            self.initial.remove(&path);
+        }
         match &looked {
             Looked::Changed => return self.ledger.changed(&path, now),
             Looked::Unseen => return self.ledger.later(&path, sight, now + RETRY),

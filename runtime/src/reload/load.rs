@@ -132,7 +132,7 @@ fn check(opened: &Opened) -> Result<(), Refusal> {
 }
 
 fn unloaded(error: &LoadError) -> Refusal {
-    let unlisted = matches!(error, LoadError::Start(_) | LoadError::Refused(_));
+    let unlisted = error.is_unlisted();
     let again = match error {
         error if error.is_passing() => Again::Soon,
         error if error.is_lasting() => Again::Changed,

@@ -12,10 +12,11 @@
 //! is there already. The log has a line for it, and one for its end.
 
 mod turn;
+mod unfinished;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -25,21 +26,13 @@ use redb::Database;
 use redb::backends::InMemoryBackend;
 
 use turn::Turn;
+use unfinished::begin_anew;
 
 /// Longest key, bytes.
 pub(crate) const KEY: usize = 1_024;
 
 /// The file in the state folder.
 const FILE: &str = "plugins.redb";
-
-/// Bytes at the begin of the file, which the database writes last when it is made.
-const MAGIC: usize = 9;
-
-/// Bytes at the begin of the file beyond which nothing is written before those.
-const HEADER: usize = 4_096;
-
-/// A database that was never used is no larger, bytes.
-const NEW: u64 = 2 << 20;
 
 /// How long nothing is written after the disk refused a write.
 const REST: Duration = Duration::from_secs(1);
@@ -57,6 +50,8 @@ pub struct Store {
     opened: RwLock<Opened>,
     /// How often it was used.
     used: AtomicU64,
+    /// How often another process kept it.
+    in_use: AtomicU64,
     /// For the thread that closes it.
     this: Weak<Self>,
     /// Until when nothing is written, after the disk refused a write. None when the last write worked.
@@ -176,6 +171,7 @@ impl Store {
             place,
             opened,
             used: AtomicU64::default(),
+            in_use: AtomicU64::default(),
             this: Weak::clone(this),
             refused: Mutex::default(),
             complained: AtomicBool::default(),
@@ -188,6 +184,11 @@ impl Store {
     /// When the folder cannot be used, or another process keeps it.
     pub fn open(&self) -> Result<(), StoreError> {
         self.on(|_| Ok(())).inspect_err(|_| self.complained.store(true, Ordering::Relaxed))
+    }
+
+    /// How often somebody went without it since another process kept it. Who looks before and after knows of the time between.
+    pub(crate) fn times_in_use(&self) -> u64 {
+        self.in_use.load(Ordering::Relaxed)
     }
 
     /// Runs `work`, which changes nothing, and runs it again if the database failed meanwhile, as it does for all when a write
@@ -301,7 +302,11 @@ impl Store {
         let begun = Instant::now();
         let database = turn.wait(|| database(folder));
         opened.turn = Some(turn);
-        opened.database = Some(database?.ok_or_else(|| StoreError::InUse(folder.clone()))?);
+        let Some(database) = database? else {
+            self.in_use.fetch_add(1, Ordering::Relaxed);
+            return Err(StoreError::InUse(folder.clone()));
+        };
+        opened.database = Some(database);
         opened.times += 1;
         // Those who read come first.
         if std::mem::take(&mut opened.has_failed)
@@ -365,31 +370,6 @@ fn database(folder: &Path) -> Result<Option<Database>, StoreError> {
 /// Whether the database does nothing more after this.
 fn has_closed(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo | redb::Error::DatabaseClosed)
-}
-
-/// Empties a file in which the making of a database was cut off, by a kill or by a disk without room. The database would take
-/// it for a stranger's for ever.
-fn begin_anew(file: &File) -> io::Result<()> {
-    // Who has the lock may be about to write.
-    if file.try_lock().is_ok() {
-        if is_unfinished(file)? {
-            file.set_len(0)?;
-        }
-        file.unlock()?;
-    }
-    Ok(())
-}
-
-/// Whether a database was begun in this file and nothing was ever kept. One that was damaged has something behind its header.
-fn is_unfinished(file: &File) -> io::Result<bool> {
-    let length = file.metadata()?.len();
-    if length > NEW {
-        return Ok(false);
-    }
-    let mut bytes = vec![0; length as usize];
-    file.read_exact_at(&mut bytes, 0)?;
-    let is_zero = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-    Ok(is_zero(bytes.get(..MAGIC)) && is_zero(bytes.get(HEADER..)))
 }
 
 #[cfg(test)]

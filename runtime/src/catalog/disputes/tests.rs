@@ -110,6 +110,14 @@ fn a_bare_name_loses_against_one_that_is_owned_and_the_first_of_two_that_are_nam
 }
 
 #[test]
+fn of_those_with_one_prefix_the_one_gets_a_name_that_is_called_so() {
+    let offered = &[("a", "mail-send"), ("mail", "mail-send"), ("a", "mail-list")];
+    let (passed, told) = settled::<TOOL>(&["+a=mail", "+mail"], offered);
+    assert_eq!(passed, ["a mail-list", "mail mail-send"]);
+    assert_eq!(told, ["the name `mail-send` belongs to the plugin `mail`, which it names"]);
+}
+
+#[test]
 fn what_names_nobody_goes_to_whom_somebody_knows_and_else_to_nobody() {
     const BOTH: Offered = &[("a", "file:///x"), ("b", "FILE:///%78"), ("c", "file:///y")];
     let (passed, told) = settled::<RESOURCE>(&["a", "+b", "c"], BOTH);

@@ -17,6 +17,22 @@ pub(super) fn owners(config: &Config, files: &[PathBuf], old: &Lock, plugin: &st
     reload::owners(config, files, |name: &str| name == plugin || old.get(name).is_some())
 }
 
+/// Who goes by names that look like this plugin's and is held back only once it is approved, one harmless line each.
+pub(super) fn held_with(
+    owners: &Owners,
+    config: &Config,
+    files: &[PathBuf],
+    old: &Lock,
+    plugin: &str,
+) -> Vec<String> {
+    let paths = files.iter().map(PathBuf::as_path);
+    let before = reload::owners(config, paths, |name: &str| old.get(name).is_some());
+    let others = old.names().filter(|other| *other != plugin && before.held_back(other).is_none());
+    let held = others.filter_map(|other| Some((other, owners.held_back(other)?)));
+    held.map(|(other, why)| Escaped(&format!("note: `{other}` would be held back too: {why}")).to_string())
+        .collect()
+}
+
 /// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have approved
 /// that is its, and what others have approved that looks the same and is nobody's.
 pub(super) fn notes(

@@ -6,7 +6,7 @@ use super::names;
 use crate::catalog::{Approved, Difference, Entry, Lock, compare};
 use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Mask;
-use crate::plugin::{Artifact, LoadError, Loader};
+use crate::plugin::{Artifact, Loader};
 use crate::reload::Candidate;
 
 /// What a plugin is, compared with what was approved.
@@ -56,7 +56,8 @@ impl Review<'_> {
                 let owners = names::owners(config, files, old, name);
                 let (entry, taken) = entry.without_taken(&owners);
                 let now = Approved::of(&entry, words);
-                let notes = names::notes(&owners, name, &now, &taken, old);
+                let mut notes = names::notes(&owners, name, &now, &taken, old);
+                notes.extend(names::held_with(&owners, config, files, old, name));
                 (now, notes)
             }
             Err(Unlisted { ungranted: true, .. }) if kept.is_some() => return Ok(Found::Same(Vec::new())),
@@ -111,7 +112,7 @@ async fn list(
     let grants = if granted { settings.grants.clone() } else { Grants::default() };
     let settings = PluginConfig { grants, ..settings };
     let loaded = loader.load(name, artifact, settings).await.map_err(|error| {
-        let ungranted = lacks_grants && matches!(error, LoadError::Start(_) | LoadError::Refused(_));
+        let ungranted = lacks_grants && error.is_unlisted();
         let hint = match ungranted {
             true => {
                 format!("; it may need what it is granted for that: run `plugport approve --granted {name}`")

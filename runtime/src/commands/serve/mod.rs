@@ -71,7 +71,7 @@ async fn serve(
     listener: Option<http::Listener>,
     signals: Signals,
 ) -> Result<ExitCode, Failure> {
-    let Prepared { server, watcher, folder, catalog, standing } = prepared;
+    let Prepared { server, watcher, folder, catalog, standing, mut trying } = prepared;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
     let calls = Calls(Arc::clone(&catalog));
     let stand = Stand::new(config, catalog, standing);
@@ -89,6 +89,7 @@ async fn serve(
     watching.await.context("watching for changes failed")?;
     following.await.context("following the plugin folder failed")?;
     tidying.await.context("giving back memory failed")?;
+    while trying.join_next().await.is_some() {}
     served
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use tokio::task::JoinSet;
 
 use super::announce::Announcer;
 use super::{Failure, console};
@@ -25,7 +26,7 @@ pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<Writer>), Fai
     }
     let Some(path) = config.audit_file() else {
         console::remark(
-            "nothing is noted in an audit and plugins can keep nothing, since there is no folder for that; set HOME or \
+            "nothing is noted in an audit and plugins can keep nothing, since there is no folder of yours for that; set HOME or \
              XDG_STATE_HOME, or name one with `state` under [server]",
         );
         return Ok((Audit::none(), None));
@@ -54,6 +55,8 @@ pub(super) struct Prepared {
     pub(super) folder: Folder,
     pub(super) catalog: Arc<Catalog>,
     pub(super) standing: Arc<Standing>,
+    /// Tells whether plugins can keep something, which nobody waits for.
+    pub(super) trying: JoinSet<()>,
 }
 
 /// Loads what can be served at once. `settings` are those of the configuration, or what the command line says instead.
@@ -65,12 +68,16 @@ pub(super) async fn prepare(
     audit: Audit,
 ) -> Result<Prepared, Failure> {
     let store = Store::of_state(config.state.clone());
+    let mut trying = JoinSet::new();
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
-        // Better now than in the middle of a call.
-        if let Err(error) = store.open() {
-            let error = anyhow::Error::new(error);
-            console::remark(&format!("plugins cannot keep anything for now: {error:#}"));
-        }
+        // Better now than in the middle of a call. Another server may keep it for a moment, or its disk be slow.
+        let store = Arc::clone(&store);
+        trying.spawn_blocking(move || {
+            if let Err(error) = store.open() {
+                let error = anyhow::Error::new(error);
+                console::remark(&format!("plugins cannot keep anything for now: {error:#}"));
+            }
+        });
     }
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
     config.remarks().iter().for_each(|remark| console::remark(remark));
@@ -90,7 +97,7 @@ pub(super) async fn prepare(
     );
     folder.begin().await.map_err(|error| Failure::Usage(error.into()))?;
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
-    Ok(Prepared { server, watcher, folder, catalog, standing })
+    Ok(Prepared { server, watcher, folder, catalog, standing, trying })
 }
 
 /// Compiles outside, and keeps what it compiled where that can be done: in the state folder that the configuration names, or

@@ -1,6 +1,9 @@
+use std::fs::File;
+
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
+use super::unfinished::{HEADER, MAGIC, NEW};
 use super::*;
 use crate::sandbox::bucket::Bucket;
 
@@ -161,7 +164,14 @@ fn who_keeps_the_database_locked_is_named_as_the_fault() {
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     drop(store);
     file.lock().unwrap();
-    assert!(matches!(Store::new(dir.path().to_owned()).open(), Err(StoreError::InUse(_))));
+    let waiting = Store::new(dir.path().to_owned());
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let open = || assert!(matches!(waiting.open(), Err(StoreError::InUse(_))));
+        (0..5).for_each(|_| drop(scope.spawn(open)));
+    });
+    assert!(begun.elapsed() < Duration::from_secs(2), "they wait together: {:?}", begun.elapsed());
+    assert_eq!(waiting.times_in_use(), 5);
     drop(file);
     std::fs::write(dir.path().join(FILE), b"this is not a database at all").unwrap();
     assert!(matches!(Store::new(dir.path().to_owned()).open(), Err(StoreError::Unusable { .. })));

@@ -13,8 +13,13 @@ use std::time::{Duration, Instant};
 /// The file in the state folder whose lock is held by whoever waits.
 const FILE: &str = "plugins.turn";
 
-/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait. Nobody who works needs the database for longer than [`HELD`] and one transaction, and a plugin that waits
+/// while it starts has two seconds for all of that.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// For how long nobody waits again once somebody waited in vain. Waiting is done one after the other, so those who came meanwhile
+/// would wait that many times as long.
+const KEPT: Duration = Duration::from_secs(1);
 
 /// How often the locks are tried.
 const AGAIN: Duration = Duration::from_millis(2);
@@ -29,20 +34,32 @@ pub(super) struct Turn {
     file: File,
     /// When the database was opened last.
     since: Instant,
+    /// Until when nobody waits, after somebody did in vain.
+    kept_until: Option<Instant>,
 }
 
 impl Turn {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now() })
+        Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), kept_until: None })
     }
 
-    /// Queues, and tries to get the database until that works. `None` when somebody keeps it.
+    /// Queues, and tries to get the database until that works. `None` when somebody keeps it, and at once when it was kept from
+    /// the last one who waited.
     pub(super) fn wait<T, E>(
         &mut self,
-        mut attempt: impl FnMut() -> Result<Option<T>, E>,
+        attempt: impl FnMut() -> Result<Option<T>, E>,
     ) -> Result<Option<T>, E> {
+        if self.kept_until.is_some_and(|until| Instant::now() < until) {
+            return Ok(None);
+        }
+        let got = self.queue(attempt);
+        self.kept_until = matches!(got, Ok(None)).then(|| Instant::now() + KEPT);
+        got
+    }
+
+    fn queue<T, E>(&mut self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
         let deadline = Instant::now() + PATIENCE;
         // A file system without locks has no queue, and the lock of the database decides alone.
         while let Err(TryLockError::WouldBlock) = self.file.try_lock() {
