@@ -180,7 +180,9 @@ async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_
     assert_eq!((notes(&one).await, notes(&other).await), (2, 2));
     // What the plugin says has changed is listed again a moment later.
     let begun = Instant::now();
-    while other.request("resources/list", json!({})).await.result()["resources"].as_array().unwrap().len() != 3 {
+    while other.request("resources/list", json!({})).await.result()["resources"].as_array().unwrap().len()
+        != 3
+    {
         assert!(begun.elapsed() < Duration::from_secs(20), "both notes and the index are never listed");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -159,7 +159,9 @@ mod tests {
             assert!(waits(list, "{}"), "{list}");
         }
         assert!(waits("tools/call", r#"{"name":"a-b"}"#) && waits("prompts/get", r#"{"name":"\u0061"}"#));
-        assert!(waits("resources/read", r#"{"uri":"n:a"}"#) && waits("resources/subscribe", r#"{"uri":"n:a"}"#));
+        assert!(
+            waits("resources/read", r#"{"uri":"n:a"}"#) && waits("resources/subscribe", r#"{"uri":"n:a"}"#)
+        );
         assert!(waits("completion/complete", r#"{"ref":{"type":"ref/prompt","name":"a"}}"#));
         assert!(waits("completion/complete", r#"{"ref":{"type":"ref/resource","uri":"a"}}"#));
         for (method, params) in [
