@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::parked::Outcome;
 use super::asking::rounds::{self, Resumed, Returned};
-use super::buffers::Share;
+use super::buffers::{Held, Share};
+use super::connection::weight;
 use super::context::{RequestContext, Round, Threshold, Via, Who};
 use super::era::{Carried, Claims};
 use super::error::RpcError;
@@ -58,7 +59,9 @@ pub(super) fn stateless(
         return Ok(Exchange::new(server, &context, id, reader, place, Running::Fresh(work)));
     };
     let held = request.held.take();
-    match rounds::resume(server, &request, &state, &returned.answers, abilities)? {
+    let resumed = rounds::resume(server, &request, &state, &returned.answers, abilities)?;
+    let held = held.and_then(|held| of_answers(held, &returned.answers));
+    match resumed {
         Resumed::Call(waking, work) => {
             if let Some(place) = &place {
                 place.rebind(waking.context.cancel.clone());
@@ -73,6 +76,14 @@ pub(super) fn stateless(
             Ok(Exchange::new(server, &context, id, reader, place, work))
         }
     }
+}
+
+/// Of what is held for a retry, what its answers take: the call keeps nothing else of it. A retry is never part of a batch.
+fn of_answers(held: Arc<Held>, answers: &RawObject) -> Option<Arc<Held>> {
+    let bytes = answers.iter().map(|(_, answer)| answer.get().len()).sum();
+    let mut held = Arc::into_inner(held)?;
+    held.shrink_to(weight(bytes));
+    Some(Arc::new(held))
 }
 
 /// Serves a request of a session.

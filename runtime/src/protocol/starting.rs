@@ -39,7 +39,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
     }
     if Instant::now() >= server.first_lists() {
         server.catalog.give();
-        return Some(late_headers(server, context));
+        return Some(server.reading().in_place(bytes, || late_headers(server, context)).await);
     }
     let (mut start, mut lists) = (server.catalog.start(), server.catalog.lists_changed());
     let (began, end) = (Instant::now(), server.first_lists());
@@ -63,7 +63,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             }
         }
     }
-    Some(late_headers(server, context))
+    Some(server.reading().in_place(bytes, || late_headers(server, context)).await)
 }
 
 /// Compares headers with arguments for a tool that was not known when the request came.
