@@ -129,8 +129,8 @@ pub struct Call {
     /// The tool's arguments, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; the store: kv, kv=MIB; a variable:
-    /// env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret: secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN; the store:
+    /// kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret: secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May
     /// be repeated
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<String>,

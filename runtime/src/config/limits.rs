@@ -61,13 +61,13 @@ limits! {
     fuel = 2_000_000_000, at most 1_000_000_000_000:
         "Instructions per call, and as much again for work the host does for the guest; stops an endless loop, the same on every machine.";
     cpu_ms = 1_000, at most 600_000:
-        "Processor time per call, and as much again to check its arguments and its result against the plugin's schemas; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
+        "Processor time per call, that of other threads for it included, and as much again for each of two checks: of its arguments and of its result against the plugin's schemas; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
     wall_ms = 30_000, at most 600_000:
         "Time from the start of a call to its end, sleeping included.";
     startup_ms = 2_000, at most 60_000:
         "Time for a plugin to instantiate and to say what it offers.";
     memory_mib = 64, at most 1_024:
-        "Linear memory of one instance, all its memories together.";
+        "Linear memory of one instance, all its memories together. The engine converts a text that two instances of one component pass each other in one go, so other limits act up to a millisecond per MiB later.";
     table_elements = 20_000, at most 40_000:
         "Entries of one function table.";
     core_instances = 64, at most 64:
