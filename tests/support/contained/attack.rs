@@ -150,7 +150,7 @@ impl Source {
             Self::Variant(name, variant) => marked(std::fs::read(guest(name)).unwrap(), *variant),
             Self::Wat(name) => assembled(name),
             Self::Made(name) => hostile_files::made(name),
-            Self::Passing(passing) => assembled_around(&passing.text_format()),
+            Self::Passing(passing) => passing.assembled(),
         }
     }
 }
@@ -163,14 +163,9 @@ fn marked(mut bytes: Vec<u8>, variant: u8) -> Vec<u8> {
     bytes
 }
 
-/// A component around the core that `tests/guests/wat/NAME.wat` defines.
+/// A component around the core that `tests/guests/wat/NAME.wat` defines, as `tests/guests/wat/shell.wat` says.
 fn assembled(name: &str) -> Vec<u8> {
-    assembled_around(&read_wat(name))
-}
-
-/// A component around definitions of a core instance `$main`, as `tests/guests/wat/shell.wat` says.
-pub fn assembled_around(definitions: &str) -> Vec<u8> {
-    around(&definitions.replace(";; ONE TOOL", &read_wat("tool")))
+    around(&read_wat(name).replace(";; ONE TOOL", &read_wat("tool")))
 }
 
 /// A component with one tool of this name, of fewer than 16 letters, that answers with these two letters.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Latencies, Neighbour, Source, assembled_around, assert_quiet, measure};
+use super::{Latencies, Neighbour, Source, assert_quiet, measure};
 use crate::corpus;
 use crate::generator::{Random, passing};
 use crate::http::{Client, LEGACY};
@@ -92,7 +92,7 @@ fn builder() -> Builder {
     }
     let mut random = Random::new(64);
     for at in 0..3 {
-        let bytes = assembled_around(&passing(&mut random).text_format());
+        let bytes = passing(&mut random).assembled();
         builder = builder.file(&format!("p{at}.wasm"), &bytes);
     }
     builder.file("bulk.wasm", &Source::Wat("bulk").bytes())

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 pub use assault::{Assault, assault};
-pub use attack::{Attack, Deed, ENDED, Source, assembled_around, one_tool};
+pub use attack::{Attack, Deed, ENDED, Source, one_tool};
 use canaries::Canaries;
 pub use crowd::Crowd;
 use file::assert_file_contained;

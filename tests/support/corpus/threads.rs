@@ -28,7 +28,6 @@ const FEW_AND_DONE: Passing = Passing::text("a_hundred_texts", Utf16, Utf8, MIB)
 const TEXTS: Passing = Passing::text("many_texts", Utf16, Utf8, MIB).of(What::Texts(500_000));
 const RECORDS: Passing = Passing::text("many_records", Utf8, Utf16, 64 << 10).of(What::Records(500_000));
 const OPTIONS: Passing = Passing::text("empty_texts", Compact, Utf8, 0).of(What::Options(1_000_000));
-const HANDLES: Passing = Passing::text("many_handles", Utf8, Utf8, 0).of(What::Handles(1_000_000));
 const BYTES: Passing = Passing::text("many_bytes", Utf8, Utf8, 8 * MIB).of(What::Bytes);
 const NUMBERS: Passing = Passing::text("many_numbers", Utf8, Utf8, 8 * MIB).of(What::Numbers);
 const DEEP: Passing = Passing::text("deep_instances", Utf8, Utf16, 1024).below(40);
@@ -46,7 +45,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "F1",
         name: "passing",
-        what: "has two of its instances pass each other texts, lists and handles without end",
+        what: "has two of its instances pass each other texts and lists without end",
         shown: &[
             passing(&UTF16_TO_UTF8),
             passing(&UTF8_TO_UTF16),
@@ -62,7 +61,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             passing(&BYTES),
             passing(&NUMBERS),
             passing(&DEEP),
-            Contained(Attack::passing(&HANDLES, "limit", LIMIT).times(10)),
             Contained(
                 Attack::refused(Source::Passing(&AT_START), "could not be started")
                     .under(SHORT_START)

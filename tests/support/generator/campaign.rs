@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{Passing, Random, attack, passing};
-use crate::contained::{Latencies, Neighbour, PATIENCE, Process, assembled_around};
+use crate::contained::{Latencies, Neighbour, PATIENCE, Process};
 use crate::place::Place;
 use crate::reload::put_bytes;
 use crate::server::Server;
@@ -167,7 +167,7 @@ fn with_components(builder: crate::server::Builder, seed: u64) -> crate::server:
 fn components(seed: u64) -> Vec<(Passing, Vec<u8>)> {
     let mut random = Random::new(seed);
     let shapes = (0..COMPONENTS).map(|_| passing(&mut random));
-    shapes.map(|shape| (shape, assembled_around(&shape.text_format()))).collect()
+    shapes.map(|shape| (shape, shape.assembled())).collect()
 }
 
 /// By how much the server has grown, once it had time to give back what it could.

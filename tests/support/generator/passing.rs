@@ -1,7 +1,7 @@
 //! Components of two instances that pass each other values: what the adapter between them does is none of the guest's own
 //! instructions, and none of the host's functions either.
 //!
-//! They are written as text around `tests/guests/wat/shell.wat`, since no toolchain makes them. Both memories alias what
+//! They are written as text, since no toolchain makes them, and export a plain function. Both memories alias what
 //! they hold, so a kilobyte of component can have gigabytes copied: each entry of a list is the same text, and whatever is
 //! received is put where the last one was.
 
@@ -88,39 +88,46 @@ impl Passing {
         u64::from(self.pages(true) + self.pages(false)) * u64::from(PAGE)
     }
 
-    /// The component's definitions, for the shell. It has one tool, `go`.
+    /// The whole component. It has one function, `go`, which is its tool. The two instances lie beside each other, since one
+    /// that has been entered may not enter those inside of it.
     pub fn text_format(&self) -> String {
-        let mut text = String::new();
+        let mut text = "(component\n".to_owned();
         let [has, gets] = self.encodings;
         let (mine, theirs) = match self.way {
             Way::Given => (has, gets),
             Way::Returned => (gets, has),
         };
-        let handles = matches!(self.what, What::Handles(_));
-        let (inner, outer) = if handles {
-            ("(import \"thing\" (type $thing (sub resource)))", "(with \"thing\" (type $thing))")
-        } else {
-            ("", "")
-        };
-        if handles {
-            text += "(type $thing (resource (rep i32)))\n(core func $new (canon resource.new $thing))\n";
-        }
-        self.write_other(&mut text, theirs, inner);
-        let _ = writeln!(text, "(instance $other0 (instantiate $other {outer}))");
+        self.write_other(&mut text, theirs);
+        text.push_str("(instance $other0 (instantiate $other))\n");
         self.write_between(&mut text);
-        self.write_main(&mut text, mine, handles);
+        self.write_main(&mut text, mine);
+        text.push(')');
         text
     }
 
-    /// The instance that is called.
-    fn write_other(&self, text: &mut String, encoding: Encoding, import: &str) {
-        let (pages, memory) = (self.pages(self.way == Way::Returned), self.memory_module());
+    /// The component, compiled to bytes.
+    pub fn assembled(&self) -> Vec<u8> {
+        let text = self.text_format();
+        wat::parse_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    }
+
+    /// The type of the function through which it is passed, without `func`.
+    fn kind(&self) -> String {
         let shape = self.what.shape();
+        match self.way {
+            Way::Given => format!("(param \"it\" {shape})"),
+            Way::Returned => format!("(result {shape})"),
+        }
+    }
+
+    /// The instance that is called.
+    fn write_other(&self, text: &mut String, encoding: Encoding) {
+        let (pages, memory, kind) =
+            (self.pages(self.way == Way::Returned), self.memory_module(), self.kind());
         let fill = self.fill(self.way == Way::Returned, encoding);
-        let (core, kind, options) = match self.way {
+        let (core, options) = match self.way {
             Way::Given => (
                 "(func (export \"pass\") (param i32 i32))".to_owned(),
-                format!("(param \"it\" {shape})"),
                 "(realloc (core func $i \"realloc\"))",
             ),
             Way::Returned => (
@@ -135,14 +142,12 @@ impl Passing {
                     address = self.address(),
                     length = self.length(encoding)
                 ),
-                format!("(result {shape})"),
                 "(post-return (core func $i \"post\"))",
             ),
         };
         let _ = writeln!(
             text,
             "(component $other
-               {import}
                (core module $m (memory (export \"memory\") {pages}) {memory} {core})
                (core instance $i (instantiate $m))
                (func (export \"pass\") {kind}
@@ -182,8 +187,8 @@ impl Passing {
         }
     }
 
-    /// The instance that serves the tool and calls the other.
-    fn write_main(&self, text: &mut String, encoding: Encoding, handles: bool) {
+    /// The instance that has the tool and calls the other.
+    fn write_main(&self, text: &mut String, encoding: Encoding) {
         let (pages, depth) = (self.pages(self.way == Way::Given), self.depth);
         let (signature, call) = match self.way {
             Way::Given => (
@@ -193,54 +198,57 @@ impl Passing {
             Way::Returned => ("(param i32)", "(call $pass (i32.const 1024))".to_owned()),
         };
         let fill = self.fill(self.way == Way::Given, encoding);
-        let (tick, tick_import, tick_call, tick_export) = if depth > 0 {
-            (
-                format!("(core func $tick (canon lower (func $step{depth} \"tick\")))"),
+        let [tick_func, tick_lowered, tick_import, tick_call, tick_export] = match depth {
+            0 => [""; 5],
+            _ => [
+                "(import \"tick\" (func $next))",
+                "(core func $tick (canon lower (func $next)))",
                 "(import \"host\" \"tick\" (func $tick))",
                 "(call $tick)",
                 "(export \"tick\" (func $tick))",
-            )
-        } else {
-            (String::new(), "", "", "")
-        };
-        let (new_import, new_export) = if handles {
-            ("(import \"host\" \"new\" (func $new (param i32) (result i32)))", "(export \"new\" (func $new))")
-        } else {
-            ("", "")
+            ],
         };
         // 0 runs down from 2^32.
         let rounds = self.rounds;
-        let memory = self.memory_module();
+        let (memory, kind) = (self.memory_module(), self.kind());
         let start = if self.at_start { "(start $run)" } else { "" };
         let _ = writeln!(
             text,
-            "(core module $libc (memory (export \"memory\") {pages}) {memory})
-             (core instance $libc (instantiate $libc))
-             (core func $pass (canon lower (func $other0 \"pass\") (memory (core memory $libc \"memory\"))
-               (realloc (core func $libc \"realloc\")) {encoding}))
-             {tick}
-             (core module $core
-               (import \"libc\" \"memory\" (memory {pages}))
-               (import \"host\" \"pass\" (func $pass {signature}))
-               {tick_import}
-               {new_import}
-               (export \"memory\" (memory 0))
-               ;; ONE TOOL
-               (func $run
-                 (local $at i32) (local $left i32) (local $handle i32)
-                 {fill}
-                 (local.set $left (i32.const {rounds}))
-                 (loop $again
-                   {tick_call}
-                   {call}
-                   (local.set $left (i32.sub (local.get $left) (i32.const 1)))
-                   (br_if $again (local.get $left))))
-               {start}
-               (func (export \"call-tool\") (param i32 i32 i32 i32 i32) (result i32) (call $run) (i32.const 256))
-               (func (export \"post-call\") (param i32)))
-             (core instance $host (export \"pass\" (func $pass)) {tick_export} {new_export})
-             (core instance $main (instantiate $core (with \"libc\" (instance $libc)) (with \"host\" (instance $host))))",
+            "(component $driver
+               (import \"pass\" (func $it {kind}))
+               {tick_func}
+               (core module $libc (memory (export \"memory\") {pages}) {memory})
+               (core instance $libc (instantiate $libc))
+               (core func $pass (canon lower (func $it) (memory (core memory $libc \"memory\"))
+                 (realloc (core func $libc \"realloc\")) {encoding}))
+               {tick_lowered}
+               (core module $core
+                 (import \"libc\" \"memory\" (memory {pages}))
+                 (import \"host\" \"pass\" (func $pass {signature}))
+                 {tick_import}
+                 (func $run (export \"go\")
+                   (local $at i32) (local $left i32)
+                   {fill}
+                   (local.set $left (i32.const {rounds}))
+                   (loop $again
+                     {tick_call}
+                     {call}
+                     (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+                     (br_if $again (local.get $left))))
+                 {start})
+               (core instance $host (export \"pass\" (func $pass)) {tick_export})
+               (core instance $main (instantiate $core (with \"libc\" (instance $libc)) (with \"host\" (instance $host))))
+               (func (export \"go\") (canon lift (core func $main \"go\"))))",
             encoding = encoding.option()
+        );
+        let tick = match depth {
+            0 => String::new(),
+            depth => format!("(with \"tick\" (func $step{depth} \"tick\"))"),
+        };
+        let _ = writeln!(
+            text,
+            "(instance $driver0 (instantiate $driver (with \"pass\" (func $other0 \"pass\")) {tick}))
+             (export \"go\" (func $driver0 \"go\"))"
         );
     }
 
@@ -265,9 +273,6 @@ impl Passing {
             byte => format!("(memory.fill (i32.const {at}) (i32.const {byte}) (i32.const {bytes}))\n"),
         };
         let (count, size) = self.what.entries();
-        if matches!(self.what, What::Handles(_)) {
-            fill += "(local.set $handle (call $new (i32.const 7)))\n";
-        }
         if count > 0 {
             let _ = write!(
                 fill,
@@ -293,7 +298,6 @@ impl Passing {
             What::Texts(_) => store(0, text) + &store(4, length),
             What::Records(_) => store(0, text) + &store(4, length) + &store(16, text) + &store(20, length),
             What::Options(_) => store(0, 1) + &store(4, text) + &store(8, length),
-            What::Handles(_) => "(i32.store (local.get $at) (local.get $handle))".to_owned(),
             What::Text | What::Bytes | What::Numbers => String::new(),
         }
     }

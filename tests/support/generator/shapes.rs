@@ -28,7 +28,6 @@ const CHECKS: [&str; 17] = [
 /// Two instances that pass each other something, within the memory that a plugin may have.
 pub fn passing(random: &mut Random) -> Passing {
     let count = u32::try_from(1 + random.of_any_size(18)).unwrap();
-    let handles = What::Handles(count);
     let all = [
         What::Text,
         What::Text,
@@ -37,10 +36,9 @@ pub fn passing(random: &mut Random) -> Passing {
         What::Options(count),
         What::Bytes,
         What::Numbers,
-        handles,
     ];
     let what = random.one_of(&all);
-    let way = if what == handles { Way::Given } else { random.one_of(&[Way::Given, Way::Returned]) };
+    let way = random.one_of(&[Way::Given, Way::Returned]);
     let rounds = random.below(2) * (random.below(10_000) + 1);
     let passing = Passing {
         name: "random",
@@ -89,35 +87,25 @@ pub fn attack(random: &mut Random, plugins: &[String]) -> (String, Value) {
 mod tests {
     use super::super::Encoding;
     use super::*;
-    use crate::contained::assembled_around;
 
     fn assert_loads(passing: &Passing) {
         let mut config = wasmtime::Config::new();
         config.consume_fuel(true);
         let engine = wasmtime::Engine::new(&config).unwrap();
-        let component = assembled_around(&passing.text_format());
+        let component = passing.assembled();
         let compiled = engine.precompile_component(&component);
         assert!(compiled.is_ok(), "{passing:?}: {:?}\n{}", compiled.err(), passing.text_format());
     }
 
     #[test]
     fn every_kind_is_a_component_in_every_encoding_and_both_ways() {
-        let kinds = [
-            What::Text,
-            What::Texts(9),
-            What::Records(9),
-            What::Options(9),
-            What::Bytes,
-            What::Numbers,
-            What::Handles(9),
-        ];
+        let kinds =
+            [What::Text, What::Texts(9), What::Records(9), What::Options(9), What::Bytes, What::Numbers];
         for (at, what) in kinds.into_iter().enumerate() {
             let (from, to) = (ENCODINGS[at % 3], ENCODINGS[(at + 1) % 3]);
             let given = Passing::text("given", from, to, 4096).of(what).wide().below(2);
             assert_loads(&given);
-            if !matches!(what, What::Handles(_)) {
-                assert_loads(&given.returned());
-            }
+            assert_loads(&given.returned());
         }
         assert_loads(&Passing::text("start", Encoding::Utf8, Encoding::Utf8, 16).at_start());
     }

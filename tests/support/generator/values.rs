@@ -24,8 +24,6 @@ pub enum What {
     Bytes,
     /// The same bytes as numbers.
     Numbers,
-    /// So many handles, all of them the same one, lent.
-    Handles(u32),
 }
 
 pub const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Compact];
@@ -63,7 +61,6 @@ impl What {
             Self::Options(_) => "(list (option string))",
             Self::Bytes => "(list u8)",
             Self::Numbers => "(list u64)",
-            Self::Handles(_) => "(list (borrow $thing))",
         }
     }
 
@@ -73,7 +70,6 @@ impl What {
             Self::Texts(count) => (count, 8),
             Self::Records(count) => (count, 24),
             Self::Options(count) => (count, 12),
-            Self::Handles(count) => (count, 4),
             Self::Text | Self::Bytes | Self::Numbers => (0, 0),
         }
     }
