@@ -221,7 +221,7 @@ async fn what_a_client_says_of_itself_is_not_read_anew_for_nothing() {
     let begun = Instant::now();
     let reply = client.request_with_meta("tools/call", params, json!({ "example.com/large": pieces })).await;
     // Refused for its size, ended at a limit, or read once and done: all the same, if it is soon.
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(reply);
     siege.end(MOST).await;
 }

@@ -3,7 +3,7 @@
 //! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
 //! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
 //! already do not. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
-//! what there is; those that want to hear of progress do meanwhile. A request that waits is a task and nothing else, and ends
+//! what there is; those that want to hear of a list's progress do meanwhile. A request that waits is a task and nothing else, and ends
 //! like any other.
 
 use std::borrow::Cow;
@@ -56,7 +56,8 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             // Both live as long as the catalog.
             _ = start.changed() => {}
             _ = lists.changed() => {}
-            _ = tell.tick() => {
+            // Of a call only its guest tells, since progress may never go back.
+            _ = tell.tick(), if about == About::Everything => {
                 let Begun { left, of } = start.borrow().unwrap_or_default();
                 let message = format!("{left} of {of} plugins are still being compiled, which happens once");
                 tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));

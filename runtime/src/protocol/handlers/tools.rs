@@ -73,9 +73,30 @@ enum Unfit {
     Mismatch(Mismatch),
 }
 
+/// Values that arguments may have. As a tree each takes a hundred bytes and more, however short its text.
+const VALUES: usize = 250_000;
+
+/// Whether arguments have more values than they may: counted by what separates them in the text.
+fn has_too_many(args: &str) -> bool {
+    let (mut values, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in args.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values > VALUES
+}
+
 /// The value of arguments, without nulls that stand for nothing, and its text.
 fn parse(tool: &PublishedTool, args: &Arc<str>) -> Result<(Value, Arc<str>), Unfit> {
     let invalid = |why: &str| Unfit::Invalid(RpcError::invalid_params(why));
+    if args.len() > SMALL && has_too_many(args) {
+        return Err(invalid(&format!("`params.arguments` has more than {VALUES} values")));
+    }
     let mut value: Value = serde_json::from_str(args)
         .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
@@ -178,4 +199,18 @@ async fn keeps_promise(
 /// A tool result that says what went wrong, for the model to read.
 fn tell(server: &Server, context: &RequestContext, text: String) -> Result<Reply, RpcError> {
     Reply::new(&ResultView::error(text), context.revision, &server.info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_by_what_separates_them_and_not_in_texts() {
+        assert!(has_too_many(&format!("[{}1]", "1,".repeat(VALUES))));
+        assert!(has_too_many(&format!("[{}", r#"{"":0},"#.repeat(VALUES / 2 + 1))));
+        let quoted = serde_json::json!({ "text": ",[{\\\"".repeat(VALUES) }).to_string();
+        assert!(!has_too_many(&quoted));
+        assert!(!has_too_many(&format!("[{}1]", "1,".repeat(VALUES / 2))));
+    }
 }
