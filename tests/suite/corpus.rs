@@ -212,7 +212,9 @@ async fn a_loop_ends_with_the_default_limits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_is_cut_and_counted() {
-    let server = Server::builder().guest("hostile_log_flood").start().await;
+    // Without optimization it takes longer than a call may by default.
+    let config = "[plugins.hostile_log_flood]\nlimits = { cpu_ms = 20_000 }\n";
+    let server = Server::builder().guest("hostile_log_flood").config(config).start().await;
     let client = Client::new(server.url());
     let reply = client.call("hostile_log_flood-flood", json!({ "bytes": 600_000 })).await;
     assert_eq!(reply.tool_text(), "flooded", "a flood is cut, it does not trap");

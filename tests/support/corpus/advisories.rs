@@ -109,6 +109,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_many_fields", "wrong", "ok", "20000 refused")
                     .with(r#"{}"#)
                     .on(Ground::Web)
+                    .under("limits = { cpu_ms = 20_000 }")
                     .times(20),
             ),
             Test("hostile_many_fields"),

@@ -66,9 +66,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "F16",
         name: "crowd",
         what: "does all of it at once, from many clients and plugins, on a small machine",
-        shown: &[
-            Test("a_crowd_of_attackers_stays_within_a_gibibyte"),
-            Soak("soak_a_crowd_of_attackers_stays_within_a_gibibyte"),
-        ],
+        shown: &[Soak("soak_a_crowd_of_attackers_stays_within_a_gibibyte")],
     },
 ];
