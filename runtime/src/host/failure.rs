@@ -3,7 +3,7 @@
 
 use super::Answered;
 use crate::bindings::plugport::plugin::types::Error;
-use crate::sandbox::OutOfHostFuel;
+use crate::sandbox::Spent;
 
 /// Why a host function did not succeed.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<OutOfHostFuel> for Failure {
-    fn from(error: OutOfHostFuel) -> Self {
+impl From<Spent> for Failure {
+    fn from(error: Spent) -> Self {
         Self::Trap(error.into())
     }
 }

@@ -1,9 +1,10 @@
 //! What an instance has the host keep behind its handles, in bytes.
 //!
 //! `handles` bounds how many there are, and most of them are small. Header fields, requests with their bodies, and keys are
-//! not, so they are bounded together as well, by `transfer_mib` like all that a guest hands over. What is given back nobody
-//! has to tell: whenever as much was added as may be kept, the handles are gone through. So what is kept at any time is less
-//! than twice the limit.
+//! not, so they are bounded together as well, by `transfer_mib` like all that a guest hands over, and taken from the account of
+//! the instance's memory. What is given back nobody has to tell: whenever as much was added as was kept when the handles were
+//! last gone through, they are gone through again. So what is counted is at most twice what is kept, and never more than twice
+//! the limit.
 
 use std::any::Any;
 
@@ -14,39 +15,66 @@ use wasmtime_wasi_http::p2::types::{HostIncomingResponse, HostOutgoingRequest, H
 use super::http::BODY;
 use super::keyvalue::Cas;
 use super::{Beyond, State};
+use crate::config::mib;
+use crate::sandbox::{InstanceMemory, Spent};
 
 /// What one header field takes beside its text, bytes: its place in a map that doubles when it is full, and two
 /// allocations.
 pub(super) const FIELD: usize = 256;
 
+/// The handles are not gone through for less than this.
+const STEP: usize = mib(1);
+
 /// The account of one instance.
 #[derive(Debug)]
 pub(super) struct Held {
     most: usize,
-    /// Since the handles were last gone through.
+    /// What was kept when the handles were last gone through.
+    found: usize,
+    /// Since then.
     added: usize,
 }
 
 impl Held {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, added: 0 }
+        Self { most, found: 0, added: 0 }
     }
 
     /// So much is about to be kept, beside what `table` holds.
-    fn add(&mut self, table: &mut ResourceTable, bytes: usize) -> Result<(), Beyond> {
-        self.added = self.added.saturating_add(bytes);
-        if self.added <= self.most {
+    fn add(
+        &mut self,
+        table: &mut ResourceTable,
+        account: &mut InstanceMemory,
+        bytes: usize,
+    ) -> wasmtime::Result<()> {
+        let due = self.found.max(STEP).min(self.most);
+        let added = self.added.saturating_add(bytes);
+        if added <= due && account.grow(bytes) {
+            self.added = added;
             return Ok(());
         }
-        self.added = bytes;
-        let mut left = self.most.checked_sub(bytes);
-        for entry in table.iter_mut() {
-            left = left.and_then(|left| left.checked_sub(weight(entry)));
-            if left.is_none() {
-                break;
-            }
+        let is_counted = self.count(table, account);
+        if bytes > self.most.saturating_sub(self.found) {
+            return Err(Beyond("transfer_mib").into());
         }
-        left.map(|_| ()).ok_or(Beyond("transfer_mib"))
+        if !is_counted || !account.grow(bytes) {
+            return Err(Spent::Memory.into());
+        }
+        self.added = bytes;
+        Ok(())
+    }
+
+    /// Goes through the handles and puts the account right. `false`: they keep more than there is memory for, since the
+    /// answers to requests came in meanwhile.
+    pub(super) fn count(&mut self, table: &mut ResourceTable, account: &mut InstanceMemory) -> bool {
+        let taken = self.found.saturating_add(self.added);
+        let found = table.iter_mut().fold(0_usize, |sum, entry| sum.saturating_add(weight(entry)));
+        let more = found.saturating_sub(taken);
+        let is_counted = more == 0 || account.grow(more);
+        account.shrink(taken.saturating_sub(found));
+        self.found = if is_counted { found } else { taken };
+        self.added = 0;
+        is_counted
     }
 }
 
@@ -54,9 +82,9 @@ impl State {
     /// A guest is about to have so much kept behind a handle.
     ///
     /// # Errors
-    /// When all its handles together would hold more than they may.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Beyond> {
-        self.held.add(&mut self.table, bytes)
+    /// When all its handles together would hold more than they may, or there is no memory for it.
+    pub(super) fn hold(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.held.add(&mut self.table, self.limiter.account(), bytes)
     }
 }
 
@@ -85,6 +113,8 @@ pub(super) fn of_fields(fields: &FieldMap) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Server;
+    use crate::sandbox::GuestMemory;
 
     const MOST: usize = 100_000;
 
@@ -98,11 +128,18 @@ mod tests {
         fields
     }
 
+    /// The account of an instance that is alone on a server with so much memory for guests.
+    fn account(guest_memory_mib: u64) -> InstanceMemory {
+        let settings = Server { guest_memory_mib: Some(guest_memory_mib), ..Server::default() };
+        GuestMemory::new(&settings).of_plugin().instance().unwrap()
+    }
+
     /// Makes handles until there may be no more, or `most` of them.
     fn make(most: usize, table: &mut ResourceTable, held: &mut Held, made: impl Fn() -> FieldMap) -> usize {
+        let mut account = account(64);
         for count in 0..most {
             let fields = made();
-            if held.add(table, of_fields(&fields)).is_err() {
+            if held.add(table, &mut account, of_fields(&fields)).is_err() {
                 return count;
             }
             table.push(fields).unwrap();
@@ -123,18 +160,34 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_no_longer_counted() {
-        let (mut table, mut held) = (ResourceTable::new(), Held::new(MOST));
+        let (mut table, mut held, mut account) = (ResourceTable::new(), Held::new(MOST), account(64));
         for _ in 0..1_000 {
             let fields = fields(10, 100);
-            held.add(&mut table, of_fields(&fields)).unwrap();
+            held.add(&mut table, &mut account, of_fields(&fields)).unwrap();
             let handle = table.push(fields).unwrap();
             table.delete(handle).unwrap();
         }
     }
 
     #[test]
+    fn what_is_kept_is_taken_from_the_memory_of_instances() {
+        // A quarter of it is the pool's, and a plugin alone has half of the rest: 3 MiB, with its stack.
+        let (mut table, mut held, mut account) = (ResourceTable::new(), Held::new(mib(8)), account(8));
+        for _ in 0..2 {
+            held.add(&mut table, &mut account, mib(1)).unwrap();
+            table.push(fields(1, mib(1))).unwrap();
+        }
+        let error = held.add(&mut table, &mut account, mib(1)).unwrap_err();
+        assert_eq!(error.downcast_ref::<Spent>(), Some(&Spent::Memory));
+        // What was given back is found when it is needed.
+        table = ResourceTable::new();
+        held.add(&mut table, &mut account, mib(2)).unwrap();
+        assert!(held.count(&mut table, &mut account) && account.grow(mib(2)));
+    }
+
+    #[test]
     fn what_moved_into_a_request_is_counted_there() {
-        let (mut table, mut held) = (ResourceTable::new(), Held::new(MOST));
+        let (mut table, mut held, mut account) = (ResourceTable::new(), Held::new(MOST), account(64));
         let made = (0..1_000).take_while(|_| {
             let request = HostOutgoingRequest {
                 method: wasmtime_wasi_http::p2::bindings::http::types::Method::Get,
@@ -144,13 +197,14 @@ mod tests {
                 headers: fields(0, 0),
                 body: None,
             };
-            held.add(&mut table, 1_000).is_ok() && table.push(request).is_ok()
+            held.add(&mut table, &mut account, 1_000).is_ok() && table.push(request).is_ok()
         });
         assert!((100..=200).contains(&made.count()));
     }
 
     #[test]
     fn one_entry_larger_than_all_that_may_be_kept_is_refused() {
-        assert_eq!(Held::new(10).add(&mut ResourceTable::new(), 11), Err(Beyond("transfer_mib")));
+        let refused = Held::new(10).add(&mut ResourceTable::new(), &mut account(64), 11).unwrap_err();
+        assert_eq!(refused.downcast_ref::<Beyond>(), Some(&Beyond("transfer_mib")));
     }
 }

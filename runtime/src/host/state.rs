@@ -66,7 +66,8 @@ impl State {
         let PluginConfig { grants, limits, .. } = &shared.config;
         let (rate, mask) = (Arc::clone(&shared.log_rate), grants.secrets.mask().clone());
         let logs = Logs::new(Arc::clone(&shared.name), rate, limits, mask);
-        let meter = Meter::new(limits.fuel);
+        let transfer = mib(limits.transfer_mib);
+        let meter = Meter::of_instance(limits.fuel, shared.memory.lifted(transfer));
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         let denials = Denials::default();
@@ -84,8 +85,8 @@ impl State {
             meter,
             logs,
             bucket: grants.kv_mib.map(bucket),
-            transfer: mib(limits.transfer_mib),
-            held: Held::new(mib(limits.transfer_mib)),
+            transfer,
+            held: Held::new(transfer),
             waiting,
             questions: Questions::new(limits),
             denials,
@@ -101,10 +102,12 @@ impl State {
         self.calls.end();
         self.printed.end_lines();
         self.waiting.end();
+        self.meter.end();
+        let is_counted = self.held.count(&mut self.table, self.limiter.account());
         let is_quiet = self.announces && self.http.is_quiet();
         let may_leave = LEFT + LOOKS * self.shared.config.grants.dirs.len();
         let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= may_leave;
-        self.instance.is_some() && is_quiet && is_light
+        self.instance.is_some() && is_counted && is_quiet && is_light
     }
 
     /// Begins another call in the same instance. What the guest holds stays as it is, and counts.

@@ -13,8 +13,8 @@ use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
-use crate::config::Limits;
-use crate::sandbox::{Permits, Waiting};
+use crate::config::{Limits, Server};
+use crate::sandbox::{GuestMemory, Permits, Spent, Waiting};
 
 /// What no argument should be as long as, and `transfer_mib` allows.
 const LONG: usize = 7 << 20;
@@ -129,6 +129,34 @@ async fn keys_that_are_none_are_paid_for_and_neither_looked_for_nor_kept() {
     assert_eq!(refused, [true; 10]);
     assert_eq!(state.table.iter_mut().count(), entries);
     assert!(state.meter.spent() > 10 * LONG as u64 / 2);
+}
+
+#[tokio::test]
+async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
+    use store::{Host as _, HostBucket as _};
+
+    let (mut shared, limits) = (shared::tests::shared(), Limits::default());
+    shared.config.grants.kv_mib = Some(1);
+    let settings = Server { guest_memory_mib: Some(16), ..Server::default() };
+    shared.memory = GuestMemory::new(&settings).of_plugin();
+    let shared = Arc::new(shared);
+    let permits = Arc::new(Permits::new(&limits, Arc::new(Semaphore::new(2))));
+    let mut instances = Vec::new();
+    for _ in 0..2 {
+        let waiting = Waiting::new(Arc::clone(&permits), permits.acquire().await.unwrap());
+        let mut state = State::new(&shared, waiting).unwrap();
+        let bucket = state.open(String::new()).await.unwrap().unwrap();
+        instances.push((state, bucket));
+    }
+    let [(first, bucket), (second, other)] = &mut instances[..] else { panic!() };
+    let (key, long) = ("k".repeat(3 << 20), "k".repeat(2 << 20));
+    first.exists(again(bucket), key).await.unwrap().unwrap_err();
+    // Six MiB are what the plugin may have.
+    let error = second.exists(again(other), long.clone()).await.unwrap_err();
+    assert_eq!(error.downcast_ref::<Spent>(), Some(&Spent::Memory));
+    // Another call of the host, and what was handed over before is gone.
+    first.open("none".to_owned()).await.unwrap().unwrap_err();
+    second.exists(again(other), long).await.unwrap().unwrap_err();
 }
 
 #[tokio::test]

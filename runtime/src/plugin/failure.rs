@@ -12,7 +12,7 @@ use super::plain::Unwritten;
 use crate::config::Limits;
 use crate::host::{Answered, Beyond, State};
 use crate::observe::brief;
-use crate::sandbox::{NoGuestMemory, OutOfHostFuel, Refusal};
+use crate::sandbox::{NoGuestMemory, Refusal, Spent};
 
 /// Why a call has no result. Shown as what happened to a tool; [`CallFailure::of`] says it of something else.
 #[derive(Debug, thiserror::Error)]
@@ -220,8 +220,10 @@ impl CallFailure {
         if let Some(exit) = error.downcast_ref::<I32Exit>() {
             return Self::Exited(exit.0);
         }
-        if error.downcast_ref::<OutOfHostFuel>().is_some() {
-            return Self::limit(limits, "fuel");
+        match error.downcast_ref::<Spent>() {
+            Some(Spent::Fuel) => return Self::limit(limits, "fuel"),
+            Some(Spent::Memory) => return Self::Full,
+            None => {}
         }
         if let Some(Beyond(limit)) = error.downcast_ref::<Beyond>() {
             return Self::limit(limits, limit);

@@ -1,8 +1,9 @@
 //! The memory of all instances together, so that many small limits do not add up to more than the machine has.
 //!
-//! Counted is what an instance may make resident: its linear memories, its tables and its stack, from its beginning to its
-//! end, also while it waits for a client or rests between calls. A plugin may have as much as it leaves to others: alone it comes
-//! to a half, two come to a third each, and however many take all they can, a newcomer finds as much as each of them has.
+//! Counted is what an instance may make resident: its linear memories, its tables and its stack, what it has the host keep, and
+//! what it hands over to the host function that works for it; from its beginning to its end, also while it waits for a client or
+//! rests between calls. A plugin may have as much as it leaves to others: alone it comes to a half, two come to a third
+//! each, and however many take all they can, a newcomer finds as much as each of them has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +14,9 @@ use crate::config::{Server, kib, mib};
 
 /// What an instance takes beside its memories and its stack: tables of its handles, streams, what it logs.
 const BESIDE: usize = kib(128);
+
+/// What is handed over and is no longer than this is part of that.
+const SMALL: usize = kib(64);
 
 /// All instances.
 #[derive(Debug)]
@@ -35,6 +39,16 @@ pub(crate) struct PluginMemory {
 pub(crate) struct InstanceMemory {
     plugin: Arc<PluginMemory>,
     bytes: usize,
+}
+
+/// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is lifted
+/// before anything of ours runs, and then waits for a place, a disk or a client.
+#[derive(Debug)]
+pub(crate) struct Lifted {
+    plugin: Arc<PluginMemory>,
+    /// No call of a host function moves more; what is charged may be much more, for the work.
+    most: usize,
+    bytes: AtomicUsize,
 }
 
 /// There is no memory left for another instance.
@@ -72,6 +86,11 @@ impl PluginMemory {
         if taken.grow(self.all.instance) { Ok(taken) } else { Err(NoGuestMemory) }
     }
 
+    /// For what an instance hands over, of which one call of a host function moves at most so many bytes.
+    pub(crate) fn lifted(self: &Arc<Self>, most: usize) -> Lifted {
+        Lifted { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
+    }
+
     /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once may
     /// both be measured by what it had before; what all plugins have together is exact.
     fn take(&self, bytes: usize) -> bool {
@@ -101,6 +120,33 @@ impl InstanceMemory {
         let had = self.plugin.take(bytes);
         self.bytes += if had { bytes } else { 0 };
         had
+    }
+
+    /// Gives back some of what it has taken.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.plugin.give_back(bytes);
+    }
+}
+
+impl Lifted {
+    /// Another host function works, for which so much is handed over. `false`: there is no memory for it.
+    pub(super) fn replace(&self, bytes: usize) -> bool {
+        let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.most) };
+        if bytes == self.bytes.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.plugin.give_back(self.bytes.swap(0, Ordering::Relaxed));
+        let had = bytes == 0 || self.plugin.take(bytes);
+        self.bytes.store(if had { bytes } else { 0 }, Ordering::Relaxed);
+        had
+    }
+}
+
+impl Drop for Lifted {
+    fn drop(&mut self) {
+        self.plugin.give_back(*self.bytes.get_mut());
     }
 }
 
@@ -136,6 +182,21 @@ mod tests {
         assert!(second.grow(mib(2)));
         drop((second, neighbour));
         assert_eq!((all.used.load(Ordering::Relaxed), greedy.used.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn what_is_handed_over_counts_until_something_else_is() {
+        let all = GuestMemory::within(mib(8), 0);
+        let plugin = all.of_plugin();
+        let used = || all.used.load(Ordering::Relaxed);
+        let (one, other) = (plugin.lifted(mib(2)), plugin.lifted(mib(2)));
+        assert!(one.replace(mib(1)) && one.replace(mib(2)) && used() == mib(2));
+        assert!(one.replace(mib(100)) && used() == mib(2), "no more than one call can move");
+        assert!(other.replace(mib(2)) && used() == mib(4));
+        assert!(!plugin.lifted(mib(2)).replace(mib(1)), "it leaves a half to others");
+        assert!(one.replace(SMALL) && used() == mib(2));
+        drop((one, other));
+        assert_eq!(used(), 0);
     }
 
     #[test]

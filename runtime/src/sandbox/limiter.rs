@@ -52,6 +52,11 @@ impl Limiter {
         self.memory_used
     }
 
+    /// The account of the instance, for what else is kept for it.
+    pub(crate) fn account(&mut self) -> &mut InstanceMemory {
+        &mut self.taken
+    }
+
     /// Whether less than a quarter of the memory is left.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.memory_used > self.memory_max / 4 * 3

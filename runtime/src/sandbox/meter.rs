@@ -12,11 +12,18 @@ use std::time::Duration;
 
 use super::YIELD_INTERVAL;
 use super::cpu_time::thread_time;
+use super::guest_memory::Lifted;
 
-/// A guest had its host functions do more than its budget.
+/// Why a host function does nothing more for a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the fuel for host functions is used up")]
-pub(crate) struct OutOfHostFuel;
+pub(crate) enum Spent {
+    /// The guest had its host functions do more than its budget.
+    #[error("the fuel for host functions is used up")]
+    Fuel,
+    /// What the guest hands over, or has the host keep, has no room beside what all have.
+    #[error("no memory is left for what the guest hands over (setting [server] `guest_memory_mib`)")]
+    Memory,
+}
 
 /// Price of entering a host function at all: about 0.1 µs.
 const ENTRY: u64 = 500;
@@ -38,12 +45,35 @@ struct Account {
     since_yield: AtomicU64,
     /// Processor time of other threads that nobody has taken account of yet, nanoseconds.
     elsewhere: AtomicU64,
+    /// Where values are counted that host functions work on; a thread that works for a cancelled call still has one.
+    lifted: Option<Lifted>,
 }
 
 impl Meter {
+    /// A meter for nobody's instance.
+    #[cfg(test)]
     pub(crate) fn new(budget: u64) -> Self {
+        Self::with(budget, None)
+    }
+
+    /// A meter for an instance, whose account of memory has what it hands over.
+    pub(crate) fn of_instance(budget: u64, lifted: Lifted) -> Self {
+        Self::with(budget, Some(lifted))
+    }
+
+    fn with(budget: u64, lifted: Option<Lifted>) -> Self {
         let (spent, since_yield, elsewhere) = Default::default();
-        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere }) }
+        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, lifted }) }
+    }
+
+    /// The call is over: nothing is handed over any more.
+    pub(crate) fn end(&self) {
+        self.hand_over(0);
+    }
+
+    /// Counts what is handed over now, in place of what was before. `false`: there is no memory for it.
+    fn hand_over(&self, bytes: usize) -> bool {
+        self.account.lifted.as_ref().is_none_or(|lifted| lifted.replace(bytes))
     }
 
     /// For another call of the same instance, with the whole budget.
@@ -75,9 +105,13 @@ impl Meter {
         self.account.spent.load(Ordering::Relaxed)
     }
 
-    /// Charges one host call that moves `bytes`, and yields when it is time.
-    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), OutOfHostFuel> {
+    /// Charges one host call that moves `bytes`, counts them as memory until the next one is charged, and yields when it is
+    /// time.
+    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Spent> {
         self.charge_now(bytes)?;
+        if !self.hand_over(bytes) {
+            return Err(Spent::Memory);
+        }
         self.pause().await;
         Ok(())
     }
@@ -95,11 +129,11 @@ impl Meter {
     }
 
     /// Charges where nothing can wait; [`Meter::pause`] has to follow.
-    pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), OutOfHostFuel> {
+    pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), Spent> {
         let cost = ENTRY + bytes as u64 / 2;
         self.account.since_yield.fetch_add(cost, Ordering::Relaxed);
         let spent = self.account.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
-        if spent > self.account.budget { Err(OutOfHostFuel) } else { Ok(()) }
+        if spent > self.account.budget { Err(Spent::Fuel) } else { Ok(()) }
     }
 
     /// Whether so much was charged since others could last run that they should.
@@ -146,7 +180,7 @@ mod tests {
             }
         }
         assert_eq!(pending, 3);
-        assert_eq!(meter.charge(0).now_or_never(), Some(Err(OutOfHostFuel)));
+        assert_eq!(meter.charge(0).now_or_never(), Some(Err(Spent::Fuel)));
         let twin = meter.clone();
         meter.begin_again();
         assert_eq!((twin.spent(), twin.charge_now(0)), (0, Ok(())));

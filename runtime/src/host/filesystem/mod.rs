@@ -25,7 +25,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use super::{Shared, State};
-use crate::sandbox::{ChangeError, OutOfHostFuel, Places, Taken};
+use crate::sandbox::{ChangeError, Places, Spent, Taken};
 use open_files::Opened;
 pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
@@ -138,7 +138,7 @@ impl types::Host for State {
 impl State {
     /// Charges an operation that moves so many bytes.
     async fn operation(&mut self, bytes: usize) -> FsResult<()> {
-        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(out_of_fuel)
+        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(spent)
     }
 
     /// Charges an operation on paths, and refuses those that no system takes.
@@ -149,7 +149,7 @@ impl State {
 
     /// The same where only what the paths take is charged: nothing is changed.
     async fn on_path(&mut self, path: &str) -> FsResult<()> {
-        self.meter.charge(path.len()).await.map_err(out_of_fuel)?;
+        self.meter.charge(path.len()).await.map_err(spent)?;
         short(&[path])
     }
 }
@@ -161,7 +161,7 @@ fn short(paths: &[&str]) -> FsResult<()> {
     Ok(())
 }
 
-fn out_of_fuel(error: OutOfHostFuel) -> FsError {
+fn spent(error: Spent) -> FsError {
     FsError::trap(error)
 }
 

@@ -16,6 +16,7 @@ use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
 use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
+use crate::sandbox::Spent;
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
@@ -52,8 +53,10 @@ impl Errand for CallFunction<'_> {
         let limits = &plugin.config().limits;
         let meter = store.data().meter.clone();
         // Before there is an instance: what does not fit costs none, and is not the tool's doing.
-        if meter.charge(self.args.len().saturating_mul(CONVERSION)).await.is_err() {
-            return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned())));
+        match meter.charge(self.args.len().saturating_mul(CONVERSION)).await {
+            Ok(()) => {}
+            Err(Spent::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
+            Err(full @ Spent::Memory) => return Err(full.into()),
         }
         let arguments = match function.read(self.args, limits.transfer_mib).await {
             Ok(arguments) => arguments,
