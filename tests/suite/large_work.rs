@@ -49,6 +49,29 @@ async fn a_neighbour_answers_while_results_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_check_of_arguments_that_takes_too_long_is_noted_and_counts() {
+    let limits = "[limits]\ncpu_ms = 100\nquarantine_traps = 2\n";
+    let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
+    let client = Client::new(server.url());
+    let want = async |items: usize| {
+        let arguments = json!({ "a": vec![1_111_111_111; items] });
+        client.call("hostile_schema_checks-want", arguments).await
+    };
+    for _ in 0..2 {
+        let reply = want(200_000).await;
+        assert!(reply.tool_error().contains("(limit `cpu_ms`)"), "{}", reply.tool_error());
+    }
+    let reply = want(200_000).await;
+    assert!(reply.tool_error().contains("`quarantine_traps`"), "{}", reply.tool_error());
+    let lines = server.audited("call", 4).await;
+    let told: Vec<_> = lines[1..].iter().map(|line| (&line["outcome"], &line["limit"])).collect();
+    let (limit, cpu) = (json!("limit"), json!("cpu_ms"));
+    assert_eq!(told, [(&limit, &cpu), (&limit, &cpu), (&json!("quarantined"), &Value::Null)]);
+    assert!(lines[1]["arguments"].as_str().unwrap().starts_with("sha256:"), "{}", lines[1]);
+    assert_eq!(server.audited("quarantine", 1).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_ends_with_its_call() {
     let limits = "[limits]\ncpu_ms = 600000\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).alone().start().await;

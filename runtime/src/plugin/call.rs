@@ -179,7 +179,7 @@ impl Plugin {
 
     /// Draws from how a call ended whether the plugin is to be left alone. Listing says nothing of that: a plugin can have
     /// itself listed whenever it likes. Nor does a call that ended before it came to the guest.
-    fn learn(&self, function: Function, failure: Option<&CallFailure>, record: &Record) {
+    pub(super) fn learn(&self, function: Function, failure: Option<&CallFailure>, record: &Record) {
         if function == Function::List {
             return;
         }

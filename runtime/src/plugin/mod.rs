@@ -6,6 +6,7 @@
 //! other plugin.
 
 mod admission;
+mod arguments;
 mod artifact;
 mod call;
 mod completions;

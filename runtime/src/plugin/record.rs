@@ -44,6 +44,8 @@ pub struct Record {
     is_counted: bool,
     /// It did not begin: where it is counted.
     refused: Option<Arc<Refusals>>,
+    /// It is no call after all.
+    is_dismissed: bool,
 }
 
 /// How a call ended whose answer is still looked at.
@@ -135,6 +137,7 @@ impl Record {
             has_entered: false,
             is_counted: false,
             refused: None,
+            is_dismissed: false,
         }
     }
 
@@ -177,6 +180,11 @@ impl Record {
     /// It is refused and does not begin.
     pub(super) fn refused(&mut self, counted: &Arc<Refusals>) {
         self.refused = Some(Arc::clone(counted));
+    }
+
+    /// It is no call after all: another record tells of it, or there was nothing to call.
+    pub(super) fn dismiss(mut self) {
+        self.is_dismissed = true;
     }
 
     /// What it has cost.
@@ -276,6 +284,9 @@ impl Plugin {
 
 impl Drop for Record {
     fn drop(&mut self) {
+        if self.is_dismissed {
+            return;
+        }
         self.count();
         let Shared { name, digest, audit, .. } = &*self.plugin;
         if audit.tells_arguments().is_none() {

@@ -1,27 +1,40 @@
-//! Promises results by schemas that are cheap to write and dear to check, and keeps the promise.
+//! Promises results by schemas that are cheap to write and dear to check, and keeps the promise. One tool wants its arguments by
+//! such a schema.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 
+/// Tried on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
+fn compared() -> String {
+    format!(r#"{{"not":{{"enum":[{}0]}}}}"#, r#"0,"","#.repeat(12_000))
+}
+
+fn about_items(items: &str) -> String {
+    format!(r#"{{"type":"object","properties":{{"a":{{"items":{items}}}}}}}"#)
+}
+
 fn promised(tool: &str) -> Tool {
     let items = match tool {
-        // Tried on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
-        "compare" => format!(r#"{{"not":{{"enum":[{}0]}}}}"#, r#"0,"","#.repeat(12_000)),
+        "compare" => compared(),
         "alternatives" => format!(r#"{{"not":{{"anyOf":[{}false]}}}}"#, "false,".repeat(10_000)),
         "search" => r#"{"pattern":"[ab]*a[ab]{900}c"}"#.to_owned(),
         _ => r#"{"type":"string"}"#.to_owned(),
     };
-    let output = format!(r#"{{"type":"object","properties":{{"a":{{"items":{items}}}}}}}"#);
-    Tool { output_schema: Some(output), ..raw::tool(tool, &raw::amount("items")) }
+    Tool { output_schema: Some(about_items(&items)), ..raw::tool(tool, &raw::amount("items")) }
 }
 
 struct Plugin;
 
 impl Guest for Plugin {
     fn list_tools() -> Result<Vec<Tool>, Error> {
-        Ok(["compare", "alternatives", "search", "faults"].map(promised).into())
+        let mut tools = Vec::from(["compare", "alternatives", "search", "faults"].map(promised));
+        tools.push(raw::tool("want", &about_items(&compared())));
+        Ok(tools)
     }
 
     fn call_tool(_: Call, name: String, args: String) -> Result<ToolResult, Error> {
+        if name == "want" {
+            return Ok(raw::text("had"));
+        }
         let items = number(&args)?;
         let list = match name.as_str() {
             "search" => format!("\"{}\"", "ab".repeat(items)),

@@ -16,8 +16,9 @@ use super::super::wire::ResultView;
 use super::failures::{Answer, answer};
 use super::{read, running};
 use crate::catalog::{Mismatch, PublishedTool};
+use crate::host::Caller;
 use crate::plugin::{CallFailure, Called, Record, ToolResult};
-use crate::sandbox::{SMALL, Stopped};
+use crate::sandbox::{Allowance, SMALL, Stopped};
 
 #[derive(Deserialize)]
 struct CallParams<'a> {
@@ -39,23 +40,34 @@ pub(in super::super) async fn call(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let args = match running::wanted(context, check(&tool, &args)).await? {
+    let args = match running::wanted(context, check(&tool, &args, &context.caller)).await? {
         Ok(args) => args,
         Err(Unfit::Invalid(error)) => return Some(Err(error)),
         Err(Unfit::Mismatch(mismatch)) => {
             let told = format!("the arguments do not fit the tool's schema: {mismatch}");
             return Some(tell(server, context, told));
         }
+        Err(Unfit::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
     let port = running::port(context, &tool.plugin);
     let call = tool.plugin.call_tool(&tool.tool.name, &args, port);
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
     match outcome {
         Ok(result) => running::wanted(context, finish(server, context, &tool, &result, &mut record)).await,
-        Err(failure) => Some(match answer(failure, &tool.name, context.revision) {
-            Answer::Told(text) => tell(server, context, text),
-            Answer::Refused(error) => Err(error),
-        }),
+        Err(failure) => Some(fail(server, context, &tool, failure)),
+    }
+}
+
+/// Says why a call has no result.
+fn fail(
+    server: &Server,
+    context: &RequestContext,
+    tool: &PublishedTool,
+    failure: CallFailure,
+) -> Result<Reply, RpcError> {
+    match answer(failure, &tool.name, context.revision) {
+        Answer::Told(text) => tell(server, context, text),
+        Answer::Refused(error) => Err(error),
     }
 }
 
@@ -71,6 +83,8 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
 enum Unfit {
     Invalid(RpcError),
     Mismatch(Mismatch),
+    /// Looking at them takes too long, or the plugin is left alone.
+    Stopped(CallFailure),
 }
 
 /// Values that arguments may have. As a tree each takes a hundred bytes and more, however short its text.
@@ -108,31 +122,25 @@ fn parse(tool: &PublishedTool, args: &Arc<str>) -> Result<(Value, Arc<str>), Unf
 
 /// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
 /// The text of what is passed to the tool.
-async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>) -> Result<Arc<str>, Unfit> {
+async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>, caller: &Caller) -> Result<Arc<str>, Unfit> {
     if args.len() <= SMALL && tool.input.text().get().len() <= SMALL {
         let (value, text) = parse(tool, args)?;
         if let Some(checked) = tool.input.validate_at_once(&value) {
             return checked.map(|()| text).map_err(Unfit::Mismatch);
         }
     }
-    let (checked, args) = (Arc::clone(tool), Arc::clone(args));
-    let work = tool.plugin.offload().run(tool.plugin.config().limits.cpu(), move |allowance| {
+    let (checked, text) = (Arc::clone(tool), Arc::clone(args));
+    let work = move |allowance: &Allowance| -> Result<_, Stopped> {
         // Parsed here, since a value may take thirty times the memory of its text, and dropping it time.
-        let (value, text) = parse(&checked, &args)?;
-        match checked.input.validate(&value, text.len(), allowance) {
-            Ok(checked) => checked.map(|()| text).map_err(Unfit::Mismatch),
-            Err(stopped) => {
-                // At most as often as a thread can use up that time.
-                if stopped == Stopped::Cpu {
-                    let plugin = &checked.plugin;
-                    let failure = CallFailure::limit(&plugin.config().limits, "cpu_ms");
-                    tracing::warn!(target: "plugin", plugin = plugin.name(), "checking arguments: {failure}");
-                }
-                Err(Unfit::Mismatch(Mismatch::too_much()))
-            }
-        }
-    });
-    work.await
+        let (value, text) = match parse(&checked, &text) {
+            Ok(parsed) => parsed,
+            Err(unfit) => return Ok(Err(unfit)),
+        };
+        let fits = checked.input.validate(&value, text.len(), allowance)?;
+        Ok(fits.map(|()| text).map_err(Unfit::Mismatch))
+    };
+    let checking = tool.plugin.check_arguments(&tool.tool.name, args, caller, work);
+    checking.await.unwrap_or_else(|failure| Err(Unfit::Stopped(failure)))
 }
 
 async fn finish(
