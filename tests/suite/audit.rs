@@ -47,6 +47,10 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
         "arguments are not written down: {echo}"
     );
     assert!(echo["fuel"].as_u64().unwrap() > 100 && echo["elapsed_us"].as_u64().unwrap() > 0, "{echo}");
+    let cpu_us = |line: &Value| line["cpu_us"].as_u64().unwrap();
+    assert!((1..1_000_000).contains(&cpu_us(echo)), "{echo}");
+    assert!(cpu_us(&lines[2]) < 300_000, "a nap takes no processor time: {}", lines[2]);
+    assert!(cpu_us(&lines[3]) > 1_000, "{}", lines[3]);
     assert_eq!((&echo["bytes_in"], &echo["bytes_out"]), (&json!(19), &json!(5)));
     assert_eq!((&lines[2]["limit"], &lines[2]["value"]), (&json!("wall_ms"), &json!(300)));
     assert_eq!((&lines[3]["limit"], &lines[3]["value"]), (&json!("fuel"), &json!(20_000_000)));

@@ -67,6 +67,7 @@ async fn a_check_of_arguments_that_takes_too_long_is_noted_and_counts() {
     let told: Vec<_> = lines[1..].iter().map(|line| (&line["outcome"], &line["limit"])).collect();
     let (limit, cpu) = (json!("limit"), json!("cpu_ms"));
     assert_eq!(told, [(&limit, &cpu), (&limit, &cpu), (&json!("quarantined"), &Value::Null)]);
+    assert!(lines[1]["cpu_us"].as_u64().unwrap() >= 100_000, "{}", lines[1]);
     assert!(lines[1]["arguments"].as_str().unwrap().starts_with("sha256:"), "{}", lines[1]);
     assert_eq!(server.audited("quarantine", 1).await.len(), 1);
 }

@@ -5,7 +5,7 @@
 //! call itself tells.
 
 use super::errand::{Function, Job};
-use super::{CallFailure, Plugin, Record};
+use super::{CallFailure, Plugin, Record, Usage};
 use crate::host::Caller;
 use crate::sandbox::{Allowance, Stopped};
 
@@ -36,7 +36,9 @@ impl Plugin {
             return Err(refused);
         }
         let limits = &self.config().limits;
-        match self.offload().run(limits.cpu(), check).await {
+        let timed = move |allowance: &Allowance| (check(allowance), allowance.used());
+        let (checked, cpu) = self.offload().run(limits.cpu(), timed).await;
+        match checked {
             Ok(checked) => {
                 record.dismiss();
                 Ok(checked)
@@ -47,6 +49,7 @@ impl Plugin {
                 self.offload().in_place(record.bytes_noted(), || record.began(job)).await;
                 // The schema is the guest's.
                 record.entered();
+                record.used(Usage { cpu, ..record.usage() });
                 record.ended(Err(&failure));
                 tracing::warn!(target: "plugin", plugin = self.name(), "checking arguments: {failure}");
                 self.learn(Function::CallTool, Some(&failure), &record);

@@ -38,6 +38,8 @@ pub struct Usage {
     pub fuel: u64,
     /// From its start to its end; waiting for a place or for the client does not count.
     pub elapsed: Duration,
+    /// Processor time of the guest and of host functions for it, on whatever thread.
+    pub cpu: Duration,
 }
 
 /// How a call ended and what it cost.
@@ -258,6 +260,7 @@ impl Drop for Run<'_> {
         self.record.used(Usage {
             fuel: self.plugin.config().limits.fuel.saturating_sub(left).saturating_add(state.meter.spent()),
             elapsed: self.begun.elapsed().saturating_sub(self.waiting.waited()),
+            cpu: state.meter.cpu(),
         });
         state.logs.close();
     }

@@ -69,6 +69,7 @@ pub(super) struct Line<'a> {
     pub(super) times: Option<u64>,
     pub(super) fuel: u64,
     pub(super) elapsed_us: u64,
+    pub(super) cpu_us: u64,
     pub(super) bytes_in: usize,
     pub(super) bytes_out: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,7 +225,7 @@ impl Record {
     /// What the call cost. One that did not begin cost the time that it waited.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.usage.unwrap_or_else(|| Usage { fuel: 0, elapsed: self.begun.elapsed() })
+        self.usage.unwrap_or_else(|| Usage { elapsed: self.begun.elapsed(), ..Usage::default() })
     }
 
     /// Bytes of the answer.
@@ -282,6 +283,10 @@ impl Plugin {
     }
 }
 
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 impl Drop for Record {
     fn drop(&mut self) {
         if self.is_dismissed {
@@ -297,7 +302,7 @@ impl Drop for Record {
             refusals.note(Refused::new(self.function, &self.name, caller, outcome), self.bytes_in);
             return;
         }
-        let Usage { fuel, elapsed } = self.usage();
+        let Usage { fuel, elapsed, cpu } = self.usage();
         audit.record(&Line {
             event: "call",
             plugin: name,
@@ -309,7 +314,8 @@ impl Drop for Record {
             instance: self.is_reused.then_some("reused"),
             times: None,
             fuel,
-            elapsed_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
+            elapsed_us: micros(elapsed),
+            cpu_us: micros(cpu),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             arguments: self.arguments.as_deref(),

@@ -152,6 +152,7 @@ impl Refusals {
             times,
             fuel: 0,
             elapsed_us: 0,
+            cpu_us: 0,
             bytes_in,
             bytes_out: 0,
             arguments: None,

@@ -37,7 +37,7 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let before = thread_time();
         let polled = Pin::new(&mut self.inner).poll(context);
-        let took = thread_time().saturating_sub(before).saturating_add(self.meter.take_elsewhere());
+        let took = self.meter.polled(thread_time().saturating_sub(before));
         self.left = self.left.saturating_sub(took);
         // Also when it is done: the last poll may have been the one that took all the time.
         if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { polled.map(Ok) }
@@ -97,6 +97,7 @@ mod tests {
         burning.join().unwrap();
         let ended = CpuTime::new(std::future::ready(()), budget, meter.clone()).now_or_never();
         assert_eq!(ended, Some(Err(Exceeded)));
+        assert!((budget..2 * budget).contains(&meter.cpu()), "{:?}", meter.cpu());
         assert_eq!(CpuTime::new(std::future::ready(()), budget, meter).now_or_never(), Some(Ok(())));
     }
 }

@@ -45,6 +45,8 @@ struct Account {
     since_yield: AtomicU64,
     /// Processor time of other threads that nobody has taken account of yet, nanoseconds.
     elsewhere: AtomicU64,
+    /// Processor time of the call that was taken account of, nanoseconds.
+    cpu: AtomicU64,
     /// Where values are counted that host functions work on; a thread that works for a cancelled call still has one.
     lifted: Option<Lifted>,
 }
@@ -62,8 +64,8 @@ impl Meter {
     }
 
     fn with(budget: u64, lifted: Option<Lifted>) -> Self {
-        let (spent, since_yield, elsewhere) = Default::default();
-        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, lifted }) }
+        let (spent, since_yield, elsewhere, cpu) = Default::default();
+        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, cpu, lifted }) }
     }
 
     /// The call is over: nothing is handed over any more.
@@ -81,23 +83,32 @@ impl Meter {
         self.account.spent.store(0, Ordering::Relaxed);
         self.account.since_yield.store(0, Ordering::Relaxed);
         self.account.elsewhere.store(0, Ordering::Relaxed);
+        self.account.cpu.store(0, Ordering::Relaxed);
     }
 
     /// Does work for the guest on a thread of its own, whose processor time counts as the guest's.
     pub(crate) fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
         let begun = thread_time();
         let done = work();
-        let took = thread_time().saturating_sub(begun).as_nanos();
-        self.account.elsewhere.fetch_add(u64::try_from(took).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.account.elsewhere.fetch_add(nanos(thread_time().saturating_sub(begun)), Ordering::Relaxed);
         done
     }
 
-    /// Processor time that other threads have used for the guest since this was last asked.
-    pub(super) fn take_elsewhere(&self) -> Duration {
-        match self.account.elsewhere.load(Ordering::Relaxed) {
-            0 => Duration::ZERO,
-            _ => Duration::from_nanos(self.account.elsewhere.swap(0, Ordering::Relaxed)),
-        }
+    /// Takes account of the processor time of a poll: that, and what other threads have used for the guest meanwhile.
+    pub(super) fn polled(&self, polled: Duration) -> Duration {
+        let elsewhere = match self.account.elsewhere.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.account.elsewhere.swap(0, Ordering::Relaxed),
+        };
+        let took = polled.saturating_add(Duration::from_nanos(elsewhere));
+        self.account.cpu.fetch_add(nanos(took), Ordering::Relaxed);
+        took
+    }
+
+    /// Processor time of the call so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        let of = |time: &AtomicU64| Duration::from_nanos(time.load(Ordering::Relaxed));
+        of(&self.account.cpu).saturating_add(of(&self.account.elsewhere))
     }
 
     /// Fuel charged so far.
@@ -148,6 +159,10 @@ impl Meter {
             yield_now().await;
         }
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Goes to the end of the run queue. Not tokio's own `yield_now`: it defers the wake-up to the driver's turn, which

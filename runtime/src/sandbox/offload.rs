@@ -41,6 +41,8 @@ pub(crate) struct Offload {
 /// What a piece of work may still use. It is asked on the thread that does the work.
 #[derive(Debug, Clone)]
 pub(crate) struct Allowance {
+    /// The thread's processor time when it was given.
+    begun: Duration,
     /// The thread's processor time at which it is used up.
     end: Duration,
     abandoned: Arc<AtomicBool>,
@@ -62,7 +64,13 @@ impl Allowance {
     }
 
     fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>) -> Self {
-        Self { end: thread_time().saturating_add(cpu), abandoned }
+        let begun = thread_time();
+        Self { begun, end: begun.saturating_add(cpu), abandoned }
+    }
+
+    /// What was used of it.
+    pub(crate) fn used(&self) -> Duration {
+        thread_time().saturating_sub(self.begun)
     }
 
     /// Whether the work may go on. Costs a fraction of a microsecond.
