@@ -212,7 +212,7 @@ impl Checked {
     }
 
     fn bound(&self) -> Bound {
-        Bound::of(&self.config.server, &self.config.limits)
+        Bound::of(&self.config.server)
     }
 
     fn summary(&self) -> String {

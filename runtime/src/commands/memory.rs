@@ -2,13 +2,12 @@
 //!
 //! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an upper
 //! bound that was looked up in the code and measured, and stands here with its reason. What plugins and their code take when
-//! they are loaded comes on top and is what lies in the folder.
-
-use std::num::NonZeroUsize;
+//! they are loaded comes on top and is what lies in the folder, and so does what is lifted out of a guest for the moment before
+//! it is counted with the guests, which depends on how many of them do that at once.
 
 use serde_json::{Map, Value, json};
 
-use crate::config::{Limits, Server, mib};
+use crate::config::Server;
 use crate::sandbox::{guest_memory, machine_memory};
 
 /// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::protocol::FREE), and
@@ -21,28 +20,24 @@ const SESSION: u64 = 4 << 10;
 /// One call, running or waiting, beside its guest's memory: the store and its state, its request, its record.
 const CALL: u64 = 16 << 10;
 
-/// What one worker has in hand of results that are not counted yet: as the guest gave them, and as they are written.
-const HANDS: u64 = 2;
-
 /// The program, its runtime and what it notes.
 const PROGRAM: u64 = 64 << 20;
 
 /// The bound and its parts, bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bound {
-    parts: [(&'static str, u64); 7],
+    parts: [(&'static str, u64); 6],
     /// What this process may use.
     available: u64,
 }
 
 impl Bound {
     /// Of a server with these settings on this machine.
-    pub(super) fn of(settings: &Server, limits: &Limits) -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
-        Self::with(settings, limits, guest_memory(settings) as u64, cores as u64, machine_memory())
+    pub(super) fn of(settings: &Server) -> Self {
+        Self::with(settings, guest_memory(settings) as u64, machine_memory())
     }
 
-    fn with(settings: &Server, limits: &Limits, guests: u64, cores: u64, available: u64) -> Self {
+    fn with(settings: &Server, guests: u64, available: u64) -> Self {
         let calls = settings.concurrent_calls + settings.parked_calls + settings.kept_instances;
         let parts = [
             ("guests", guests),
@@ -50,7 +45,6 @@ impl Bound {
             ("connections", settings.connections as u64 * CONNECTION),
             ("sessions", settings.sessions as u64 * SESSION),
             ("calls", calls as u64 * CALL),
-            ("results", cores * HANDS * mib(limits.transfer_mib) as u64),
             ("program", PROGRAM),
         ];
         Self { parts, available }
@@ -98,10 +92,10 @@ mod tests {
 
     #[test]
     fn a_server_with_default_settings_fits_into_a_gibibyte() {
-        let bound = |settings: &Server| Bound::with(settings, &Limits::default(), 512 << 20, 2, 1 << 30);
+        let bound = |settings: &Server| Bound::with(settings, 512 << 20, 1 << 30);
         let usual = bound(&Server::default());
         assert_eq!(usual.warning(), None, "{}", usual.in_words());
-        assert!(usual.sum() > 900 << 20 && usual.as_json()["bytes"] == usual.sum());
+        assert!(usual.sum() > 850 << 20 && usual.as_json()["bytes"] == usual.sum());
         let crowded = bound(&Server { connections: 10_000, ..Server::default() });
         assert!(crowded.warning().unwrap().contains("`connections`"), "{}", crowded.in_words());
     }

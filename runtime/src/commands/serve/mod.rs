@@ -112,7 +112,7 @@ fn allow_open_files() {
 
 /// Says how much memory this server can come to keep.
 fn tell_bound(config: &Config) {
-    let bound = Bound::of(&config.server, &config.limits);
+    let bound = Bound::of(&config.server);
     console::remark(&bound.in_words());
     if let Some(warning) = bound.warning() {
         console::remark(&format!("  warning: {warning}"));
