@@ -44,7 +44,7 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
     let server = std::thread::spawn(move || {
         runtime().block_on(async {
             let router = make().await;
-            let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+            let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send_address.send(listener.address).unwrap();
             let cpu = thread_cpu();
             serve(listener, router, &Server::default(), stopped).await;

@@ -49,7 +49,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
     // Whoever connects from now on waits in the socket.
     let listener = match args.stdio {
         true => None,
-        false => Some(listen(&settings).await?),
+        false => Some(listen(&settings)?),
     };
     let listening = listener.as_ref().map(|listener| listener.address);
     let prepared = tokio::select! {
@@ -93,9 +93,9 @@ async fn serve(
     served
 }
 
-async fn listen(settings: &config::Server) -> Result<http::Listener, Failure> {
+fn listen(settings: &config::Server) -> Result<http::Listener, Failure> {
     let wanted = settings.listen;
-    let bound = http::Listener::bind(wanted).await.with_context(|| {
+    let bound = http::Listener::bind(wanted).with_context(|| {
         format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
     });
     Ok(bound?)

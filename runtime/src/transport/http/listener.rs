@@ -17,7 +17,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncReadExt as _;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,6 +30,13 @@ const HEADER_TIME: Duration = Duration::from_secs(10);
 
 /// What a connection may buffer in each direction, and so the longest header. The least that is not met by honest clients.
 const BUFFER: usize = 32 << 10;
+
+/// What the kernel buffers of what a client does not read, where it would let it grow to 4 MiB for each connection, which no
+/// account of ours counts. Linux takes twice as much, for what it notes of it.
+const SEND_BUFFER: u32 = 64 << 10;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1_024;
 
 /// What requests under way have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -56,12 +63,18 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds a socket.
+    /// Binds a socket, within the async runtime.
     ///
     /// # Errors
     /// When the address is taken or may not be used.
-    pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
-        let socket = TcpListener::bind(address).await?;
+    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that is started again takes its address at once.
+        socket.set_reuseaddr(true)?;
+        // Connections inherit it.
+        socket.set_send_buffer_size(SEND_BUFFER)?;
+        socket.bind(address)?;
+        let socket = socket.listen(BACKLOG)?;
         Ok(Self { address: socket.local_addr()?, socket })
     }
 }
@@ -162,5 +175,24 @@ async fn linger(stream: Stream) {
     let reading = tokio::io::copy(&mut rest, &mut nowhere);
     if let Ok(Err(error)) = tokio::time::timeout(LINGER, reading).await {
         tracing::debug!("connection, after its last answer: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_kernel_keeps_little_of_what_a_client_leaves_unread() {
+        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let client = TcpSocket::new_v4().unwrap();
+        client.set_recv_buffer_size(4 << 10).unwrap();
+        let (client, accepted) = tokio::join!(client.connect(listener.address), listener.socket.accept());
+        let (_client, (stream, _)) = (client.unwrap(), accepted.unwrap());
+        let mut kept = 0;
+        while tokio::time::timeout(Duration::from_millis(100), stream.writable()).await.is_ok() {
+            kept += stream.try_write(&[0; 16 << 10]).unwrap_or_default();
+        }
+        assert!(kept > 0 && kept <= 4 * SEND_BUFFER as usize, "{kept} bytes");
     }
 }
