@@ -1,4 +1,4 @@
-//! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
+//! `plugport serve`: say how to connect, serve, load the folder and say what is published, until told to stop.
 
 mod announce;
 mod prepare;

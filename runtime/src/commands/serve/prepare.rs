@@ -1,4 +1,4 @@
-//! What is needed before anything is served: the state folder, the audit, the compiler, the folder's first load.
+//! What is needed before anything is served: the state folder, the audit, the compiler, a look at the plugin folder.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) struct Prepared {
     pub(super) trying: JoinSet<()>,
 }
 
-/// Loads what can be served at once. `settings` are those of the configuration, or what the command line says instead.
+/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command line says instead.
 pub(super) async fn prepare(
     source: &Source,
     config: Config,
