@@ -242,6 +242,17 @@ async fn a_hangup_is_no_end_and_reads_everything_again() {
     assert_eq!(server.ended().await, Some(0), "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_folder_of_an_earlier_version_is_pointed_out() {
+    let plugins = folder(&["polite"]);
+    std::fs::create_dir(plugins.path().join("plugport-state")).unwrap();
+    let server = Raw::start(plugins.path(), "");
+    server.says("plugport-state is not used; to go on with it, write `state = \"plugport-state\"`").await;
+    let server = Raw::start(plugins.path(), "[server]\nstate = \"plugport-state\"\n");
+    server.says("\nloaded").await;
+    assert!(!server.said().contains("is not used"), "{}", server.said());
+}
+
 /// As an editor does that starts a server in a folder of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_leaves_nothing_where_it_is_started() {
