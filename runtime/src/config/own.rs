@@ -3,8 +3,8 @@
 //!
 //! Compiled code is one folder for all that a person runs, since nothing is lost with it but time. What plugins keep is apart
 //! for each configuration, or for each plugin folder without one, by where that really lies: two servers of one folder find
-//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, so that
-//! where it all is and what no guest may have are the same answer.
+//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, and what
+//! an earlier version did, so that where it all is and what no guest may have are the same answer.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;

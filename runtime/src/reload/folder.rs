@@ -20,7 +20,6 @@ use super::ledger::{Ledger, Step};
 use super::load::beyond;
 use super::look::{Found, Looked, Looks};
 use super::refusal::Again;
-use super::scan::ScanError;
 use super::settings::{Reread, Restart, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
@@ -46,10 +45,6 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
 const DOUBT: Duration = Duration::from_secs(2);
-
-/// How long a server waits for its first look at the folder, to refuse to start without one. A file system may keep it waiting
-/// for ever, and then it serves, and lists wait.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// Follows one folder.
 pub struct Folder {
@@ -122,35 +117,7 @@ impl Folder {
         Arc::clone(&self.again)
     }
 
-    /// Looks at what is there; it is loaded while the folder is followed, and lists wait for it.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub async fn begin(&mut self) -> Result<(), ScanError> {
-        let begun = Instant::now();
-        match tokio::time::timeout(FIRST_LOOK, self.eyes.look()).await {
-            Ok(Some(Seen { files, place, .. })) => {
-                self.hints.follow(place);
-                self.see_first(&files?, begun);
-            }
-            // There is nobody who could look.
-            Ok(None) => self.seen = true,
-            // The next look waits for the same answer.
-            Err(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Notes what was there at the start.
-    fn see_first(&mut self, files: &BTreeMap<PathBuf, Option<Sight>>, now: Instant) {
-        self.seen = true;
-        // Nobody is copying what was there before.
-        self.ledger.look(files, now.checked_sub(SETTLE).unwrap_or(now));
-        self.initial = files.iter().filter_map(|(path, sight)| Some((path.clone(), (*sight)?))).collect();
-        self.of = self.initial.len();
-    }
-
-    /// Follows it until told to stop.
+    /// Follows it until told to stop. What is there at the beginning is loaded meanwhile, and lists wait for it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut look_at = Some(Instant::now());
         loop {
@@ -233,6 +200,15 @@ impl Folder {
             }
         }
         self.reread().await;
+    }
+
+    /// Notes what was there at the start.
+    fn see_first(&mut self, files: &BTreeMap<PathBuf, Option<Sight>>, now: Instant) {
+        self.seen = true;
+        // Nobody is copying what was there before.
+        self.ledger.look(files, now.checked_sub(SETTLE).unwrap_or(now));
+        self.initial = files.iter().filter_map(|(path, sight)| Some((path.clone(), (*sight)?))).collect();
+        self.of = self.initial.len();
     }
 
     /// Reads what decides about plugins, if that has changed.

@@ -1,4 +1,4 @@
-//! What is needed before anything is served: the state folder, the audit, the compiler, a look at the plugin folder.
+//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin folder.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,8 +59,9 @@ pub(super) struct Prepared {
     pub(super) trying: JoinSet<()>,
 }
 
-/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command line says instead.
-pub(super) async fn prepare(
+/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command
+/// line says instead.
+pub(super) fn prepare(
     source: &Source,
     config: Config,
     settings: config::Server,
@@ -88,7 +89,7 @@ pub(super) async fn prepare(
     let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
     let terms = Terms::read(Arc::new(config), listening).map_err(|error| Failure::Usage(error.into()))?;
     let standing = Arc::new(Standing::new(settings.plugins, terms.pins.mode()));
-    let mut folder = Folder::new(
+    let folder = Folder::new(
         Arc::new(loader),
         terms,
         source.config_file(),
@@ -96,7 +97,6 @@ pub(super) async fn prepare(
         Arc::clone(&standing),
         say,
     );
-    folder.begin().await.map_err(|error| Failure::Usage(error.into()))?;
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
     Ok(Prepared { server, watcher, folder, catalog, standing, trying })
 }
