@@ -87,6 +87,9 @@ fn call_says_what_is_wrong_and_how_it_ends() {
             2,
             "`infoo` is no level; the levels are error, warn, info, debug, trace",
         ),
+        (&["--log", "plugin=debgu", "check"], 2, "`debgu` is no level; the levels are error, warn, info"),
+        (&["serve", "--host", "::1"], 2, "did you mean `--listen [::1]:7584`?"),
+        (&["serve", "--port", "abc"], 2, "use --listen, with an address and a port"),
         (&["serve", "--listen", "nowhere"], 2, "is not an address"),
         (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
     ] {
