@@ -1,9 +1,13 @@
 //! The command line. The doc comments here are the manual.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// The usual port.
+const PORT: u16 = 7584;
 
 /// Serve MCP tools that are sandboxed WebAssembly components.
 #[derive(Debug, Parser)]
@@ -110,11 +114,20 @@ pub struct OtherNames {
 }
 
 fn not_a_port(port: &str) -> Result<Infallible, String> {
-    Err(format!("did you mean `--listen 127.0.0.1:{port}`?"))
+    Err(listen_instead(port.parse::<u16>().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))))
 }
 
 fn not_a_host(host: &str) -> Result<Infallible, String> {
-    Err(format!("did you mean `--listen {host}:7584`?"))
+    let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
+    Err(listen_instead(host.parse::<IpAddr>().ok().map(|host| SocketAddr::from((host, PORT)))))
+}
+
+/// Says which option there is, with the address that was meant if it can be told.
+fn listen_instead(meant: Option<SocketAddr>) -> String {
+    match meant {
+        Some(meant) => format!("did you mean `--listen {meant}`?"),
+        None => format!("use --listen, with an address and a port such as 127.0.0.1:{PORT}"),
+    }
 }
 
 /// `plugport call`
@@ -301,4 +314,31 @@ pub struct Keep {
     /// How long to wait
     #[arg(long)]
     pub within_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_other_servers_name_the_one_that_there_is() {
+        for (option, value, said) in [
+            ("--port", "8080", "did you mean `--listen 127.0.0.1:8080`?"),
+            ("--port", "abc", "use --listen, with an address and a port such as 127.0.0.1:7584"),
+            ("--port", "70000", "use --listen, with an address and a port"),
+            ("--port", "-1", "use --listen, with an address and a port"),
+            ("--host", "0.0.0.0", "did you mean `--listen 0.0.0.0:7584`?"),
+            ("--host", "::1", "did you mean `--listen [::1]:7584`?"),
+            ("--host", "[::1]", "did you mean `--listen [::1]:7584`?"),
+            ("--host", "localhost", "did you mean `--listen 127.0.0.1:7584`?"),
+            ("--host", "example.com", "use --listen, with an address and a port"),
+        ] {
+            for command in ["serve", "dev"] {
+                let error = Cli::try_parse_from(["plugport", command, option, value]).unwrap_err();
+                let told = error.to_string();
+                assert!(told.contains(said), "{command} {option} {value}: {told}");
+                assert!(!told.contains("similar"), "{told}");
+            }
+        }
+    }
 }

@@ -69,6 +69,11 @@ fn call_says_what_is_wrong_and_how_it_ends() {
             2,
             "cannot read the plugin folder /no/such/folder; create it",
         ),
+        (
+            &["serve", "--plugins", "hello.wasm"],
+            2,
+            "there is no such file; name the folder that plugins lie in",
+        ),
         (&["serve", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
         (&["check", "--plugins", &polite], 2, "it is a file: name the folder that it lies in"),
         (&["check", "--config", "/"], 2, "cannot read the configuration /; it is a folder"),
@@ -82,6 +87,9 @@ fn call_says_what_is_wrong_and_how_it_ends() {
             2,
             "`infoo` is no level; the levels are error, warn, info, debug, trace",
         ),
+        (&["--log", "plugin=debgu", "check"], 2, "`debgu` is no level; the levels are error, warn, info"),
+        (&["serve", "--host", "::1"], 2, "did you mean `--listen [::1]:7584`?"),
+        (&["serve", "--port", "abc"], 2, "use --listen, with an address and a port"),
         (&["serve", "--listen", "nowhere"], 2, "is not an address"),
         (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
     ] {
@@ -89,6 +97,18 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         assert_eq!(found, Some(code), "{args:?}: {out}{err}");
         assert!(err.contains(said), "{args:?}: expected {said:?} in {err}");
         assert!(!err.contains("panicked"), "{err}");
+    }
+}
+
+#[test]
+fn a_server_without_a_folder_makes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    for plugins in ["none", "hello.wasm"] {
+        let mut command = program();
+        command.args(["serve", "--plugins", plugins]).current_dir(home.path()).env("HOME", home.path());
+        command.env_remove("XDG_STATE_HOME").env_remove("XDG_CACHE_HOME");
+        assert_eq!(command.output().unwrap().status.code(), Some(2), "{plugins}");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{plugins}");
     }
 }
 

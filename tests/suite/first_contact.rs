@@ -54,6 +54,23 @@ async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
     assert!(said.contains("compiling 2 files, which happens once for each"), "{said}");
 }
 
+/// What was compiled before is loaded quickly, unless its plugin takes its time.
+#[tokio::test(flavor = "multi_thread")]
+async fn initialize_waits_for_no_plugin_that_is_loaded() {
+    let plugins = folder(&["polite", "hostile_loop_in_list_tools"]);
+    Raw::start(plugins.path(), "").says("\nloaded").await;
+    let patient = "[limits]\nstartup_ms = 20_000\ncpu_ms = 20_000\nfuel = 1_000_000_000_000\n";
+    let begun = Instant::now();
+    let server = Raw::start(plugins.path(), patient);
+    let client = Client::new(server.url().await);
+    let session = client.session(LEGACY).await;
+    session.request("ping", json!({})).await.result();
+    let reply = client.call("polite-echo", json!({ "message": "x" })).await;
+    assert_eq!(reply.tool_text(), "x");
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(!server.said().contains("\nloaded"), "it was loaded too soon to try anything");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
     let plugins = cold();
@@ -223,6 +240,17 @@ async fn a_hangup_is_no_end_and_reads_everything_again() {
         server.said()
     };
     assert_eq!(server.ended().await, Some(0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_folder_of_an_earlier_version_is_pointed_out() {
+    let plugins = folder(&["polite"]);
+    std::fs::create_dir(plugins.path().join("plugport-state")).unwrap();
+    let server = Raw::start(plugins.path(), "");
+    server.says("plugport-state is not used; to go on with it, write `state = \"plugport-state\"`").await;
+    let server = Raw::start(plugins.path(), "[server]\nstate = \"plugport-state\"\n");
+    server.says("\nloaded").await;
+    assert!(!server.said().contains("is not used"), "{}", server.said());
 }
 
 /// As an editor does that starts a server in a folder of its own.

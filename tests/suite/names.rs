@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use plugport_tests::guests::guest;
+use plugport_tests::guests::{PATIENT, folder, guest};
+use plugport_tests::hostile_files::burdened;
 use plugport_tests::http::Client;
+use plugport_tests::raw::Raw;
 use plugport_tests::reload::{answers, put_bytes, said, tools};
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
@@ -84,6 +86,20 @@ async fn a_name_goes_to_whom_it_says_when_the_squatter_comes_later_and_after_a_r
     let both = Server::builder().file("github.wasm", &squatter()).file("github-issues.wasm", &owner());
     let server = both.start().await;
     assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
+}
+
+/// Its URIs name neither, so that nobody has a right to them who is only quicker.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_uri_that_names_nobody_is_not_answered_for_before_all_are_there() {
+    let plugins = folder(&["library"]);
+    let slow = burdened(&std::fs::read(guest("library")).unwrap(), 10_000);
+    std::fs::write(plugins.path().join("other.wasm"), slow).unwrap();
+    for _ in 0..2 {
+        let server = Raw::start(plugins.path(), PATIENT);
+        let client = Client::new(server.url().await);
+        let read = client.request("resources/read", json!({ "uri": "lib:page/1" })).await;
+        assert!(read.answer()["error"]["code"].is_i64(), "{read:?}");
+    }
 }
 
 /// Who could not be loaded is there all the same: else whoever is quick, or waits for a mistake, would get its names.

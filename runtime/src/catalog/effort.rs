@@ -4,7 +4,8 @@
 //! cannot be interrupted from outside, so it reads the value through [`metered`](super::metered), which charges for every
 //! look before it is taken: a keyword that compares a value with a thousand others looks a thousand times. Where nothing is
 //! looked at, [marked](super::marks) subschemas charge. What is used up unwinds the validator. Recursion is deep where
-//! references are chained, hence the roomy stack.
+//! references are chained: each level of the value may go through the whole schema. So the stack has room for that, as far as
+//! there is any, and what comes near its end unwinds as well.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -30,8 +31,15 @@ const FAULTS: usize = 32 << 20;
 /// What one of them takes at least.
 const FAULT: usize = 512;
 
-/// Enough for a chain of a thousand references at the deepest value that is accepted. Address space until it is used.
+/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Address space until it
+/// is used.
 const STACK: usize = 512 << 20;
+
+/// What one subschema takes of the stack, at most, which it does in an unoptimised build.
+const SUBSCHEMA: usize = 12 << 10;
+
+/// What a check takes of the stack beside subschemas.
+const BASE: usize = 256 << 10;
 
 /// What a check may take, and of what its parts cost.
 #[derive(Debug, Clone)]
@@ -43,6 +51,8 @@ pub(super) struct Effort {
     /// Bytes of the schema, and of the value.
     pub(super) schema: usize,
     pub(super) value: usize,
+    /// Subschemas that a level of the value may go through, if that is more than the schema is deep.
+    pub(super) reach: usize,
 }
 
 /// Why a check came to no end.
@@ -67,6 +77,8 @@ struct Check {
 thread_local! {
     /// Steps until the next look.
     static LEFT: Cell<u64> = const { Cell::new(0) };
+    /// What must be left of the stack at every look.
+    static ROOM: Cell<usize> = const { Cell::new(0) };
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
 }
 
@@ -75,6 +87,10 @@ pub(super) fn charge(steps: u64) {
     match LEFT.get().checked_sub(steps) {
         Some(left) => LEFT.set(left),
         None => look(steps - LEFT.get()),
+    }
+    let room = ROOM.get();
+    if room > 0 && stacker::remaining_stack().is_some_and(|left| left < room) {
+        end(Ended::Exhausted);
     }
 }
 
@@ -144,19 +160,31 @@ fn end(ended: Ended) -> ! {
 /// Runs `work` with a budget.
 pub(super) fn within<T>(effort: &Effort, work: impl FnOnce() -> T) -> Result<T, Ended> {
     let check = Check { effort: effort.clone(), faults: FAULTS, name: 0 };
-    let outer = (LEFT.replace(0), CHECK.replace(Some(check)));
+    let outer = (LEFT.replace(0), ROOM.replace(one_level(effort.reach)), CHECK.replace(Some(check)));
     let done = catch_unwind(AssertUnwindSafe(work));
     LEFT.set(outer.0);
-    CHECK.set(outer.1);
+    ROOM.set(outer.1);
+    CHECK.set(outer.2);
     done.map_err(|cause| match cause.downcast::<Ended>() {
         Ok(ended) => *ended,
         Err(panic) => resume_unwind(panic),
     })
 }
 
-/// Runs `work` with room for deep recursion, which costs some microseconds.
+/// Runs `work` with room for deep recursion, which costs some microseconds. For what is done once for each schema.
 pub(super) fn roomy<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK / 2, STACK, work)
+}
+
+/// Runs a check with room for going through `reach` subschemas at each of so many levels of a value, and once more.
+pub(super) fn roomy_for<T>(reach: usize, levels: usize, check: impl FnOnce() -> T) -> T {
+    let size = one_level(reach).saturating_mul(levels.saturating_add(2)).saturating_add(BASE).min(STACK);
+    stacker::maybe_grow(size, size, check)
+}
+
+/// What may be taken of the stack between two looks.
+fn one_level(reach: usize) -> usize {
+    reach.saturating_mul(SUBSCHEMA).min(STACK / 2)
 }
 
 #[cfg(test)]
@@ -165,7 +193,7 @@ mod tests {
     use std::time::Duration;
 
     fn effort(steps: u64, allowance: Option<Allowance>) -> Effort {
-        Effort { steps, allowance, states: 1, schema: 100, value: 100 }
+        Effort { steps, allowance, states: 1, schema: 100, value: 100, reach: 0 }
     }
 
     fn endless() {
@@ -184,6 +212,21 @@ mod tests {
         });
         assert_eq!(outer, Ok(7));
         assert_eq!(within(&effort(10, None), || charge(11)), Err(Ended::Exhausted));
+    }
+
+    #[test]
+    fn a_stack_is_as_large_as_a_check_may_need_and_ends_it_before_its_own_end() {
+        fn deeper(level: u64) -> u64 {
+            charge(1);
+            if level == u64::MAX { 0 } else { deeper(level + 1) + 1 }
+        }
+        let left = |reach, levels| roomy_for(reach, levels, stacker::remaining_stack).unwrap();
+        assert!(left(20, 5) < 16 << 20, "that of the thread");
+        assert!((16 << 20..32 << 20).contains(&left(100, 18)));
+        assert!(left(100_000, 60) > STACK - (1 << 20));
+        let deep = Effort { reach: 20, ..effort(u64::MAX, None) };
+        let ended = roomy_for(20, 5, || within(&deep, || deeper(0)));
+        assert_eq!(ended, Err(Ended::Exhausted));
     }
 
     #[test]

@@ -120,8 +120,22 @@ fn is_counted(root: &Value, target: &str) -> bool {
     }
 }
 
-/// Whether anything in a schema refers to anything else. Without, a check is never deeper than the schema.
-pub(super) fn has_references(schema: &Value) -> bool {
+/// Subschemas through which a check may go without a look at the value: any of them, if anything in the schema refers to anything
+/// else. Without that a check is never deeper than the schema, and this is zero.
+pub(super) fn reach(schema: &Value) -> usize {
+    if has_references(schema) { objects(schema) } else { 0 }
+}
+
+/// Objects in a schema, which all its subschemas are that lead to others.
+fn objects(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(objects).sum::<usize>(),
+        Value::Array(items) => items.iter().map(objects).sum(),
+        _ => 0,
+    }
+}
+
+fn has_references(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {
             let own = ["$ref", "$dynamicRef"].iter().any(|key| fields.contains_key(*key));
@@ -146,6 +160,12 @@ mod tests {
             json!({ "properties": { "a": { "enum": [{}], KEYWORD: true } }, "allOf": [{ KEYWORD: true }],
                     "dependentRequired": { "a": [] }, KEYWORD: true })
         );
+    }
+
+    #[test]
+    fn only_references_make_a_check_deeper_than_its_schema() {
+        assert_eq!(reach(&json!({ "properties": { "a": { "allOf": [{}, {}] } } })), 0);
+        assert_eq!(reach(&json!({ "properties": { "a": { "allOf": [{}, { "$ref": "#" }] } } })), 5);
     }
 
     #[test]

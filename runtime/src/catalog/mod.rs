@@ -159,20 +159,21 @@ impl Catalog {
         *self.lists.borrow()
     }
 
+    /// How the lists look to someone who begins now; `None` while clients get none.
+    #[must_use]
+    pub fn told(&self) -> Option<Lists> {
+        self.given.borrow().is_some().then(|| self.lists())
+    }
+
     /// Every change from now on, or from when clients get lists.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        let told = self.given.borrow().is_some().then(|| self.lists());
-        self.listen(told)
+        self.changes_since(self.told())
     }
 
     /// The same for someone to whom the lists looked like this.
     #[must_use]
-    pub fn changes_since(&self, told: Lists) -> Changes {
-        self.listen(Some(told))
-    }
-
-    fn listen(&self, told: Option<Lists>) -> Changes {
+    pub fn changes_since(&self, told: Option<Lists>) -> Changes {
         Changes::new(told, self.given.subscribe(), self.lists.subscribe(), self.updates.subscribe())
     }
 }

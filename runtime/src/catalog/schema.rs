@@ -48,8 +48,8 @@ pub struct Schema {
     patterns: u64,
     /// States of the largest of them.
     states: u64,
-    /// Whether a check may recurse deeper than the schema is.
-    references: bool,
+    /// Subschemas through which a check may go at each level of a value; zero: it goes no deeper than the schema.
+    reach: usize,
 }
 
 /// Why a schema cannot be used.
@@ -112,10 +112,10 @@ impl Schema {
         let size = kib(limits.pattern_kib);
         let states = effort::roomy(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        let references = marks::has_references(&value);
+        let reach = marks::reach(&value);
         let validator = build(value, size)?;
         let plain = super::plain::plain(&raw);
-        Ok(Self { text: raw, plain, validator, object, patterns, states, references })
+        Ok(Self { text: raw, plain, validator, object, patterns, states, reach })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -167,12 +167,13 @@ impl Schema {
             true => Some(Ok(())),
             false => self.explain(value, &effort).ok().map(Err),
         };
-        if !self.references {
+        if self.reach == 0 {
             return check();
         }
         // Steps are charged when references return. Until then, each level of the value may go through the whole schema.
-        let way = self.text.get().len().saturating_mul(json::depth(value) + 1);
-        if way <= AT_ONCE_DEEP { effort::roomy(check) } else { None }
+        let levels = json::depth(value);
+        let way = self.text.get().len().saturating_mul(levels + 1);
+        if way <= AT_ONCE_DEEP { effort::roomy_for(self.reach, levels, check) } else { None }
     }
 
     /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
@@ -197,7 +198,11 @@ impl Schema {
             }
             Err(ended) => Err(ended),
         };
-        match if self.references { effort::roomy(check) } else { check() } {
+        let checked = match self.reach {
+            0 => check(),
+            reach => effort::roomy_for(reach, json::depth(value), check),
+        };
+        match checked {
             Ok(checked) => Ok(checked),
             Err(Ended::Stopped(stopped)) => Err(stopped),
             Err(Ended::Exhausted) => Ok(Err(Mismatch::too_much())),
@@ -206,7 +211,8 @@ impl Schema {
     }
 
     fn effort(&self, steps: u64, value: usize, allowance: Option<Allowance>) -> Effort {
-        Effort { steps, allowance, states: self.states, schema: self.text.get().len(), value }
+        let (states, schema, reach) = (self.states, self.text.get().len(), self.reach);
+        Effort { steps, allowance, states, schema, value, reach }
     }
 
     fn fits(&self, value: &Value, effort: &Effort) -> Result<bool, Ended> {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::disputes::{Disputes, Listed};
 use super::entry::{Entry, Refused};
-use super::list::{Item as _, List};
-use super::owners::{Claimant, Owners};
+use super::list::{Item as _, Kind, List};
+use super::owners::{Claimant, Owners, Right};
 use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::uri;
 use crate::plugin::Plugin;
@@ -190,6 +190,15 @@ impl Snapshot {
             !self.owners.denies_uri(own, &looks) && lists.is_none_or(|lists| lists.as_deref() == Some(own))
         };
         matching.find(may_answer).map(|template| &template.plugin)
+    }
+
+    /// Whether a plugin answers for this URI that no stranger can take it from: the URI names it, or the operator's file does.
+    #[must_use]
+    pub fn is_beyond_dispute(&self, uri: &str) -> bool {
+        let kind = if uri.contains('{') { Kind::Template } else { Kind::Resource };
+        let right =
+            |plugin: &Arc<Plugin>| self.owners.judge(plugin.name(), kind, uri).map(|(right, _)| right);
+        self.referred(uri).map(right).is_some_and(|right| right.is_ok_and(|right| right >= Right::Named))
     }
 
     /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::resource`].

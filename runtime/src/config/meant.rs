@@ -1,5 +1,7 @@
 //! Which plugin a section was most likely meant for that names none: `[plugins."hello.wasm"]`, `[plugins.Hello]`.
 
+use std::collections::BTreeMap;
+
 use super::{Config, reader};
 
 impl Config {
@@ -8,6 +10,20 @@ impl Config {
     pub fn meant<'n>(&self, name: &str, there: impl Iterator<Item = &'n str>) -> Option<&'n str> {
         let free: Vec<&str> = there.filter(|there| !self.plugins.contains_key(*there)).collect();
         reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &free)
+    }
+
+    /// Sections of which one may be a slip of the shift key, one sentence for each two. There can be a plugin for each.
+    pub(super) fn alike(&self) -> Vec<String> {
+        let mut seen = BTreeMap::new();
+        let alike =
+            self.plugins.keys().filter_map(|name| Some((seen.insert(name.to_lowercase(), name)?, name)));
+        let told = |(one, other): (&String, &String)| {
+            format!(
+                "[plugins.{one}] and [plugins.{other}] are for two plugins, {one}.wasm and {other}.wasm; if one plugin is meant, \
+                 make one section of them"
+            )
+        };
+        alike.map(told).collect()
     }
 }
 
@@ -20,6 +36,17 @@ mod tests {
         let sections = sections.iter().map(|name| ((*name).to_owned(), config.plugin(name)));
         config.plugins = sections.collect();
         config
+    }
+
+    #[test]
+    fn sections_that_differ_in_case_only_are_remarked() {
+        let remarks = config(&["hello", "Hello", "notes"]).remarks();
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(
+            remarks[0].starts_with("[plugins.Hello] and [plugins.hello] are for two plugins"),
+            "{remarks:?}"
+        );
+        assert!(config(&["hello", "hallo"]).remarks().is_empty());
     }
 
     #[test]

@@ -223,7 +223,7 @@ impl Config {
     /// What concerns several plugins and may not be as the operator expects, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let mut remarks = self.alike();
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
             let dirs =

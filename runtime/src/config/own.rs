@@ -3,8 +3,8 @@
 //!
 //! Compiled code is one folder for all that a person runs, since nothing is lost with it but time. What plugins keep is apart
 //! for each configuration, or for each plugin folder without one, by where that really lies: two servers of one folder find
-//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, so that
-//! where it all is and what no guest may have are the same answer.
+//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, and what
+//! an earlier version did, so that where it all is and what no guest may have are the same answer.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,11 +14,16 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
+use super::Config;
+
 /// The folder among those of other programs.
 const FOLDER: &str = "plugport";
 
 /// The usual name of a configuration, which says nothing of what it configures; the folder it lies in does.
 const USUAL: &str = "plugport.toml";
+
+/// What a state folder was called when it lay beside the configuration, or where a server without one was started.
+const FORMER: &str = "plugport-state";
 
 /// Longest name of a person's that goes into the name of a state folder, characters. Sockets lie below it, whose paths may
 /// not be long.
@@ -56,6 +61,16 @@ impl Kind {
 
     fn folders(self) -> Vec<PathBuf> {
         folders(self, std::env::var_os(self.variable()), std::env::var_os("HOME"))
+    }
+}
+
+impl Config {
+    /// A state folder that an earlier version made for this configuration, and that nothing uses any more.
+    #[must_use]
+    pub fn former_state(&self) -> Option<PathBuf> {
+        let beside = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let former = beside.join(FORMER);
+        (self.server.state.is_none() && former.is_dir()).then_some(former)
     }
 }
 
@@ -161,6 +176,17 @@ mod tests {
             std::os::unix::fs::chown(dir.path(), Some(1), None).unwrap();
             assert!(is_anothers(&state));
         }
+    }
+
+    #[test]
+    fn a_state_folder_of_an_earlier_version_is_found_unless_one_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config { file: Some(dir.path().join(USUAL)), ..Config::new("plugins".into()) };
+        assert_eq!(config.former_state(), None);
+        std::fs::create_dir(dir.path().join(FORMER)).unwrap();
+        assert_eq!(config.former_state(), Some(dir.path().join(FORMER)));
+        config.server.state = Some(FORMER.into());
+        assert_eq!(config.former_state(), None);
     }
 
     #[test]

@@ -39,11 +39,19 @@ pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync
     log.log_internal_errors(false).try_init()
 }
 
-/// A word on its own that is no level. The filter would take it for a target, show all of that and nothing else.
+/// What stands where a level does and is none. The filter would take a word on its own for a target, show all of that and
+/// nothing else.
 fn no_level(filter: &str) -> Option<&str> {
-    let of_target = |word: &&str| word.contains(['=', '[', ']', '{', '}']);
-    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !of_target(word));
-    words.into_iter().find(|word| word.parse::<LevelFilter>().is_err())
+    let words = filter.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.filter_map(level).find(|level| level.parse::<LevelFilter>().is_err())
+}
+
+/// Where a word of a filter has its level: it is one, or has one behind its target. That of a span comes after its brackets.
+fn level(word: &str) -> Option<&str> {
+    match word.contains(['[', ']', '{', '}']) {
+        true => word.rsplit_once("]=").map(|(_, level)| level),
+        false => Some(word.rsplit_once('=').map_or(word, |(_, level)| level)),
+    }
 }
 
 /// Text of a guest, with every character escaped that could forge a line, move a cursor or hide words: control
@@ -99,7 +107,9 @@ mod tests {
         ] {
             assert_eq!(no_level(good), None, "{good}");
         }
-        for bad in ["infoo", "warning", "info,plugin", "verbose,plugin=debug"] {
+        for bad in
+            ["infoo", "warning", "info,plugin", "verbose,plugin=debug", "plugin=debgu", "info,a[b{c=1}]=x"]
+        {
             assert!(no_level(bad).is_some(), "{bad}");
         }
     }

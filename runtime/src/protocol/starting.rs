@@ -2,7 +2,8 @@
 //!
 //! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
 //! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
-//! already do not. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
+//! already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may have the better right
+//! to it, and who is ready first has none. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
 //! what there is; those that want to hear of a list's progress do meanwhile. A request that waits is a task and nothing else, and ends
 //! like any other.
 
@@ -131,8 +132,7 @@ impl<'r> About<'r> {
             Self::Everything => false,
             Self::Tool(name) => snapshot.tool(name).is_some(),
             Self::Prompt(name) => snapshot.prompt(name).is_some(),
-            Self::Resource(uri) => snapshot.resource(uri).is_some(),
-            Self::Reference(uri) => snapshot.referred(uri).is_some(),
+            Self::Resource(uri) | Self::Reference(uri) => snapshot.is_beyond_dispute(uri),
             Self::Nothing => true,
         }
     }

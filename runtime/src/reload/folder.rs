@@ -20,7 +20,6 @@ use super::ledger::{Ledger, Step};
 use super::load::beyond;
 use super::look::{Found, Looked, Looks};
 use super::refusal::Again;
-use super::scan::ScanError;
 use super::settings::{Reread, Restart, Settings};
 use super::settling::SETTLE;
 use super::shelf::{Event, Say, Shelf};
@@ -47,9 +46,6 @@ const RETRY: Duration = Duration::from_secs(5);
 /// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
 const DOUBT: Duration = Duration::from_secs(2);
 
-/// How long a start waits for what was compiled before, so that a client is served with all of it at once.
-const KEPT: Duration = Duration::from_secs(5);
-
 /// Follows one folder.
 pub struct Folder {
     eyes: Eyes,
@@ -64,6 +60,10 @@ pub struct Folder {
     looked: Instant,
     /// Since when something waits for being published.
     ready: Option<Instant>,
+    /// Whether the folder has been looked at.
+    seen: bool,
+    /// Whether all that was compiled before has been looked into, and it is known how much has to be compiled.
+    sorted: bool,
     /// What was there at the start, as it was, and has not been looked into.
     initial: BTreeMap<PathBuf, Sight>,
     /// How many those were.
@@ -101,6 +101,8 @@ impl Folder {
             readable: true,
             looked: Instant::now(),
             ready: None,
+            seen: false,
+            sorted: false,
             initial: BTreeMap::new(),
             of: 0,
             doubt: None,
@@ -115,38 +117,7 @@ impl Folder {
         Arc::clone(&self.again)
     }
 
-    /// Loads what was compiled before. The rest follows while the folder is followed, and lists wait for it.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
-    pub async fn begin(&mut self) -> Result<(), ScanError> {
-        let begun = Instant::now();
-        if let Some(Seen { files, place, .. }) = self.eyes.look().await {
-            self.hints.follow(place);
-            // Nobody is copying what was there before.
-            let files = files?;
-            self.ledger.look(&files, begun.checked_sub(SETTLE).unwrap_or(begun));
-            self.initial = files.into_iter().filter_map(|(path, sight)| Some((path, sight?))).collect();
-        }
-        self.of = self.initial.len();
-        loop {
-            self.act();
-            if !self.looks.is_quick() {
-                break;
-            }
-            tokio::select! {
-                found = self.looks.next() => self.take(found),
-                () = tokio::time::sleep_until(begun + KEPT) => break,
-            }
-        }
-        self.publish();
-        if !self.initial.is_empty() {
-            self.shelf.say(Event::Compiling(self.initial.len()));
-        }
-        Ok(())
-    }
-
-    /// Follows it until told to stop.
+    /// Follows it until told to stop. What is there at the beginning is loaded meanwhile, and lists wait for it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut look_at = Some(Instant::now());
         loop {
@@ -185,8 +156,15 @@ impl Folder {
         if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
             self.publish();
         }
-        if self.shelf.is_loaded() {
+        if self.shelf.is_loaded() || !self.seen {
             return;
+        }
+        if !self.sorted && !self.looks.is_quick() {
+            self.sorted = true;
+            self.publish();
+            if !self.initial.is_empty() {
+                self.shelf.say(Event::Compiling(self.initial.len()));
+            }
         }
         self.catalog.begun(Some(Begun { left: self.initial.len(), of: self.of }));
         if self.initial.is_empty() {
@@ -200,12 +178,15 @@ impl Folder {
     async fn see(&mut self, seen: Option<Seen>) {
         let now = Instant::now();
         self.looked = now;
-        let Some(seen) = seen else { return };
+        let Some(seen) = seen else { return self.seen = true };
         self.hints.follow(seen.place);
         self.settings.see(&seen, now);
         match seen.files {
             Ok(found) => {
-                self.ledger.look(&found, now);
+                match self.seen {
+                    true => self.ledger.look(&found, now),
+                    false => self.see_first(&found, now),
+                }
                 // What went before it was begun is no longer waited for.
                 self.initial.retain(|path, _| found.contains_key(path));
                 self.readable = true;
@@ -219,6 +200,15 @@ impl Folder {
             }
         }
         self.reread().await;
+    }
+
+    /// Notes what was there at the start.
+    fn see_first(&mut self, files: &BTreeMap<PathBuf, Option<Sight>>, now: Instant) {
+        self.seen = true;
+        // Nobody is copying what was there before.
+        self.ledger.look(files, now.checked_sub(SETTLE).unwrap_or(now));
+        self.initial = files.iter().filter_map(|(path, sight)| Some((path.clone(), (*sight)?))).collect();
+        self.of = self.initial.len();
     }
 
     /// Reads what decides about plugins, if that has changed.

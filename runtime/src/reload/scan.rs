@@ -38,6 +38,9 @@ impl ScanError {
             ErrorKind::NotADirectory => {
                 "it is a file: name the folder that it lies in with --plugins, or use `plugport call` to try it alone"
             }
+            ErrorKind::NotFound if self.folder.extension().is_some_and(|extension| extension == "wasm") => {
+                "there is no such file; name the folder that plugins lie in with --plugins"
+            }
             ErrorKind::PermissionDenied => "let this user read it, or name another with --plugins",
             _ => "create it or name another with --plugins",
         }
@@ -88,6 +91,11 @@ mod tests {
         assert_eq!(names, [Some("a"), Some("b"), None]);
         let told = |path: &str| scan(&dir.path().join(path)).unwrap_err().to_string();
         assert!(told("none").contains("create it or name another with --plugins"), "{}", told("none"));
+        assert!(
+            told("none.wasm").contains("there is no such file; name the folder"),
+            "{}",
+            told("none.wasm")
+        );
         assert!(told("a.wasm").contains("it is a file: name the folder"), "{}", told("a.wasm"));
     }
 }

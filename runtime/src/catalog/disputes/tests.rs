@@ -132,6 +132,19 @@ fn what_names_nobody_goes_to_whom_somebody_knows_and_else_to_nobody() {
 }
 
 #[test]
+fn who_is_ready_first_has_no_right_by_that_when_all_are() {
+    for plugins in [&["a", "b"], &["?a", "b"], &["+a", "b"]] {
+        let ready = |offered: Offered| settled::<RESOURCE>(plugins, offered).0;
+        assert_eq!(ready(&[("a", "file:///x")]), ["a file:///x"]);
+        assert_eq!(ready(&[("b", "file:///x")]), ["b file:///x"]);
+        // In both orders, as `settled` has it.
+        let both = ready(&[("a", "file:///x"), ("b", "file:///x")]);
+        let expected: &[&str] = if plugins[0] == "a" { &[] } else { &["a file:///x"] };
+        assert_eq!(both, expected, "{plugins:?}");
+    }
+}
+
+#[test]
 fn templates_that_have_uris_in_common_go_the_same_way() {
     const OFFERED: Offered = &[
         ("files", "file:///{+path}"),

@@ -1,9 +1,10 @@
-//! `plugport serve`: load the folder, say what is published and how to connect, serve until told to stop.
+//! `plugport serve`: say how to connect, serve, load the folder and say what is published, until told to stop.
 
 mod announce;
 mod prepare;
 mod signals;
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,12 +22,16 @@ use crate::catalog::Catalog;
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
+use crate::reload::scan;
 use crate::sandbox::{GIVE_BACK_EVERY, give_back, set_up_heap};
 use crate::transport::{http, stdio};
 pub(super) use announce::NO_TOOLS;
 use announce::welcome;
 use prepare::{Prepared, open_audit, prepare};
 use signals::Signals;
+
+/// How long the server waits for a look at the folder before it serves.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// What calls that outlive their connections have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -41,6 +46,7 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         settings.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
+    look_for_folder(config.folder.clone()).await?;
     allow_open_files();
     set_up_heap();
     let mut signals = Signals::listen(args.until_eof)?;
@@ -52,16 +58,23 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         false => Some(listen(&settings)?),
     };
     let listening = listener.as_ref().map(|listener| listener.address);
-    let prepared = tokio::select! {
-        prepared = prepare(&args.source, config.clone(), settings, listening, audit) => prepared?,
-        () = signals.stopped() => return Ok(ExitCode::SUCCESS),
-    };
+    let prepared = prepare(&args.source, config.clone(), settings, listening, audit)?;
     tell_bound(&config);
     signals.reload(prepared.folder.again());
     if let Some(listener) = &listener {
         welcome(listener, &config, args.source.file().as_deref());
     }
     serve(prepared, &config, listener, signals).await
+}
+
+/// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever; then the
+/// server serves, and lists wait.
+async fn look_for_folder(folder: PathBuf) -> Result<(), Failure> {
+    let looking = tokio::task::spawn_blocking(move || scan(&folder).map(drop));
+    match tokio::time::timeout(FIRST_LOOK, looking).await {
+        Ok(Ok(looked)) => looked.map_err(|error| Failure::Usage(error.into())),
+        Ok(Err(_)) | Err(_) => Ok(()),
+    }
 }
 
 /// Serves, follows what changes, and tells who asks how it stands, until told to stop.

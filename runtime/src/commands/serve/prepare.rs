@@ -1,4 +1,4 @@
-//! What is needed before anything is served: the state folder, the audit, the compiler, the folder's first load.
+//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin folder.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Failure, console};
 use crate::catalog::Catalog;
 use crate::cli::Source;
 use crate::config::{self, AuditConfig, Config, own_cache};
-use crate::observe::{Audit, AuditWriter as Writer};
+use crate::observe::{Audit, AuditWriter as Writer, Escaped};
 use crate::plugin::Loader;
 use crate::protocol::Server;
 use crate::reload::{Folder, Standing, Terms, Watcher};
@@ -59,8 +59,9 @@ pub(super) struct Prepared {
     pub(super) trying: JoinSet<()>,
 }
 
-/// Loads what can be served at once. `settings` are those of the configuration, or what the command line says instead.
-pub(super) async fn prepare(
+/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command
+/// line says instead.
+pub(super) fn prepare(
     source: &Source,
     config: Config,
     settings: config::Server,
@@ -81,13 +82,14 @@ pub(super) async fn prepare(
     }
     let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
     config.remarks().iter().for_each(|remark| console::remark(remark));
+    tell_former_state(&config);
     let catalog = Arc::new(Catalog::empty());
     let watcher = Watcher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let announcer = Announcer::new(&config);
     let say = Box::new(move |event: crate::reload::Event<'_>| announcer.tell(&event));
     let terms = Terms::read(Arc::new(config), listening).map_err(|error| Failure::Usage(error.into()))?;
     let standing = Arc::new(Standing::new(settings.plugins, terms.pins.mode()));
-    let mut folder = Folder::new(
+    let folder = Folder::new(
         Arc::new(loader),
         terms,
         source.config_file(),
@@ -95,9 +97,24 @@ pub(super) async fn prepare(
         Arc::clone(&standing),
         say,
     );
-    folder.begin().await.map_err(|error| Failure::Usage(error.into()))?;
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
     Ok(Prepared { server, watcher, folder, catalog, standing, trying })
+}
+
+/// Says that what plugins kept with an earlier version lies where nobody looks any more.
+fn tell_former_state(config: &Config) {
+    let Some(former) = config.former_state() else { return };
+    let former = std::path::absolute(&former).unwrap_or(former).display().to_string();
+    let file = match &config.file {
+        Some(file) => file.display().to_string(),
+        None => "a plugport.toml beside it".to_owned(),
+    };
+    console::remark(&format!(
+        "what an earlier version kept in {} is not used; to go on with it, write `state = \"plugport-state\"` under [server] of \
+         {}, and else remove it",
+        Escaped(&former),
+        Escaped(&file)
+    ));
 }
 
 /// Compiles outside, and keeps what it compiled where that can be done: in the state folder that the configuration names, or

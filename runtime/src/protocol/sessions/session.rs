@@ -30,8 +30,8 @@ use crate::host::{ClientInfo, LogLevel};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
-    /// How the lists looked when it began: from then on it is told of what changes.
-    pub(crate) lists: Lists,
+    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what changes.
+    pub(crate) lists: Option<Lists>,
     /// Whose it is.
     pub(crate) share: Share,
     pub(crate) client: ClientInfo,
@@ -98,7 +98,7 @@ impl Session {
         said: (ClientInfo, Abilities),
     ) -> Self {
         let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
-        Self { lists: server.catalog.lists(), ..Self::with(most, stopping, share, revision, said) }
+        Self { lists: server.catalog.told(), ..Self::with(most, stopping, share, revision, said) }
     }
 
     fn with(
@@ -110,7 +110,7 @@ impl Session {
     ) -> Self {
         Self {
             revision,
-            lists: Lists::default(),
+            lists: None,
             client,
             abilities,
             log_level: SharedLevel::new(LogLevel::Info),

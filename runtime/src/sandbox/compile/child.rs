@@ -3,6 +3,7 @@
 //! A process of its own is the only wall that holds for all of memory, time and a crash. It is this very program, found as
 //! the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler that fits it.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -43,16 +44,17 @@ pub(super) fn this_program() -> PathBuf {
 }
 
 /// Compiles a component in a process of its own. Dropped, it leaves the answer to another process, which keeps it as `keep`
-/// says, or else kills the one that compiles.
+/// says and has `lock` until then, or else kills the one that compiles.
 pub(super) async fn compile(
     program: &Path,
     component: Vec<u8>,
     limits: &Limits,
     keep: Option<Keep>,
+    lock: Option<File>,
 ) -> Result<Code, CompileError> {
     let child = start(program, component.len(), limits).map_err(CompileError::Unavailable)?;
     let mut running =
-        Running { child, program: program.to_owned(), begun: Instant::now(), awaited: None, keep };
+        Running { child, program: program.to_owned(), begun: Instant::now(), awaited: None, keep, lock };
     let talk = talk(&mut running, component, limits);
     let Ok(outcome) = tokio::time::timeout(limits.compile(), talk).await else {
         running.keep = None;
@@ -95,6 +97,7 @@ struct Running {
     /// Its pipes, while it has all that it needs and has said nothing.
     awaited: Option<(ChildStdin, ChildStdout)>,
     keep: Option<Keep>,
+    lock: Option<File>,
 }
 
 impl Running {
@@ -104,7 +107,7 @@ impl Running {
         let spent = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let keep = Keep { within_ms: keep.within_ms.checked_sub(spent)?, ..keep };
         let (stdin, stdout) = (stdin.into_owned_fd().ok()?, stdout.into_owned_fd().ok()?);
-        keep.start(&self.program, stdin, stdout)
+        keep.start(&self.program, stdin, stdout, self.lock.take())
             .inspect_err(|error| tracing::debug!(%error, "what is being compiled is given up"))
             .ok()
     }

@@ -4,7 +4,9 @@
 //! next one would begin anew, and none would ever come to the end. A server cannot stay for it either: whoever started it
 //! waits for its end, and kills it before long. So a process of this program takes over the two pipes, the one that the
 //! answer comes from and the one whose end would tell the compiler that nobody waits. It does nothing but wait, read and keep.
+//! Whoever wants the same file compiled waits for it, since it has the server's lock on that.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
@@ -33,8 +35,14 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Starts the process that waits for the answer. It belongs to nobody.
-    pub(super) fn start(self, program: &Path, stdin: OwnedFd, stdout: OwnedFd) -> io::Result<()> {
+    /// Starts the process that waits for the answer, and has the lock until it ends. It belongs to nobody.
+    pub(super) fn start(
+        self,
+        program: &Path,
+        stdin: OwnedFd,
+        stdout: OwnedFd,
+        lock: Option<File>,
+    ) -> io::Result<()> {
         let child = Command::new(program)
             .arg0("plugport")
             .arg("keep")
@@ -50,7 +58,8 @@ impl Keep {
             .process_group(0)
             .stdin(Stdio::from(stdout))
             .stdout(Stdio::from(stdin))
-            .stderr(Stdio::null())
+            // It has nothing to say, and this is one more file that it inherits.
+            .stderr(lock.map_or_else(Stdio::null, Stdio::from))
             .spawn();
         child.map(drop)
     }

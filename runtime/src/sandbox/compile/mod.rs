@@ -16,6 +16,7 @@ mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -28,7 +29,7 @@ pub use work::{Job, Unanswered, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::brief;
-use cache::Key;
+use cache::{Key, Lock};
 use trusted::Code;
 
 /// Longest account of what is wrong with a component, bytes.
@@ -36,6 +37,9 @@ const WORDS: usize = 4 << 10;
 
 /// Files that are compiled at the same time; each may take `compile_mib`.
 const AT_ONCE: usize = 2;
+
+/// How often one who waits for another process that compiles the same looks whether it is done.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Makes components callable.
 #[derive(Debug)]
@@ -156,17 +160,83 @@ impl Compiler {
         if let Some(component) = self.recall(engine, digest, limits).await {
             return Ok(component);
         }
-        let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
+        let key = Key::of(engine, digest);
         let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
-        let code = match &self.place {
+        let lock = self.lock(key, limits).await;
+        let compiling = async {
+            // Whoever had the lock may have kept it.
+            if let Some(component) = self.recall(engine, digest, limits).await {
+                return Ok(component);
+            }
+            let code = self.code(engine, component, digest, limits, lock.as_ref()).await?;
+            drop(turn);
+            self.load(engine, key, code, limits).await
+        };
+        let compiled = compiling.await;
+        self.unlock(lock).await;
+        compiled
+    }
+
+    /// Waits while somebody else compiles the same, and then says to others that we do. Without a place for what is compiled
+    /// there is nothing to wait for, and nobody is waited for longer than compiling may take.
+    async fn lock(&self, key: Key, limits: &Limits) -> Option<Lock> {
+        self.caches.first()?;
+        let locking = async {
+            loop {
+                let caches = Arc::clone(&self.caches);
+                let locking = spawn_blocking(move || caches.first().map(|cache| cache.lock(&key)));
+                match locking.await.ok()?? {
+                    Ok(Some(lock)) => return Some(lock),
+                    Ok(None) => tokio::time::sleep(LOOK).await,
+                    Err(error) => {
+                        tracing::debug!(%error, "others may compile the same, since there is no lock for it");
+                        return None;
+                    }
+                }
+            }
+        };
+        tokio::time::timeout(limits.compile(), locking).await.ok().flatten()
+    }
+
+    async fn unlock(&self, lock: Option<Lock>) {
+        let (Some(lock), caches) = (lock, Arc::clone(&self.caches)) else { return };
+        let unlocking = spawn_blocking(move || {
+            if let Some(cache) = caches.first() {
+                cache.unlock(lock);
+            }
+        });
+        // When it fails, the next start sees to its file.
+        let _ = unlocking.await;
+    }
+
+    /// Has a component compiled.
+    async fn code(
+        &self,
+        engine: &Engine,
+        component: Vec<u8>,
+        digest: &str,
+        limits: &Limits,
+        lock: Option<&Lock>,
+    ) -> Result<Code, CompileError> {
+        match &self.place {
             Place::Outside(program) => {
                 let keep = self.caches.first().map(|cache| cache.order(digest, limits));
-                child::compile(program, component, limits, keep).await?
+                let lock = lock.and_then(|lock| lock.share().ok());
+                child::compile(program, component, limits, keep, lock).await
             }
-            Place::Here => here(engine.clone(), component, limits).await?,
-        };
-        drop(turn);
-        let (engine, most) = (engine.clone(), limits.code_mib << 20);
+            Place::Here => here(engine.clone(), component, limits).await,
+        }
+    }
+
+    /// Makes callable what was compiled, and keeps it.
+    async fn load(
+        &self,
+        engine: &Engine,
+        key: Key,
+        code: Code,
+        limits: &Limits,
+    ) -> Result<Component, CompileError> {
+        let (caches, engine, most) = (Arc::clone(&self.caches), engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
             let loaded = code.load(&engine)?;
             let (Code::Answered(bytes), Some(cache)) = (&code, caches.first()) else { return Ok(loaded) };
@@ -235,6 +305,34 @@ mod tests {
         assert!(both.recall(&engine, "new", &limits).await.is_some());
         assert!(both.recall(&engine, "other", &limits).await.is_none());
         assert!(second.recall(&engine, "new", &limits).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_another_compiles_already_is_waited_for_and_not_compiled_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let component = b"\0asm\x0d\0\x01\0".to_vec();
+        let code = engine::compiler().unwrap().precompile_component(&component).unwrap();
+        let other = Cache::open(dir.path(), 64).unwrap().unwrap();
+        let cache = Cache::open(dir.path(), 64).unwrap().unwrap();
+        // It can compile nothing itself.
+        let compiler = Compiler::with_program("/bin/none".into()).keeping([cache]);
+        let key = Key::of(&engine, "d");
+        let lock = other.lock(&key).unwrap().unwrap();
+        let limits = Limits::default();
+        let mut compiling = std::pin::pin!(compiler.compile(&engine, component.clone(), "d", &limits));
+        let early = tokio::time::timeout(4 * LOOK, &mut compiling).await;
+        assert!(early.is_err(), "it waits");
+        other.keep(&key, &code);
+        other.unlock(lock);
+        compiling.await.unwrap();
+        assert!(other.lock(&key).unwrap().is_some(), "it has given up its own lock");
+
+        let lock = other.lock(&Key::of(&engine, "e")).unwrap().unwrap();
+        let short = Limits { compile_ms: 100, ..Limits::default() };
+        let alone = compiler.compile(&engine, component, "e", &short).await;
+        assert!(matches!(alone, Err(CompileError::Unavailable(_))), "it waits for nobody for ever");
+        drop(lock);
     }
 
     #[tokio::test]

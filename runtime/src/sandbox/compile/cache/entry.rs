@@ -50,12 +50,15 @@ impl Key {
 
     /// The file's name.
     pub(super) fn file(&self) -> String {
-        let mut name = self.0.iter().fold(String::with_capacity(2 * KEY + 5), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        });
-        name.push_str(super::SUFFIX);
-        name
+        self.hex() + super::SUFFIX
+    }
+
+    /// The key as text.
+    pub(super) fn hex(&self) -> String {
+        self.0.iter().fold(String::with_capacity(2 * KEY + super::SUFFIX.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
     }
 
     #[cfg(test)]

@@ -2,10 +2,10 @@
 //! folder in its place between two steps.
 
 use std::ffi::CString;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::fs::{Dir, Timespec, fstat, futimens, linkat, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-/// Begins the names of files that are not finished.
+/// Begins the names of files that are not finished, and of locks.
 const UNFINISHED: &str = "tmp-";
 
 /// How often writing a file is begun when another server takes it away.
@@ -21,6 +21,20 @@ const ATTEMPTS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
+
+/// What one process at a time has. The system takes it from a process that ends.
+#[derive(Debug)]
+pub(in super::super) struct Lock {
+    file: File,
+    name: String,
+}
+
+impl Lock {
+    /// The same lock for another process: all others wait until neither has it any more.
+    pub(in super::super) fn share(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+}
 
 /// A file of the folder, as far as its size matters.
 #[derive(Debug)]
@@ -107,6 +121,25 @@ impl Folder {
         written
     }
 
+    /// Takes the lock of this name, unless somebody has it.
+    pub(super) fn lock(&self, name: &str) -> io::Result<Option<Lock>> {
+        let name = format!("{UNFINISHED}{name}");
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.0, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
+        match file.try_lock() {
+            // Whoever had it may have removed its file since we opened it, and the next one makes another.
+            Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(Lock { file, name })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Gives a lock up and leaves nothing of it.
+    pub(super) fn unlock(&self, lock: Lock) {
+        let _ = self.remove(lock.name.as_str());
+        drop(lock);
+    }
+
     pub(super) fn remove(&self, name: impl rustix::path::Arg) -> rustix::io::Result<()> {
         unlinkat(&self.0, name, AtFlags::empty())
     }
@@ -137,7 +170,9 @@ impl Folder {
     pub(super) fn sweep(&self) -> io::Result<()> {
         for name in self.names()? {
             let Some(name) = name.to_str().ok().filter(|name| name.starts_with(UNFINISHED)) else { continue };
-            if self.read(name).is_ok_and(|file| file.try_lock().is_ok()) {
+            let Ok(file) = self.read(name) else { continue };
+            // Locked until it is removed, so that nobody takes it for theirs meanwhile.
+            if file.try_lock().is_ok() {
                 let _ = self.remove(name);
             }
         }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 pub(super) use entry::Key;
+pub(super) use folder::Lock;
 
 use super::left::Keep;
 use super::trusted::Code;
@@ -160,6 +161,16 @@ impl Cache {
                 Escaped(&self.shown.display().to_string())
             );
         }
+    }
+
+    /// Says to all others that we are about to keep code under this key; `None` while somebody else does.
+    pub(super) fn lock(&self, key: &Key) -> io::Result<Option<Lock>> {
+        self.folder.lock(&key.hex())
+    }
+
+    /// We did, or gave it up.
+    pub(super) fn unlock(&self, lock: Lock) {
+        self.folder.unlock(lock);
     }
 
     fn make_room(&self, wanted: u64) -> io::Result<()> {
