@@ -1,4 +1,4 @@
-//! What the server itself has to compute for a guest or a client holds up nobody else, and ends.
+//! What the server itself has to compute for a guest holds up nobody else, and ends.
 
 use std::time::{Duration, Instant};
 
@@ -68,24 +68,4 @@ async fn a_check_ends_with_its_call() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let used = processor_time(server.pid()).saturating_sub(before);
     assert!(used < Duration::from_millis(100), "{used:?} in {:?} for calls that are gone", begun.elapsed());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_neighbour_answers_while_large_arguments_are_read() {
-    let server = Server::builder().guest("polite").guest("version_a").alone().start().await;
-    let neighbour = Neighbour::new(server.url());
-    neighbour.ask_times(10).await;
-    let visiting = neighbour.visit();
-    let arguments = json!({ "message": "x", "more": vec![1; 1_900_000] });
-    let posts: Vec<_> = (0..8)
-        .map(|_| {
-            let (client, arguments) = (Neighbour::new(server.url()), arguments.clone());
-            tokio::spawn(async move { client.try_call("version_a-version", &arguments).await.is_ok() })
-        })
-        .collect();
-    for post in posts {
-        assert!(post.await.unwrap(), "the server answers");
-    }
-    let waits = visiting.end().await;
-    assert!(waits.percentile(100) < PATIENCE, "{waits:?}");
 }
