@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::Neighbour;
+use plugport_tests::contained::{Neighbour, processor_time};
 use plugport_tests::http::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
@@ -12,15 +12,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Calls that are cancelled while their results are checked: more than a plugin has threads for that.
 const CANCELLED: usize = 4;
-
-/// Processor time of a process so far.
-fn processor_time(pid: u32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    // In hundredths of a second, whatever the machine.
-    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
-    Duration::from_millis(ticks * 10)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_neighbour_answers_while_results_are_checked() {

@@ -30,7 +30,7 @@ pub use crowd::Crowd;
 use file::assert_file_contained;
 pub use ground::Ground;
 use ground::Laid;
-pub use measure::{Process, children, resident};
+pub use measure::{Process, children, processor_time, resident};
 pub use neighbour::{Latencies, Neighbour};
 pub use row::Row;
 pub use siege::Siege;
