@@ -85,6 +85,7 @@ contained! {
     f2_bulk_memory: "F2";
     f3_endless_callbacks: "F3";
     f5_large_calls: "F5";
+    f17_data_in_start: "F17";
 }
 
 fn names(folder: &str) -> Vec<String> {
@@ -136,7 +137,7 @@ fn every_entry_is_tested() {
     }
     assert_eq!(wrong, [""; 0], "entries that nothing shows");
     let numbered = (1..=42).map(|at| format!("H{at}")).chain((1..=9).map(|at| format!("A{at}")));
-    let found = (1..=5).chain(9..=13).chain(15..=16);
+    let found = (1..=5).chain(9..=13).chain(15..=17);
     let numbered = numbered.chain(found.map(|at| format!("F{at}")));
     let more = ["H14b", "H24b", "H26b", "H26c"].map(str::to_owned);
     for id in numbered.chain(more) {

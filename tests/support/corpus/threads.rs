@@ -4,7 +4,7 @@
 //! The letter F: found by attacking a version from outside. What it needs is memory and nothing that anybody has to grant.
 
 use super::Shown::{Contained, Soak, Test};
-use super::{Attack, Entry, Source};
+use super::{Attack, ENDED, Entry, Source};
 use crate::generator::Encoding::{Compact, Utf8, Utf16};
 use crate::generator::{Passing, What};
 
@@ -104,6 +104,12 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":2}"#).under(LITTLE_TIME).times(FEW),
             ),
         ],
+    },
+    Entry {
+        id: "F17",
+        name: "data_in_start",
+        what: "has half a gigabyte of data copied before anything of it runs",
+        shown: &[Contained(Attack::wat("data_in_start", ENDED, "").times(FEW))],
     },
     Entry {
         id: "F4",
