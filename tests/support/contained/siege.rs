@@ -4,6 +4,8 @@
 //! The same points as for a guest, but without a sentence to expect; what clients are told is for the test to say. The
 //! neighbour calls from another address than everyone else, as another person would.
 
+use std::time::Duration;
+
 use super::measure::grown;
 use super::neighbour::Visit;
 use super::{GROWTH, Latencies, Neighbour, PATIENCE, Process, assert_given_back, assert_quiet};
@@ -11,6 +13,9 @@ use crate::server::{Builder, Server};
 
 /// Where the neighbour calls from.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
+
+/// What not even one call of the neighbour may take: of some thousand, the hundredth part is too many to be forgotten.
+const SLOWEST: Duration = Duration::from_secs(2);
 
 /// What a siege came to.
 #[derive(Debug)]
@@ -64,6 +69,8 @@ impl Siege {
         for (when, waits) in [("during", &during), ("after", &after)] {
             let wait = waits.percentile(99);
             assert!(wait < PATIENCE, "{name}: {when} the attack a neighbour waited {wait:?}: {waits:?}");
+            let wait = waits.percentile(100);
+            assert!(wait < SLOWEST, "{name}: {when} the attack a neighbour waited {wait:?} once: {waits:?}");
         }
         let taken = grown(Process::of(&self.server).peak, self.start.memory);
         assert!(taken < i64::try_from(most).unwrap(), "{name}: {} MiB were taken", taken >> 20);

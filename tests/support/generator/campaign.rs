@@ -221,7 +221,7 @@ fn components(seed: u64) -> Vec<(Passing, Vec<u8>)> {
 /// and a limit has a name.
 async fn audited(server: &Server, told: Told) -> (usize, BTreeMap<String, usize>) {
     let deadline = Instant::now() + AUDITED;
-    let (mut lines, mut calls) = (Vec::new(), 0);
+    let (mut lines, mut calls) = (Vec::new(), 0_u64);
     while calls < told.results && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(200)).await;
         lines = attacked(server);
