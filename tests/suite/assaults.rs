@@ -13,8 +13,14 @@ use plugport_tests::generator::Campaign;
 /// What a neighbour may wait, of a hundred calls this many.
 const PERCENT: usize = if cfg!(debug_assertions) { 95 } else { 100 };
 
+/// What not even one call of a neighbour may take.
+const SLOWEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 250 });
+
 /// From a client's hanging up to the end of its call.
 const CANCELLED: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
+
+/// What a server may still compute in the 200 ms after its last call was cancelled: less than half of a core.
+const AFTERWARDS: Duration = Duration::from_millis(100);
 
 /// The drain time of connections, and a second.
 const STOPPED: Duration = Duration::from_secs(6);
@@ -28,12 +34,17 @@ fn wrong(found: &Assault) -> Option<String> {
     let cancelled = found.cancelled.percentile(100);
     let bounds = [
         ("a neighbour waited", waited, PATIENCE),
+        ("a neighbour waited once", found.waits.percentile(100), SLOWEST),
         ("a cancelled call went on for", cancelled, CANCELLED),
+        ("after cancelled calls the server computed for", found.afterwards, AFTERWARDS),
         ("the server took to stop", found.stopped, STOPPED),
         ("a call ended well with processor time of", found.dearest_ok, found.cpu + TICK),
     ];
     let beyond = bounds.iter().filter(|(_, is, most)| is >= most);
-    let beyond: Vec<String> = beyond.map(|(what, is, _)| format!("{what} {is:?}")).collect();
+    let mut beyond: Vec<String> = beyond.map(|(what, is, _)| format!("{what} {is:?}")).collect();
+    if found.under_way.iter().any(|under_way| *under_way < found.least) {
+        beyond.push(format!("{:?} of {} attacks were under way", found.under_way, found.least));
+    }
     (!beyond.is_empty()).then(|| format!("{}: {}", found.name, beyond.join(", ")))
 }
 

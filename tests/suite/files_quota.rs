@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const MIB: u64 = 1 << 20;
 
 /// What `du` would say, bytes, and the number of files.
-pub(crate) fn used(folder: &Path) -> (u64, u64) {
+fn used(folder: &Path) -> (u64, u64) {
     let (mut bytes, mut files) = (0, 0);
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {

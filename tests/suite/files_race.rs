@@ -14,6 +14,9 @@ use serde_json::json;
 
 const GUEST: &str = "hostile_quota_race";
 
+/// Makes files until no more can be made.
+const CROWD: &str = "hostile_disk_filler";
+
 /// What is granted. Little, so that it is full most of the time and measured again and again.
 const MIB: u64 = 3;
 const FILES: u64 = 150;
@@ -87,12 +90,15 @@ async fn stopped(pid: u32) {
 }
 
 async fn racers(folder: &Path) -> Server {
-    let config = format!(
-        "[plugins.{GUEST}]\nlimits = {{ wall_ms = 600_000, cpu_ms = 600_000, fuel = 1_000_000_000_000, open_files = 16 }}\n\
-         [plugins.{GUEST}.grants]\n\
-         dirs = [{{ host = {folder:?}, guest = \"/d\", write = true, quota_mib = {MIB}, files = {FILES} }}]\n"
-    );
-    Server::builder().guest(GUEST).config(&config).start().await
+    let of = |guest: &str| {
+        format!(
+            "[plugins.{guest}]\nlimits = {{ wall_ms = 600_000, cpu_ms = 600_000, fuel = 1_000_000_000_000, open_files = 16 }}\n\
+             [plugins.{guest}.grants]\n\
+             dirs = [{{ host = {folder:?}, guest = \"/d\", write = true, quota_mib = {MIB}, files = {FILES} }}]\n"
+        )
+    };
+    let config = of(GUEST) + &of(CROWD);
+    Server::builder().guest(GUEST).guest(CROWD).config(&config).start().await
 }
 
 /// Races for this long, in rounds that leave a directory as full as it became.
@@ -136,19 +142,36 @@ async fn assert_held(seed: u64, time: Duration) {
     assert!(fullest > (MIB << 20) / 2, "the quota was not tried: {fullest}");
 }
 
-/// What may still be written is what is left of the quota.
+/// Removes one name: of a file, or of a directory that is empty.
+fn remove_one(folder: &Path) {
+    let Some(entry) = std::fs::read_dir(folder).unwrap().next() else {
+        return std::fs::remove_dir(folder).unwrap();
+    };
+    let entry = entry.unwrap();
+    match entry.file_type().unwrap().is_dir() {
+        true => remove_one(&entry.path()),
+        false => std::fs::remove_file(entry.path()).unwrap(),
+    }
+}
+
+/// What may still be written, and how many files may still be made, is what is left of the quota: neither more, as when something
+/// was not counted, nor less, as when something is counted that has gone.
 async fn assert_counted(server: &Server, client: &Client, folder: &Path) {
     let arguments = json!({ "directory": "/d" });
     // So often it is measured when nobody says that something was closed: calls that end do not.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
-    let filled = folder.join("filled");
-    if Truth::of(folder, server.pid()).files < FILES || filled.exists() {
-        client.call(&format!("{GUEST}-fill"), arguments).await.tool_text();
-        let full = Truth::of(folder, server.pid());
-        full.assert_within("full");
-        let left = (MIB << 20) - full.bytes;
-        assert!(left < STEP, "{left} bytes cannot be written: {full:?}");
+    if Truth::of(folder, server.pid()).files >= FILES {
+        remove_one(folder);
     }
+    client.call(&format!("{GUEST}-fill"), arguments.clone()).await.tool_text();
+    let full = Truth::of(folder, server.pid());
+    full.assert_within("full");
+    let left = (MIB << 20) - full.bytes;
+    assert!(left < STEP, "{left} bytes cannot be written: {full:?}");
+    client.call(&format!("{CROWD}-crowd"), arguments).await.tool_text();
+    let crowded = Truth::of(folder, server.pid());
+    crowded.assert_within("crowded");
+    assert_eq!(crowded.files, FILES, "not all files can be made: {crowded:?}");
     // Not by the guest: the directories lie deeper in each other than it may have files open.
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();

@@ -1,11 +1,12 @@
 //! Clients that attack without a guest's help, on raw sockets and in sessions: a neighbour is served all the while, and what
 //! the server keeps for them is bounded and given back.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use plugport_tests::contained::Siege;
 use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw_post::{call, call_headers, head, send, status_line};
+use plugport_tests::raw_post::{answer, call, call_headers, head, send, status_line};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -160,34 +161,81 @@ async fn connections_that_say_nothing_make_room_for_others() {
     siege.end(128 * MIB).await;
 }
 
-/// Eight clients post this for a while.
-async fn posted(name: &'static str, arguments: &Value) {
+/// How one post ended.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Posted {
+    /// As it should.
+    Expected,
+    /// There was no room for what was sent or for what would have been answered, and its client was told.
+    NoRoom,
+    /// In another way, which begins so.
+    Other(String),
+}
+
+impl Posted {
+    fn of(answer: &str, says: &str) -> Self {
+        let (line, rest) = answer.split_once("\r\n").unwrap_or_default();
+        match line {
+            "HTTP/1.1 200 OK" | "HTTP/1.1 400 Bad Request" if rest.contains(says) => Self::Expected,
+            "HTTP/1.1 200 OK" if rest.contains("no room for") => Self::NoRoom,
+            // A connection may be reset that is refused while its client still sends.
+            "HTTP/1.1 503 Service Unavailable" | "" => Self::NoRoom,
+            _ => Self::Other(answer.chars().take(400).collect()),
+        }
+    }
+}
+
+/// Eight clients post these bodies for a while, each its own. What they say is in the answers.
+async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
     let siege = siege(name).await;
-    let body = call(&json!(1), "polite-echo", arguments, &json!({}));
     let begun = Instant::now();
     let mut clients = JoinSet::new();
-    for _ in 0..8 {
-        let (authority, body) = (siege.authority(), body.clone());
+    for (body, says) in bodies.iter().cycle().take(8).cloned() {
+        let authority = siege.authority();
         clients.spawn(async move {
+            let [version, method, tool] = call_headers("polite-echo");
+            let headers = [version, method, tool, ("connection", "close")];
+            let head = head(&authority, &headers, body.len());
+            let mut ends = Vec::new();
             while begun.elapsed() < AWHILE {
-                let mut socket = ask(&authority, "polite-echo", &body).await;
-                status_line(&mut socket).await;
+                let mut socket = send(&authority, &head, body.as_bytes()).await;
+                ends.push(Posted::of(&answer(&mut socket).await, says));
             }
+            (says, ends)
         });
     }
-    clients.join_all().await;
+    let mut ends = BTreeMap::<_, BTreeMap<Posted, usize>>::new();
+    for (says, ended) in clients.join_all().await {
+        let counted = ends.entry(says).or_default();
+        ended.into_iter().for_each(|end| *counted.entry(end).or_default() += 1);
+    }
+    println!("{name}: {ends:?}");
+    for counted in ends.values() {
+        assert!(counted.contains_key(&Posted::Expected), "nobody was answered: {ends:?}");
+        assert!(!counted.keys().any(|end| matches!(end, Posted::Other(_))), "{ends:?}");
+    }
     siege.end(MOST).await;
+}
+
+/// A call of `polite-echo` with these arguments, which are JSON.
+fn echo(arguments: &str) -> String {
+    call(&json!(1), "polite-echo", &json!("ARGUMENTS"), &json!({})).replace("\"ARGUMENTS\"", arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arguments_of_megabytes_from_eight_clients_slow_nobody() {
-    posted("large", &json!({ "message": "m".repeat(LARGE) })).await;
+    let large = json!({ "message": "m".repeat(LARGE) }).to_string();
+    posted("large", &[(echo(&large), "mmmmmmmm")]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deep_and_wide_json_slows_nobody() {
-    let wide: Vec<Value> = (0..400_000).map(|number| json!([number])).collect();
-    posted("wide", &json!({ "message": "x", "more": wide })).await;
+    let with = |more: String| echo(&format!(r#"{{"message":"x","more":{more}}}"#));
+    let wide = |count: usize| with(format!("[{}0]", "[0],".repeat(count)));
+    let deep = with("[".repeat(200_000) + &"]".repeat(200_000));
+    let bodies =
+        [(wide(400_000), "has more than 250000 values"), (wide(100_000), "do not fit"), (deep, "\"error\"")];
+    posted("wide", &bodies).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

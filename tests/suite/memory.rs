@@ -6,6 +6,7 @@ use std::time::Duration;
 use plugport_tests::contained::Neighbour;
 use plugport_tests::http::{Client, LEGACY};
 use plugport_tests::raw::Raw;
+use plugport_tests::raw_post::{call, call_headers, head, status_line};
 use plugport_tests::server::{Server, folder, whole_machine};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -31,25 +32,14 @@ async fn connect(server: &Server) -> TcpStream {
     socket.connect(address).await.unwrap()
 }
 
-/// The head of a POST of the stateless revision.
-fn head(length: usize) -> String {
-    format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-         mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: polite-echo\r\ncontent-length: {length}\r\n\r\n"
-    )
+/// The head of a call of `polite-echo`.
+fn echo_head(length: usize) -> String {
+    head("localhost", &call_headers("polite-echo"), length)
 }
 
 /// A call that is answered with its own text.
 fn echo(text: &str) -> String {
-    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
-    let params = json!({ "name": "polite-echo", "arguments": { "message": text }, "_meta": meta });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
-}
-
-async fn status(stream: &mut TcpStream) -> String {
-    let mut line = [0; 12];
-    stream.read_exact(&mut line).await.unwrap();
-    String::from_utf8_lossy(&line[9..]).into_owned()
+    call(&json!(1), "polite-echo", &json!({ "message": text }), &json!({}))
 }
 
 /// Whether there was no room for what it sent. It may still be waited for, or the connection reset.
@@ -86,8 +76,9 @@ async fn what_is_echoed_is_short() {
 async fn a_body_that_is_announced_too_large_is_refused_before_it_comes() {
     let server = Server::builder().guest("polite").start().await;
     let mut stream = connect(&server).await;
-    stream.write_all(head(5 << 20).as_bytes()).await.unwrap();
-    assert_eq!(status(&mut stream).await, "413");
+    stream.write_all(echo_head(5 << 20).as_bytes()).await.unwrap();
+    let line = status_line(&mut stream).await;
+    assert!(line.contains(" 413 "), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +93,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
         let mut stream = connect(&server).await;
         // Every other body lacks its end.
         let sent = if at % 2 == 0 { call.as_str() } else { &call[..call.len() - 1] };
-        stream.write_all(head(call.len()).as_bytes()).await.unwrap();
+        stream.write_all(echo_head(call.len()).as_bytes()).await.unwrap();
         let sending = stream.write_all(sent.as_bytes());
         let _ = tokio::time::timeout(Duration::from_millis(300), sending).await;
         held.push(stream);

@@ -36,6 +36,13 @@ pub async fn send(authority: &str, head: &str, body: &[u8]) -> TcpStream {
     stream
 }
 
+/// All that comes back until the connection ends, or is reset: what was refused before it had come may be.
+pub async fn answer(stream: &mut TcpStream) -> String {
+    let mut read = Vec::new();
+    let _ = stream.read_to_end(&mut read).await;
+    String::from_utf8_lossy(&read).into_owned()
+}
+
 /// The first line of what comes back.
 pub async fn status_line(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();

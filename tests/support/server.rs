@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -30,11 +30,12 @@ enum Share {
 
 /// A running server.
 pub struct Server {
-    _share: Share,
+    share: Option<Share>,
     child: Child,
     url: String,
     said: Arc<Mutex<String>>,
     folder: TempDir,
+    start: Duration,
 }
 
 /// How to start one.
@@ -59,6 +60,16 @@ impl Server {
             under: None,
             alone: false,
         }
+    }
+
+    /// Lets other servers have the machine, because nothing of this one is measured any more that they would disturb.
+    pub fn step_aside(&mut self) {
+        drop(self.share.take());
+    }
+
+    /// How long it took from its first moment until it served.
+    pub fn start(&self) -> Duration {
+        self.start
     }
 
     /// Where it serves MCP.
@@ -224,6 +235,7 @@ impl Builder {
         }
         command.envs(self.env);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let begun = Instant::now();
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));
         let (send_url, url) = oneshot::channel();
@@ -231,7 +243,7 @@ impl Builder {
         tokio::spawn(listen(stderr, Arc::clone(&said), send_url));
         let url = tokio::time::timeout(START, url).await.expect("the server starts in time");
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
-        Server { _share: share, child, url, said, folder: self.folder }
+        Server { share: Some(share), child, url, said, folder: self.folder, start: begun.elapsed() }
     }
 }
 

@@ -1,4 +1,4 @@
-;; F16: has the engine move memory without end: one instruction, many bytes. The sixth byte of the arguments says how.
+;; F2: has the engine move memory without end: one instruction, many bytes. The sixth byte of the arguments says how.
 (core module $core
   (memory (export "memory") 900)
   (table $table 20000 20000 funcref)

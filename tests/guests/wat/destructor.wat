@@ -1,4 +1,4 @@
-;; F17: does it all in the destructor of a resource. The sixth byte of the arguments says what: 0 spins, 1 makes another one
+;; F3: does it all in the destructor of a resource. The sixth byte of the arguments says what: 0 spins, 1 makes another one
 ;; and drops it, and so again, in each destructor, 2 drops one after the other.
 (core module $owner
   (type $one (func (param i32)))

@@ -1,4 +1,4 @@
-;; F17: never comes back from what runs after its result was taken.
+;; F3: never comes back from what runs after its result was taken.
 (core module $core
   (memory (export "memory") 1)
   ;; ONE TOOL

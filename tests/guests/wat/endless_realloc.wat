@@ -1,4 +1,4 @@
-;; F17: never comes back from `realloc`, which the server calls to hand over the arguments.
+;; F3: never comes back from `realloc`, which the server calls to hand over the arguments.
 (core module $core
   (memory (export "memory") 1)
   ;; ONE TOOL

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Attack, Canaries, Deed, Laid, Latencies, Neighbour, assert_quiet, told};
+use super::{Attack, Canaries, Deed, Laid, Latencies, Neighbour, Source, assert_quiet, processor_time, told};
 use crate::server::{Builder, Server};
 
 const ATTACKERS: usize = 3;
@@ -15,8 +15,11 @@ const ATTACKERS: usize = 3;
 /// Where the neighbour calls from.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
-/// How long an attack may have been under way before it is cancelled.
+/// How long an attack has been under way before it is cancelled.
 const BEGUN: Duration = Duration::from_millis(300);
+
+/// What a call may still take when it is cancelled. Whatever the server does after that is looked at for as long again.
+const GOING: Duration = Duration::from_millis(200);
 
 /// Quarantine would answer in a plugin's place.
 const UNQUARANTINED: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\n";
@@ -32,8 +35,14 @@ pub struct Assault {
     pub waits: Latencies,
     /// From the moment that a client hangs up to the line of the audit; empty when the attack ends sooner by itself.
     pub cancelled: Latencies,
+    /// Processor time of the server in the 200 ms after all of them were gone.
+    pub afterwards: Duration,
     /// From SIGTERM to the end, with three attacks under way.
     pub stopped: Duration,
+    /// Attacks that were under way when they were cancelled, and when the server was told to stop.
+    pub under_way: [usize; 2],
+    /// How many of each there should be: all, where nothing but a limit ends them.
+    pub least: usize,
     /// How calls ended, and how often.
     pub outcomes: BTreeMap<String, usize>,
     /// The most processor time of a call that ended well, of all that the audit has.
@@ -43,19 +52,21 @@ pub struct Assault {
 }
 
 impl Assault {
-    pub const HEADING: &'static str = "| attack × 3 | neighbour p50 | p99 | max, ms | cancelled after at most, ms | stopped after, ms | dearest ok, ms of processor | outcomes |\n\
-                                       |---|---|---|---|---|---|---|---|";
+    pub const HEADING: &'static str = "| attack × 3 | neighbour p50 | p99 | max, ms | under way | cancelled after at most, ms | stopped after, ms | dearest ok, ms of processor | outcomes |\n\
+                                       |---|---|---|---|---|---|---|---|---|";
 
     pub fn markdown(&self) -> String {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         let outcomes: Vec<String> =
             self.outcomes.iter().map(|(name, times)| format!("{times} {name}")).collect();
         format!(
-            "| {} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.0} | {} |",
+            "| {} | {:.1} | {:.1} | {:.1} | {}, {} | {:.0} | {:.0} | {:.0} | {} |",
             self.name,
             ms(self.waits.percentile(50)),
             ms(self.waits.percentile(99)),
             ms(self.waits.percentile(100)),
+            self.under_way[0],
+            self.under_way[1],
             ms(self.cancelled.percentile(100)),
             ms(self.stopped),
             ms(self.dearest_ok),
@@ -70,19 +81,34 @@ pub async fn assault(attack: &Attack, time: Duration) -> Assault {
     let laid = Laid::lay(attack.ground).await;
     let (tool, arguments) = told(attack, attack.source.plugin(), &canaries, &laid);
     let server = builder(attack, &laid, UNQUARANTINED, attack.config).start().await;
-    let waits = besieged(&server, &tool, &arguments, time).await;
-    let (outcomes, dearest_ok) = ended(&server, attack);
+    let (waits, calls) = besieged(&server, &tool, &arguments, time).await;
+    let (outcomes, dearest_ok) = ended(&server, attack, calls).await;
     assert_quiet(&tool, &server);
+    canaries.assert_untouched(&tool, &server).await;
     drop(server);
     let endless = builder(attack, &laid, UNLIMITED, &without_limits(attack.config)).start().await;
-    let cancelled = cancelled(&endless, &tool, &arguments).await;
-    let stopped = stopped(endless, &tool, &arguments).await;
+    let (first, cancelled, afterwards) = cancelled(&endless, &tool, &arguments).await;
+    let (second, stopped) = stopped(endless, &tool, &arguments).await;
+    laid.assert_left().await;
+    let (under_way, least) = ([first, second], if is_endless(attack) { ATTACKERS } else { 0 });
     let name = match attack.deed {
         Deed::Calls { arguments: "{}", .. } => format!("`{tool}`"),
         Deed::Calls { arguments, .. } => format!("`{tool}` `{arguments}`"),
         Deed::Refused { .. } | Deed::Published { .. } => String::new(),
     };
-    Assault { name, waits, cancelled, stopped, outcomes, dearest_ok, cpu: cpu(attack.config) }
+    let cpu = cpu(attack.config);
+    Assault { name, waits, cancelled, afterwards, stopped, under_way, least, outcomes, dearest_ok, cpu }
+}
+
+/// Whether nothing but a limit on its time ends an attack. Of those that call the host nobody can say: another limit may come first.
+fn is_endless(attack: &Attack) -> bool {
+    let is_limited = matches!(attack.deed, Deed::Calls { outcome: "limit", .. });
+    is_limited
+        && match attack.source {
+            Source::Passing(passing) => passing.rounds == 0,
+            Source::Wat(_) => true,
+            Source::Guest(_) | Source::Variant(..) | Source::Made(_) => false,
+        }
 }
 
 fn builder(attack: &Attack, laid: &Laid, common: &str, settings: &str) -> Builder {
@@ -97,8 +123,8 @@ fn without_limits(settings: &str) -> String {
     settings.lines().filter(|line| !line.starts_with("limits")).collect::<Vec<_>>().join("\n")
 }
 
-/// What a neighbour waits while three attack.
-async fn besieged(server: &Server, tool: &str, arguments: &Value, time: Duration) -> Latencies {
+/// What a neighbour waits while three attack, and how often they do.
+async fn besieged(server: &Server, tool: &str, arguments: &Value, time: Duration) -> (Latencies, usize) {
     let neighbour = Neighbour::from(server.url(), ELSEWHERE);
     neighbour.ask_times(20).await;
     let begun = Instant::now();
@@ -106,9 +132,12 @@ async fn besieged(server: &Server, tool: &str, arguments: &Value, time: Duration
     for _ in 0..ATTACKERS {
         let (client, tool, arguments) = (Neighbour::new(server.url()), tool.to_owned(), arguments.clone());
         attackers.spawn(async move {
+            let mut calls = 0_usize;
             while begun.elapsed() < time {
                 client.post(&tool, &arguments).await.expect("the server answers");
+                calls += 1;
             }
+            calls
         });
     }
     let mut waits = Vec::new();
@@ -116,17 +145,27 @@ async fn besieged(server: &Server, tool: &str, arguments: &Value, time: Duration
         waits.push(neighbour.ask().await);
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    attackers.join_all().await;
-    Latencies::of(waits)
+    let calls: usize = attackers.join_all().await.into_iter().sum();
+    assert!(calls >= ATTACKERS, "nothing was attacked");
+    (Latencies::of(waits), calls)
 }
 
-/// How the calls of the attack ended, by the audit.
-fn ended(server: &Server, attack: &Attack) -> (BTreeMap<String, usize>, Duration) {
+/// How the calls of the attack ended, by the audit, which has each of them once.
+async fn ended(server: &Server, attack: &Attack, calls: usize) -> (BTreeMap<String, usize>, Duration) {
+    let plugin = attack.source.plugin();
+    let own = |line: &Value| {
+        line["event"] == "call" && line["plugin"] == plugin && line["function"] == "tools/call"
+    };
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let mut lines = Vec::new();
+    while lines.len() < calls && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        lines = server.audit();
+        lines.retain(own);
+    }
+    assert_eq!(lines.len(), calls, "{plugin}: one line of the audit for each call");
     let (mut outcomes, mut dearest) = (BTreeMap::new(), Duration::ZERO);
-    for line in server.audit() {
-        if line["event"] != "call" || line["plugin"] != attack.source.plugin() || line["caller"] == "server" {
-            continue;
-        }
+    for line in lines {
         let outcome = line["outcome"].as_str().unwrap_or_default();
         let outcome = line["limit"].as_str().map_or(outcome.to_owned(), |limit| format!("`{limit}`"));
         *outcomes.entry(outcome).or_insert(0) += 1;
@@ -145,12 +184,10 @@ fn cpu(settings: &str) -> Duration {
     Duration::from_millis(digits.parse().expect("a number"))
 }
 
-/// How long after their clients hang up three calls are in the audit.
-async fn cancelled(server: &Server, tool: &str, arguments: &Value) -> Latencies {
+/// How many of three calls are under way when their clients hang up, how long after that they are in the audit, and what the
+/// server still does then.
+async fn cancelled(server: &Server, tool: &str, arguments: &Value) -> (usize, Latencies, Duration) {
     let attackers = under_way(server, tool, arguments).await;
-    if attackers.is_empty() {
-        return Latencies::of(Vec::new());
-    }
     let (begun, expected) = (Instant::now(), attackers.len());
     attackers.iter().for_each(|attacker| attacker.abort());
     let mut waits = Vec::new();
@@ -160,7 +197,10 @@ async fn cancelled(server: &Server, tool: &str, arguments: &Value) -> Latencies 
         waits.resize(gone.min(expected), begun.elapsed());
     }
     waits.resize(expected, begun.elapsed());
-    Latencies::of(waits)
+    let before = processor_time(server.pid());
+    tokio::time::sleep(GOING).await;
+    let used = processor_time(server.pid()).saturating_sub(before);
+    (expected, Latencies::of(waits), used)
 }
 
 /// Three attacks that have begun and have not ended.
@@ -176,12 +216,13 @@ async fn under_way(server: &Server, tool: &str, arguments: &Value) -> Vec<JoinHa
     attackers.into_iter().filter(|attacker| !attacker.is_finished()).collect()
 }
 
-/// How long a server needs to stop while it is attacked.
-async fn stopped(server: Server, tool: &str, arguments: &Value) -> Duration {
+/// How many attacks are under way when a server is told to stop, and how long it takes.
+async fn stopped(server: Server, tool: &str, arguments: &Value) -> (usize, Duration) {
     let attackers = under_way(&server, tool, arguments).await;
     let begun = Instant::now();
     server.signal("-TERM").await;
-    server.ended().await;
+    assert_eq!(server.ended().await, Some(0), "{tool}: the server stops in order");
+    let took = begun.elapsed();
     attackers.iter().for_each(|attacker| attacker.abort());
-    begun.elapsed()
+    (attackers.len(), took)
 }

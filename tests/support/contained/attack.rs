@@ -165,30 +165,10 @@ fn marked(mut bytes: Vec<u8>, variant: u8) -> Vec<u8> {
 
 /// A component around the core that `tests/guests/wat/NAME.wat` defines, as `tests/guests/wat/shell.wat` says.
 fn assembled(name: &str) -> Vec<u8> {
-    around(&read_wat(name).replace(";; ONE TOOL", &read_wat("tool")))
-}
-
-/// A component with one tool of this name, of fewer than 16 letters, that answers with these two letters.
-pub fn one_tool(tool: &str, answer: &str) -> Vec<u8> {
-    let core = "(core module $core
-        (memory (export \"memory\") 1)
-        ;; ONE TOOL
-        (func (export \"call-tool\") (param i32 i32 i32 i32 i32) (result i32) (i32.const 256))
-        (func (export \"post-call\") (param i32)))
-      (core instance $main (instantiate $core))";
-    let named = format!("(data (i32.const 16) \"{tool}\")");
-    let length = format!("(data (i32.const 128) \"\\10\\00\\00\\00\\{:02x}\\00\\00\\00\")", tool.len());
-    let part = read_wat("tool")
-        .replace("(data (i32.const 16) \"go\")", &named)
-        .replace("(data (i32.const 128) \"\\10\\00\\00\\00\\02\\00\\00\\00\")", &length)
-        .replace("(data (i32.const 52) \"ok\")", &format!("(data (i32.const 52) \"{answer}\")"));
-    assert!(part.contains(&named) && part.contains(&length), "tests/guests/wat/tool.wat has changed");
-    around(&core.replace(";; ONE TOOL", &part))
-}
-
-fn around(guest: &str) -> Vec<u8> {
-    let text = read_wat("shell").replace(";; THE GUEST", guest);
-    wat::parse_str(&text).unwrap_or_else(|error| panic!("{error} in {guest}"))
+    let guest = read_wat(name).replace(";; ONE TOOL", &read_wat("tool"));
+    let guest = guest.replace("EIGHT MEBIBYTES", &"x".repeat(8 << 20));
+    let text = read_wat("shell").replace(";; THE GUEST", &guest);
+    wat::parse_str(&text).unwrap_or_else(|error| panic!("{error} in {name}"))
 }
 
 fn read_wat(name: &str) -> String {

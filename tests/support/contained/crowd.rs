@@ -5,6 +5,7 @@
 //! server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance
 //! `echo $$ > /sys/fs/cgroup/small/cgroup.procs`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +29,9 @@ const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 /// What a neighbour may wait in such a crowd: served late, but served.
 const SERVED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 5 });
 
+/// How often it has to be served in each such time.
+const OFTEN: u64 = 10;
+
 /// Nearly the largest body that is accepted.
 const LARGE: usize = 3_900_000;
 
@@ -42,7 +46,11 @@ pub struct Crowd {
 #[derive(Debug)]
 pub struct Survived {
     pub neighbour: [Duration; 3],
+    /// What all clients did, without what they gave up, and how often a hostile tool was called.
+    pub acts: u64,
     pub calls: usize,
+    /// How those calls ended, and how often.
+    pub outcomes: BTreeMap<String, usize>,
     pub most_mib: u64,
 }
 
@@ -59,28 +67,40 @@ impl Crowd {
         for number in 0..self.clients {
             let (url, tools) = (server.url(), tools.clone());
             clients.spawn(async move {
-                let mut random = Random::new(u64::from(number));
+                let (mut random, mut acts) = (Random::new(u64::from(number)), 0_u64);
                 while begun.elapsed() < time {
                     // One that does not get on is as good as one that attacks.
                     let act = act(&url, number, &tools, &mut random);
-                    let _ = tokio::time::timeout(Duration::from_secs(5), act).await;
+                    let done = tokio::time::timeout(Duration::from_secs(5), act).await;
+                    acts += u64::from(done.is_ok());
                 }
+                acts
             });
         }
-        let mut waits = Vec::new();
+        let (mut waits, mut served) = (Vec::new(), BTreeMap::<u64, u64>::new());
         while begun.elapsed() < time {
             let asked = tokio::time::timeout(SERVED, neighbour.ask()).await;
             waits.push(asked.unwrap_or_else(|_| panic!("a neighbour was not served for {SERVED:?}")));
+            *served.entry(begun.elapsed().as_secs() / SERVED.as_secs()).or_default() += 1;
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        clients.join_all().await;
+        let acts = clients.join_all().await;
         watching.abort();
+        for window in 0..time.as_secs() / SERVED.as_secs() {
+            let times = served.get(&window).copied().unwrap_or_default();
+            assert!(times >= OFTEN, "in window {window} a neighbour was served {times} times: {served:?}");
+        }
+        assert!(acts.iter().all(|acts| *acts > 0), "a client came to nothing: {acts:?}");
+        let outcomes = outcomes(&server);
+        let calls: usize = outcomes.values().sum();
+        let limited = ["cpu_ms", "fuel"].iter().any(|limit| outcomes.contains_key(*limit));
+        assert!(limited, "nothing was attacked: {outcomes:?}");
         assert_quiet("the crowd", &server);
         let most_mib = most.load(Ordering::Relaxed) >> 20;
         assert!(most_mib < GIB >> 20, "the server had {most_mib} MiB");
         let waits = Latencies::of(waits);
         let neighbour = [50, 99, 100].map(|percent| waits.percentile(percent));
-        Survived { neighbour, calls: server.audit().len(), most_mib }
+        Survived { neighbour, acts: acts.iter().sum(), calls, outcomes, most_mib }
     }
 }
 
@@ -96,6 +116,17 @@ fn builder() -> Builder {
         builder = builder.file(&format!("p{at}.wasm"), &bytes);
     }
     builder.file("bulk.wasm", &Source::Wat("bulk").bytes())
+}
+
+/// How calls of the hostile plugins ended. One at a limit names it, and nothing else does.
+fn outcomes(server: &Server) -> BTreeMap<String, usize> {
+    let mut outcomes = BTreeMap::new();
+    for line in server.audit().iter().filter(|line| line["event"] == "call" && line["plugin"] != "polite") {
+        let outcome = line["outcome"].as_str().unwrap_or_default();
+        assert_eq!(line["limit"].is_string(), outcome == "limit", "{line}");
+        *outcomes.entry(line["limit"].as_str().unwrap_or(outcome).to_owned()).or_default() += 1;
+    }
+    outcomes
 }
 
 #[expect(clippy::disallowed_methods, reason = "where a server runs is for whoever starts the tests to say")]

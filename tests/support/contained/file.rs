@@ -1,8 +1,6 @@
 //! What a file does that only has to lie there: it is read when the server starts, before anyone can call anything, so what
 //! it costs shows against the same server without it.
 
-use std::time::Instant;
-
 use serde_json::json;
 
 use super::{
@@ -23,9 +21,8 @@ pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> Row {
         // The engine keeps the image of a plugin's memory in an open file as long as the plugin is there.
         start.files += attack.repeats as usize + 1;
     }
-    let begun = Instant::now();
-    let server = with_copies(attack, builder(attack, &canaries, &laid)).start().await;
-    let took = begun.elapsed();
+    let mut server = with_copies(attack, builder(attack, &canaries, &laid)).start().await;
+    let took = server.start();
     let most = attack.within * (attack.repeats + 1);
     assert!(took < most, "{entry}: the server took {took:?} to start");
     let neighbour = Neighbour::new(server.url());
@@ -35,6 +32,7 @@ pub(super) async fn assert_file_contained(entry: &str, attack: &Attack) -> Row {
     let after = neighbour.ask_times(ECHOES).await;
     assert_patience(entry, "right after", &during); // (b)
     assert_patience(entry, "long after", &after);
+    server.step_aside();
     let grown = assert_back(entry, &server, start).await; // (c), (d), (e)
     assert_quiet(entry, &server); // (c), (f)
     assert_load_audited(entry, &server, attack); // (g)

@@ -7,6 +7,9 @@ use crate::server::Server;
 /// How long a process may take to give back what it no longer needs: idle threads go after ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// How long memory may take to go back to the system.
+const GIVING_BACK: Duration = Duration::from_secs(20);
+
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -69,10 +72,40 @@ impl Process {
     }
 }
 
+/// A server gives back all but `most` bytes of what it has taken since `start`, and its files and threads. By how much it has
+/// grown all the same.
+pub(crate) async fn assert_given_back(name: &str, server: &Server, start: Process, most: i64) -> i64 {
+    let deadline = tokio::time::Instant::now() + GIVING_BACK;
+    let mut end = Process::of(server).back_to(start).await;
+    while grown(end.memory, start.memory) >= most && tokio::time::Instant::now() < deadline {
+        tokio::time::sleep(PAUSE).await;
+        end = Process::of(server).back_to(start).await;
+    }
+    let left = grown(end.memory, start.memory);
+    assert!(left < most, "{name}: {} MiB were not given back", left >> 20);
+    assert!(end.files <= start.files + 2, "{name}: {} files, then {}", start.files, end.files);
+    assert!(end.threads <= start.threads + 2, "{name}: {start:?}, then {end:?}");
+    left
+}
+
+/// By how many bytes something has grown.
+pub(super) fn grown(now: u64, before: u64) -> i64 {
+    i64::try_from(now).unwrap() - i64::try_from(before).unwrap()
+}
+
 /// A number of a process's status.
 fn number(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Processor time of a process so far.
+pub fn processor_time(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the server is alive");
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    // In hundredths of a second, whatever the machine.
+    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// Resident bytes of a process; of one that has ended, none.

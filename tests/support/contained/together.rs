@@ -7,8 +7,8 @@ use serde_json::json;
 use super::file::{assert_vetted, published};
 use super::watch::Watch;
 use super::{
-    Attack, COMMON_LIMITS, Canaries, Deed, Laid, Neighbour, assert_audited, assert_expected, assert_quiet,
-    told,
+    Attack, COMMON_LIMITS, Canaries, Deed, Laid, Latencies, Neighbour, assert_audited, assert_expected,
+    assert_patience, assert_quiet, told,
 };
 use crate::corpus;
 use crate::http::Client;
@@ -81,16 +81,17 @@ async fn assert_sequence(server: &Server, planted: &[Planted], canaries: &Canari
     for Planted { entry, plugin, attack, .. } in planted {
         assert_vetted(entry, attack, plugin, &said, &published);
     }
-    let mut made = 0;
+    let (mut made, mut waits) = (0, Vec::new());
     for Planted { entry, plugin, attack, laid } in std::iter::repeat_n(planted, ROUNDS as usize).flatten() {
         let Deed::Calls { .. } = attack.deed else { continue };
         let (tool, arguments) = told(attack, plugin, canaries, laid);
         let reply = client.call(&tool, arguments).await;
         canaries.search(&reply.text);
         assert_expected(entry, attack, &reply);
-        neighbour.ask().await;
+        waits.push(neighbour.ask().await);
         made += 1;
     }
+    assert_patience("the corpus in sequence", "right after", &Latencies::of(waits));
     made
 }
 
@@ -113,6 +114,7 @@ pub async fn fairness() -> String {
     let during = neighbour.ask_times(500).await;
     assert!(spinning.iter().all(|task| !task.is_finished()), "the guests stopped spinning");
     spinning.iter().for_each(tokio::task::JoinHandle::abort);
+    assert_patience("eight spinning guests", "during", &during);
     let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
     format!(
         "echo p50/p99 {:.1} / {:.1} ms before, {:.1} / {:.1} ms during",

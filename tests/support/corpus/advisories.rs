@@ -67,7 +67,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_absolute_form", "tricks", "ok", "path refused")
                     .with(r#"{"authority": "{authority}", "other": "127.0.0.1:{port}"}"#)
                     .on(Ground::Web)
-                    .under("limits = { http_requests = 100 }"),
+                    .under("limits = { http_requests = 100 }")
+                    .times(25),
             ),
             Test("hostile_absolute_form"),
         ],
@@ -91,26 +92,26 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_many_fields", "append", "limit", "(limit `http_header_kib`)")
                     .with(r#"{}"#)
                     .on(Ground::Web)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_many_fields", "list", "limit", "(limit `http_header_kib`)")
                     .with(r#"{}"#)
                     .on(Ground::Web)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_many_fields", "many", "limit", "(limit `")
                     .with(r#"{}"#)
                     .on(Ground::Web)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_many_fields", "wrong", "ok", "20000 refused")
                     .with(r#"{}"#)
                     .on(Ground::Web)
                     .under("limits = { cpu_ms = 20_000 }")
-                    .times(20),
+                    .times(3),
             ),
             Test("hostile_many_fields"),
         ],
@@ -125,14 +126,14 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .with(r#"{"authority": "{authority}", "bytes": 3145728}"#)
                     .on(Ground::Web)
                     .under("limits = { http_ms = 200 }")
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_empty_writes", "nothing", "limit", "(limit `")
                     .with(r#"{"authority": "{authority}", "waits": false}"#)
                     .on(Ground::Web)
                     .under("limits = { http_ms = 5_000, fuel = 5_000_000 }")
-                    .times(20),
+                    .times(5),
             ),
             Test("hostile_empty_writes"),
         ],

@@ -1,7 +1,7 @@
 //! What a guest tries while it is called, or while it starts.
 //!
 //! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults are
-//! shown by tests of their own.
+//! shown by tests of their own. What moves megabytes or makes thousands of calls at a time is repeated less often.
 
 use super::Shown::{Cannot, Contained, Test};
 use super::{Attack, Entry, Source};
@@ -71,7 +71,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "memory_bomb",
         what: "takes memory until it is refused, and goes on trying",
         shown: &[
-            Contained(Attack::call("hostile_memory_bomb", "allocate", "limit", TOO_MUCH_MEMORY)),
+            Contained(Attack::call("hostile_memory_bomb", "allocate", "limit", TOO_MUCH_MEMORY).times(25)),
             Contained(Attack::call("hostile_memory_bomb", "insist", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
         ],
     },
@@ -139,11 +139,13 @@ pub(super) const ENTRIES: &[Entry] = &[
                     "limit",
                     "more than 1000 content items (limit `content_items`)",
                 )
-                .with(r#"{"count": 2000}"#),
+                .with(r#"{"count": 2000}"#)
+                .times(25),
             ),
             Contained(
                 Attack::call("hostile_huge_return_list", "items", "limit", "(limit `")
-                    .with(r#"{"count": 300000}"#),
+                    .with(r#"{"count": 300000}"#)
+                    .times(10),
             ),
         ],
     },
@@ -160,12 +162,12 @@ pub(super) const ENTRIES: &[Entry] = &[
                     "larger than 4096 KiB (limit `result_kib`)",
                 )
                 .with(r#"{"bytes": 5000000}"#)
-                .times(50),
+                .times(10),
             ),
             Contained(
                 Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_AT_ONCE)
                     .with(r#"{"bytes": 20000000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_MEMORY)
@@ -174,7 +176,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_huge_string", "error", "error", "xxx")
                     .with(r#"{"bytes": 5000000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":3}"#)),
             Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":4}"#)),
@@ -217,7 +219,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_log_flood", "flood", "ok", "flooded")
                     .with(r#"{"bytes": 300000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_log_flood", "flood", "limit", "(limit `fuel`)")
@@ -228,7 +230,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_log_flood", "log", "ok", "logged")
                     .with(r#"{"lines": 3, "width": 5000000}"#)
-                    .times(20),
+                    .times(5),
             ),
             Test("a_flood_is_cut_and_counted"),
         ],
@@ -241,17 +243,17 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_progress_flood", "flood", "ok", "told")
                     .with(r#"{"steps": 5000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_progress_flood", "back", "ok", "told")
                     .with(r#"{"steps": 5000}"#)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_progress_flood", "nothing", "ok", "told")
                     .with(r#"{"steps": 5000}"#)
-                    .times(20),
+                    .times(5),
             ),
             Test("progress_only_grows_and_only_so_often"),
             Test("progress_that_goes_back_or_is_no_number_is_not_told"),
@@ -265,24 +267,24 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_sampling_flood", "model", "ok", "denied")
                     .with(r#"{"times": 1000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "person", "ok", "denied")
                     .with(r#"{"times": 1000}"#)
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "model", "ok", "missing")
                     .with(r#"{"times": 1000}"#)
                     .under("grants = { sampling = true, elicitation = true }")
-                    .times(50),
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "long", "limit", TOO_MUCH_AT_ONCE)
                     .with(r#"{"bytes": 10485760}"#)
                     .under("grants = { sampling = true }")
-                    .times(50),
+                    .times(10),
             ),
             Contained(Attack::call("hostile_sampling_flood", "password", "ok", "denied 1")),
             Test("a_client_is_asked_a_few_times_however_often_a_guest_asks"),
@@ -317,7 +319,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_clock_abuse", "crowd", "limit", "(limit `")
                     .with(r#"{"count": 1000000}"#)
                     .under("limits = { wall_ms = 200, cpu_ms = 100 }")
-                    .times(20),
+                    .times(5),
             ),
             Contained(Attack::call(
                 "hostile_clock_abuse",
@@ -358,7 +360,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_panic", "long", "crashed", "it panicked or aborted")
                     .with(r#"{"bytes": 10485760}"#)
-                    .times(20),
+                    .times(5),
             ),
             Contained(Attack::wat("trap_in_post_return", "crashed", "it panicked or aborted")),
             Test("a_panic_is_in_the_log_with_its_backtrace"),

@@ -1,4 +1,4 @@
-//! What clients do to a server, with a guest's help or without, and what a plugin does to another by its name.
+//! What clients do to a server, with a guest's help or without.
 
 use super::Entry;
 use super::Shown::{Soak, Test};
@@ -45,15 +45,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             Test("arguments_of_megabytes_from_eight_clients_slow_nobody"),
             Test("deep_and_wide_json_slows_nobody"),
             Test("a_form_of_as_many_choices_as_there_may_be_slows_nobody"),
-        ],
-    },
-    Entry {
-        id: "F14",
-        name: "squatted_names",
-        what: "takes the published name of another plugin",
-        shown: &[
-            Test("a_plugin_never_answers_under_a_name_that_begins_with_anothers"),
-            Test("a_prefix_beside_a_plugin_takes_no_other_plugins_names"),
         ],
     },
     Entry {

@@ -87,12 +87,14 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_disk_filler", "fill", "ok", "os error 29")
                     .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .on(WRITE)
+                    .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "pour", "ok", "quota")
                     .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .on(WRITE)
+                    .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "append_all", "ok", "os error 29")
@@ -144,7 +146,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(
                 Attack::call("hostile_ssrf_redirect", "follow", "ok", "16 hops")
                     .with(r#"{"url": "http://{authority}/loop"}"#)
-                    .on(Ground::Web),
+                    .on(Ground::Web)
+                    .times(25),
             ),
             Test("hostile_ssrf_redirect"),
         ],
@@ -171,19 +174,21 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseBodySize")
                     .with(r#"{"authority": "{authority}", "path": "/endless"}"#)
                     .on(Ground::Web)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
                     .with(r#"{"authority": "{authority}", "path": "/drip"}"#)
                     .on(Ground::Web)
-                    .under(SHORT),
+                    .under(SHORT)
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
                     .with(r#"{"authority": "{authority}", "path": "/silent"}"#)
                     .on(Ground::Web)
-                    .under(SHORT),
+                    .under(SHORT)
+                    .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseHeaderSectionSize")
@@ -207,7 +212,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_http_bomb", "parallel", "ok", "ConnectionLimitReached")
                     .with(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
                     .on(Ground::Web)
-                    .times(20),
+                    .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "forget", "ok", "forgotten")

@@ -13,14 +13,14 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     what: "has the host keep long keys, fields, paths and bodies behind a thousand handles",
     shown: &[
         Contained(
-            Attack::call("hostile_held", "keys", "ok", "0 kept").under("grants = { kv = true }").times(20),
+            Attack::call("hostile_held", "keys", "ok", "0 kept").under("grants = { kv = true }").times(5),
         ),
         Contained(fields(r#"{"copies": false}"#)),
         Contained(fields(r#"{"copies": true}"#)),
         Contained(web("requests", "limit", TOO_MUCH)),
         Contained(web("bodies", "limit", TOO_MUCH)),
         Contained(web("values", "limit", "(limit `http_header_kib`)")),
-        Contained(Attack::call("hostile_held", "crowd", "limit", "(limit `handles`)").times(20)),
+        Contained(Attack::call("hostile_held", "crowd", "limit", "(limit `handles`)").times(5)),
         Contained(web("modest", "ok", "3000 in turn")),
         Test("what_is_kept_behind_handles_does_not_grow_the_server"),
     ],
@@ -31,5 +31,5 @@ const fn fields(arguments: &'static str) -> Attack {
 }
 
 const fn web(tool: &'static str, outcome: &'static str, says: &'static str) -> Attack {
-    Attack::call("hostile_held", tool, outcome, says).on(Ground::Web).times(20)
+    Attack::call("hostile_held", tool, outcome, says).on(Ground::Web).times(5)
 }

@@ -61,9 +61,9 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(clients::ENTRIES)
 }
 
-/// The attacks that are calls and were found from outside: those that three attackers make at once.
+/// The attacks that are calls and take time, the guest's own or the server's: those that three attackers make at once.
 pub fn assaults() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
-    let found = entries().filter(|entry| entry.id.starts_with('F'));
+    let found = entries().filter(|entry| entry.id.starts_with(['F', 'S']));
     let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
     attacks.filter(|(_, attack)| matches!(attack.deed, Deed::Calls { .. }))
 }

@@ -15,7 +15,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_quota_race", "race", "ok", "done")
                     .with(r#"{"directory": "/d", "seed": 7, "ms": 100}"#)
                     .on(WRITE)
-                    .times(20),
+                    .times(10),
             ),
             Test("hostile_quota_race"),
             Soak("soak_hostile_quota_race"),
@@ -30,7 +30,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_quota_race", "long_paths", "ok", "NameTooLong")
                     .with(r#"{"directory": "/d", "times": 1}"#)
                     .on(WRITE)
-                    .times(10),
+                    .times(3),
             ),
             Test("paths_that_no_system_takes_are_refused_before_anybody_looks_at_them"),
         ],

@@ -4,13 +4,16 @@
 //! The letter F: found by attacking a version from outside. What it needs is memory and nothing that anybody has to grant.
 
 use super::Shown::{Contained, Soak, Test};
-use super::{Attack, Entry, Source};
+use super::{Attack, ENDED, Entry, Source};
 use crate::generator::Encoding::{Compact, Utf8, Utf16};
 use crate::generator::{Passing, What};
 
 const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
-const LITTLE_FUEL: &str = "limits = { fuel = 20_000_000 }";
+const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
 const SHORT_START: &str = "limits = { fuel = 20_000_000, cpu_ms = 100, startup_ms = 200 }";
+
+/// Each call takes all of its time, so what one of them leaves behind has to show after a few.
+const FEW: u32 = 4;
 
 /// Which one comes first depends on the machine.
 const LIMIT: &str = "(limit `";
@@ -34,11 +37,11 @@ const DEEP: Passing = Passing::text("deep_instances", Utf8, Utf16, 1024).below(2
 const AT_START: Passing = Passing::text("texts_at_start", Utf16, Utf8, MIB).at_start();
 
 const fn passing(passing: &'static Passing) -> super::Shown {
-    Contained(Attack::passing(passing, "limit", LIMIT).under(LITTLE_TIME).times(10))
+    Contained(Attack::passing(passing, "limit", LIMIT).under(LITTLE_TIME).times(FEW))
 }
 
 const fn bulk(which: &'static str) -> super::Shown {
-    Contained(Attack::wat("bulk", "limit", LIMIT).with(which).under(LITTLE_TIME).times(10))
+    Contained(Attack::wat("bulk", "limit", LIMIT).with(which).under(LITTLE_TIME).times(FEW))
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -88,7 +91,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "never comes back from what is called around a call: `realloc`, post-return, destructors",
         shown: &[
             Contained(Attack::wat("endless_realloc", "limit", LIMIT).under(LITTLE_FUEL)),
-            Contained(Attack::wat("endless_realloc", "limit", LIMIT).under(LITTLE_TIME).times(20)),
+            Contained(Attack::wat("endless_realloc", "limit", LIMIT).under(LITTLE_TIME).times(FEW)),
             Contained(Attack::wat("endless_post_return", "limit", LIMIT).under(LITTLE_FUEL)),
             Contained(
                 Attack::refused(Source::Wat("endless_post_list"), "could not be started")
@@ -98,9 +101,15 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":0}"#).under(LITTLE_FUEL)),
             Contained(Attack::wat("destructor", "crashed", "endless recursion").with(r#"{"v":1}"#)),
             Contained(
-                Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":2}"#).under(LITTLE_TIME).times(20),
+                Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":2}"#).under(LITTLE_TIME).times(FEW),
             ),
         ],
+    },
+    Entry {
+        id: "F17",
+        name: "data_in_start",
+        what: "has half a gigabyte of data copied before anything of it runs",
+        shown: &[Contained(Attack::wat("data_in_start", ENDED, "").times(FEW))],
     },
     Entry {
         id: "F4",

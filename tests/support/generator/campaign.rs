@@ -11,7 +11,9 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{Passing, Random, attack, passing};
-use crate::contained::{Latencies, Neighbour, PATIENCE, Process};
+use crate::contained::{
+    Canaries, LOG, Latencies, Neighbour, PATIENCE, Process, assert_given_back, assert_sound,
+};
 use crate::place::Place;
 use crate::reload::put_bytes;
 use crate::server::Server;
@@ -27,8 +29,8 @@ const COMPONENTS: usize = 3;
 /// The `cpu_ms` below, and a tick, which is how often a guest is looked at: more processor time has no call that ended well.
 const CPU: Duration = Duration::from_millis(200 + 10);
 
-/// Small limits, so that a round has many calls. Quarantine would answer in a plugin's place.
-const LIMITS: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\ncpu_ms = 200\n\
+/// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place.
+const LIMITS: &str = "[audit]\nmib = 4_096\n[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\ncpu_ms = 200\n\
                       wall_ms = 2_000\nfuel = 100_000_000\n";
 
 /// What memory may have grown by, once all is over.
@@ -36,6 +38,12 @@ const GROWTH: i64 = 64 << 20;
 
 /// What a server may need to stop: the drain time of its connections, and a second.
 const STOP: Duration = Duration::from_secs(6);
+
+/// What not even one call of a neighbour may take.
+const SLOWEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 250 });
+
+/// How long a line of the audit may take: calls that are refused are gathered for ten seconds.
+const AUDITED: Duration = Duration::from_secs(15);
 
 /// How long attacks go on, and by which seeds.
 #[derive(Debug, Clone, Copy)]
@@ -60,41 +68,78 @@ pub struct Found {
     pub grown: i64,
 }
 
+/// What came of one round.
+struct Round {
+    waits: Vec<Duration>,
+    told: Told,
+}
+
+/// What attackers were told.
+#[derive(Debug, Default, Clone, Copy)]
+struct Told {
+    answers: u64,
+    /// Answers that are results of calls, and no errors of the protocol.
+    results: u64,
+}
+
+impl Told {
+    /// Looks at one answer: a call that was stopped is told so in one sentence with its limit, and nothing tells the secret.
+    fn note(&mut self, answer: &str) {
+        Canaries::assert_secret(answer);
+        self.answers += 1;
+        self.results += u64::from(answer.contains(r#""result":{"#));
+        if let Some(at) = answer.find("the tool was stopped: ") {
+            // The sentence ends with the text that it is.
+            let told = answer[at..].split('"').next().unwrap_or_default();
+            let is_sentence = told.len() < 250 && told.contains("(limit `") && !told.contains("\\n");
+            assert!(is_sentence, "not one sentence with its limit: {told}");
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.results += other.results;
+    }
+}
+
 impl Campaign {
     /// Runs it, and asserts all points in every round.
     pub async fn run(self) -> Found {
-        let place = Place::new();
+        let (place, canaries) = (Place::new(), Canaries::lay().await);
+        let (variable, secret) = canaries.variable();
         let builder = Server::builder()
             .guest("polite")
             .guest("hostile_library_calls")
             .guest("hostile_dear_checks")
+            .env(variable, secret)
             .config(&config(&place));
         let server = with_components(builder, self.seed).alone().start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);
         neighbour.ask_times(20).await;
         // The first round fills pools and caches.
-        self.round(&server, &neighbour, self.seed).await;
-        let start = Process::of(&server).settled().await;
-        let (begun, mut waits, mut rounds) = (Instant::now(), Vec::new(), 1);
+        let mut all = self.round(&server, &neighbour, self.seed).await;
+        let mut start = Process::of(&server).settled().await;
+        // The engine keeps the image of a plugin's memory in an open file, and not all components of a round are published.
+        start.files += COMPONENTS;
+        let (begun, mut rounds) = (Instant::now(), 1);
         while begun.elapsed() < self.time {
-            waits.extend(self.round(&server, &neighbour, self.seed + rounds).await);
+            let round = self.round(&server, &neighbour, self.seed + rounds).await;
+            all.waits.extend(round.waits);
+            all.told.add(round.told);
             rounds += 1;
         }
-        let grown = given_back(&server, start).await;
-        assert!(
-            grown < GROWTH,
-            "{} MiB were not given back after {rounds} rounds from {}",
-            grown >> 20,
-            self.seed
-        );
-        let (calls, outcomes) = audited(&server);
+        let name = format!("{rounds} rounds from seed {}", self.seed);
+        let grown = assert_given_back(&name, &server, start, GROWTH).await;
+        assert_sound(&name, &server, LOG * usize::try_from(rounds).unwrap());
+        canaries.assert_untouched(&name, &server).await;
+        let (calls, outcomes) = audited(&server, all.told).await;
         self.assert_stops(server).await;
         place.assert_untouched();
-        Found { rounds, calls, waits: Latencies::of(waits), outcomes, grown }
+        Found { rounds, calls, waits: Latencies::of(all.waits), outcomes, grown }
     }
 
-    /// One round: new components, attackers, and a neighbour. What the neighbour waited.
-    async fn round(&self, server: &Server, neighbour: &Neighbour, seed: u64) -> Vec<Duration> {
+    /// One round: new components, attackers, and a neighbour.
+    async fn round(&self, server: &Server, neighbour: &Neighbour, seed: u64) -> Round {
         let plugins: Vec<String> = (0..COMPONENTS).map(|at| format!("p{at}")).collect();
         let made = components(seed);
         for (plugin, (_, bytes)) in plugins.iter().zip(&made) {
@@ -106,11 +151,13 @@ impl Campaign {
             let (client, plugins) = (Neighbour::new(server.url()), plugins.clone());
             let mut random = Random::new(seed.wrapping_mul(ATTACKERS).wrapping_add(number));
             attackers.spawn(async move {
+                let mut told = Told::default();
                 while begun.elapsed() < round {
                     let (tool, arguments) = attack(&mut random, &plugins);
                     // Some components are refused, so some tools are unknown.
-                    client.post(&tool, &arguments).await.expect("the server answers");
+                    told.note(&client.post(&tool, &arguments).await.expect("the server answers"));
                 }
+                told
             });
         }
         let mut waits = Vec::new();
@@ -118,16 +165,16 @@ impl Campaign {
             waits.push(neighbour.ask().await);
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
-        attackers.join_all().await;
+        let mut told = Told::default();
+        attackers.join_all().await.into_iter().for_each(|more| told.add(more));
         let shapes: Vec<&Passing> = made.iter().map(|(passing, _)| passing).collect();
         let sorted = Latencies::of(waits.clone());
-        let wait = sorted.percentile(self.percent);
-        assert!(wait < PATIENCE, "a neighbour waited {wait:?} in the round of seed {seed}: {shapes:#?}");
-        let said = server.said();
-        let panic =
-            said.lines().find(|line| line.starts_with("thread '") || line.starts_with("fatal runtime"));
-        assert_eq!(panic, None, "the server panicked in the round of seed {seed}: {shapes:#?}");
-        waits
+        for (percent, most) in [(self.percent, PATIENCE), (100, SLOWEST)] {
+            let wait = sorted.percentile(percent);
+            assert!(wait < most, "a neighbour waited {wait:?} in the round of seed {seed}: {shapes:#?}");
+        }
+        assert_sound(&format!("the round of seed {seed}, {shapes:#?}"), server, usize::MAX);
+        Round { waits, told }
     }
 
     /// A server that is attacked stops when it is told to.
@@ -169,23 +216,18 @@ fn components(seed: u64) -> Vec<(Passing, Vec<u8>)> {
     shapes.map(|shape| (shape, shape.assembled())).collect()
 }
 
-/// By how much the server has grown, once it had time to give back what it could.
-async fn given_back(server: &Server, start: Process) -> i64 {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let now = Process::of(server).back_to(start).await;
-        let grown = now.memory as i64 - start.memory as i64;
-        if grown < GROWTH || Instant::now() > deadline {
-            return grown;
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+/// Calls, and how they ended. Each that was answered has one line, none that ended well took longer than processor time allows,
+/// and a limit has a name.
+async fn audited(server: &Server, told: Told) -> (usize, BTreeMap<String, usize>) {
+    let deadline = Instant::now() + AUDITED;
+    let (mut lines, mut calls) = (Vec::new(), 0_u64);
+    while calls < told.results && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        lines = attacked(server);
+        calls = lines.iter().map(|line| line["times"].as_u64().unwrap_or(1)).sum();
     }
-}
-
-/// Calls, and how they ended. None that ended well used more processor time than it may, and a limit has a name.
-fn audited(server: &Server) -> (usize, BTreeMap<String, usize>) {
+    assert!((told.results..=told.answers).contains(&calls), "the audit has {calls} calls: {told:?}");
     let mut outcomes = BTreeMap::new();
-    let lines: Vec<Value> = server.audit().into_iter().filter(|line| line["event"] == "call").collect();
     for line in &lines {
         let outcome = line["outcome"].as_str().unwrap_or_default();
         assert_eq!(line["limit"].is_string(), outcome == "limit", "{line}");
@@ -194,4 +236,12 @@ fn audited(server: &Server) -> (usize, BTreeMap<String, usize>) {
         *outcomes.entry(line["limit"].as_str().unwrap_or(outcome).to_owned()).or_insert(0) += 1;
     }
     (lines.len(), outcomes)
+}
+
+/// What the audit has of calls of the attackers. The neighbour's are many times as many.
+fn attacked(server: &Server) -> Vec<Value> {
+    let text = std::fs::read_to_string(server.state().join("audit.jsonl")).unwrap();
+    let others = text.lines().filter(|line| !line.contains(r#""plugin":"polite""#));
+    let lines = others.map(|line| serde_json::from_str::<Value>(line).expect("a line of the audit is JSON"));
+    lines.filter(|line| line["event"] == "call" && line["function"] == "tools/call").collect()
 }
