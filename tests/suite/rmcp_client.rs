@@ -136,6 +136,8 @@ async fn narrates(
     }
     let request = CallToolRequest::new(params("polite-narrate", json!({ "steps": STEPS })));
     let options = PeerRequestOptions::no_options().with_meta(meta);
+    // A list that waited for the start may have told of that.
+    while progress.try_recv().is_ok() {}
     let call = client.send_cancellable_request(ClientRequest::CallToolRequest(request), options).await?;
     let answer = call.await_response().await?;
     ensure!(matches!(answer, ServerResult::CallToolResult(_)), "{answer:?}");

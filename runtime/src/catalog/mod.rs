@@ -96,6 +96,11 @@ impl Catalog {
         self.start.is_over()
     }
 
+    /// Whether the first look has come to what has to be compiled.
+    pub(crate) fn is_compiling(&self) -> bool {
+        self.start.is_compiling()
+    }
+
     /// Tells how far the first look is; `None`: it is over.
     pub fn begun(&self, begun: Option<Begun>) {
         if begun.is_none() {

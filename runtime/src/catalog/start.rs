@@ -12,6 +12,8 @@ pub struct Begun {
     pub left: usize,
     /// Files that were there.
     pub of: usize,
+    /// Whether all that was compiled before has been looked into, which takes milliseconds: what is left has to be compiled.
+    pub compiling: bool,
 }
 
 /// The first look at a folder.
@@ -44,6 +46,10 @@ impl Start {
         });
     }
 
+    pub(super) fn is_compiling(&self) -> bool {
+        self.begun.borrow().is_some_and(|begun| begun.compiling)
+    }
+
     pub(super) fn watch(&self) -> watch::Receiver<Option<Begun>> {
         self.begun.subscribe()
     }
@@ -57,10 +63,12 @@ mod tests {
     fn a_first_look_is_over_once_and_for_all() {
         let start = Start::new(false);
         let watch = start.watch();
-        start.set(Some(Begun { left: 1, of: 2 }));
-        assert_eq!((start.is_over(), *watch.borrow()), (false, Some(Begun { left: 1, of: 2 })));
+        assert!(!start.is_compiling());
+        let begun = Some(Begun { left: 1, of: 2, compiling: true });
+        start.set(begun);
+        assert_eq!((start.is_over(), start.is_compiling(), *watch.borrow()), (false, true, begun));
         start.set(None);
-        start.set(Some(Begun { left: 2, of: 2 }));
+        start.set(Some(Begun { left: 2, of: 2, compiling: true }));
         assert_eq!((start.is_over(), *watch.borrow()), (true, None));
         assert!(Start::new(true).is_over());
     }

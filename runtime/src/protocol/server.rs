@@ -17,6 +17,9 @@ use crate::config;
 use crate::host::Caller;
 use crate::sandbox::Offload;
 
+/// How long lists wait for what was compiled before, which takes milliseconds unless a disk hangs.
+const KEPT: Duration = Duration::from_secs(5);
+
 /// How often waiting calls and silent sessions are looked at.
 const SWEEP: Duration = Duration::from_millis(500);
 
@@ -91,9 +94,10 @@ impl Server {
         }
     }
 
-    /// Until when lists wait for what is being compiled at the start.
+    /// Until when lists wait for what is being compiled at the start, and a little longer for what was compiled before.
     pub(super) fn first_lists(&self) -> Instant {
-        self.begun + self.settings.start_wait
+        let kept = if self.catalog.is_compiling() { Duration::ZERO } else { KEPT };
+        self.begun + self.settings.start_wait.max(kept)
     }
 
     /// How long requests may still have to wait because the server has just begun.

@@ -43,14 +43,14 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
         return Some(server.reading().in_place(bytes, || late_headers(server, context)).await);
     }
     let (mut start, mut lists) = (server.catalog.start(), server.catalog.lists_changed());
-    let (began, end) = (Instant::now(), server.first_lists());
+    let began = Instant::now();
     let mut tell = interval_at(began + TELL, TELL);
     tell.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while !is_there() {
         tokio::select! {
             () = context.cancel.cancelled() => return None,
             () = server.ending.cancelled() => break,
-            () = sleep_until(end) => {
+            () = sleep_until(server.first_lists()) => {
                 server.catalog.give();
                 break;
             }
@@ -59,7 +59,7 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             _ = lists.changed() => {}
             // Of a call only its guest tells, since progress may never go back.
             _ = tell.tick(), if about == About::Everything => {
-                let Begun { left, of } = start.borrow().unwrap_or_default();
+                let Begun { left, of, .. } = start.borrow().unwrap_or_default();
                 let message = format!("{left} of {of} plugins are still being compiled, which happens once");
                 tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
             }

@@ -166,7 +166,7 @@ impl Folder {
                 self.shelf.say(Event::Compiling(self.initial.len()));
             }
         }
-        self.catalog.begun(Some(Begun { left: self.initial.len(), of: self.of }));
+        self.catalog.begun(Some(Begun { left: self.initial.len(), of: self.of, compiling: self.sorted }));
         if self.initial.is_empty() {
             self.publish();
             self.shelf.loaded();
