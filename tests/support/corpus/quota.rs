@@ -27,7 +27,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "hands paths of 8 MB to every function that takes one",
         shown: &[
             Contained(
-                Attack::call("hostile_quota_race", "long_paths", "ok", "NameTooLong")
+                Attack::call("hostile_quota_race", "long_paths", "ok", "name-too-long")
                     .with(r#"{"directory": "/d", "times": 1}"#)
                     .on(WRITE)
                     .times(3),
