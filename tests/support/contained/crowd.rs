@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Latencies, Neighbour, Source, assert_quiet, measure};
+use super::{Latencies, Neighbour, Source, assert_sound, log_of, measure};
 use crate::corpus;
 use crate::generator::{Random, passing};
 use crate::http::{Client, LEGACY};
@@ -95,7 +95,7 @@ impl Crowd {
         let calls: usize = outcomes.values().sum();
         let limited = ["cpu_ms", "fuel"].iter().any(|limit| outcomes.contains_key(*limit));
         assert!(limited, "nothing was attacked: {outcomes:?}");
-        assert_quiet("the crowd", &server);
+        assert_sound("the crowd", &server, log_of(time));
         let most_mib = most.load(Ordering::Relaxed) >> 20;
         assert!(most_mib < GIB >> 20, "the server had {most_mib} MiB");
         let waits = Latencies::of(waits);

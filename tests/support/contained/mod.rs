@@ -170,6 +170,11 @@ pub(crate) fn assert_sound(entry: &str, server: &Server, log: usize) {
     assert!(!said.contains('\u{1b}'), "{entry}: a terminal sequence got through");
 }
 
+/// What a server may write while it is attacked for so long: each call that a guest crashes in is a few kilobytes.
+pub(crate) fn log_of(time: Duration) -> usize {
+    LOG * usize::try_from(1 + time.as_secs()).unwrap()
+}
+
 /// (g): each call is in the audit once, with how it ended and at which limit.
 async fn assert_audited(entry: &str, server: &Server, attack: &Attack, plugin: &str, calls: u32) {
     let Deed::Calls { outcome, tool, says, .. } = attack.deed else { return };
