@@ -3,8 +3,8 @@
 //! `handles` bounds how many there are, and most of them are small. Header fields, requests with their bodies, and keys are
 //! not, so they are bounded together as well, by `transfer_mib` like all that a guest hands over, and taken from the account of
 //! the instance's memory. What is given back nobody has to tell: whenever as much was added as was kept when the handles were
-//! last gone through, they are gone through again. So what is counted is at most twice what is kept, and never more than twice
-//! the limit.
+//! last gone through, or as was left then, they are gone through again. So what is counted is at most twice what is kept, and
+//! what is kept at most the limit and an eighth of it.
 
 use std::any::Any;
 
@@ -47,7 +47,8 @@ impl Held {
         account: &mut InstanceMemory,
         bytes: usize,
     ) -> wasmtime::Result<()> {
-        let due = self.found.max(STEP).min(self.most);
+        let step = STEP.min(self.most / 8);
+        let due = self.found.min(self.most.saturating_sub(self.found)).max(step);
         let added = self.added.saturating_add(bytes);
         if added <= due && account.grow(bytes) {
             self.added = added;
@@ -153,7 +154,7 @@ mod tests {
             let (mut table, mut held) = (ResourceTable::new(), Held::new(MOST));
             let made = make(5_000, &mut table, &mut held, || fields(count, length));
             let kept = made * of_fields(&fields(count, length));
-            assert!(kept <= 2 * MOST, "{made} of {count} fields of {length} bytes");
+            assert!(kept <= MOST + MOST / 8, "{made} of {count} fields of {length} bytes");
             assert_eq!(made == 5_000, count == 0, "{made} of {count} fields of {length} bytes");
         }
     }
