@@ -192,7 +192,7 @@ fn every_hostile_guest_belongs_to_an_entry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_whole_corpus_in_sequence_stays_within_512_mib() {
+async fn the_whole_corpus_in_sequence_stays_within_768_mib() {
     contained::sequence().await;
 }
 

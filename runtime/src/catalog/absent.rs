@@ -10,29 +10,55 @@ use serde_json::Value;
 /// References followed one after the other.
 const HOPS: usize = 8;
 
-/// Takes away members of `value` that are null, need not be there and may not be null, as `schema` says it. Gives whether
-/// there were any.
-pub(super) fn leave_out_nulls(schema: &Value, value: &mut Value) -> bool {
-    walk(schema, schema, value)
+/// Choices within choices that are looked into.
+const DEPTH: usize = 16;
+
+/// Looks at parts of a schema that any value may cost, and one more for each so many bytes of its text. A schema can make
+/// many of every null: choices of choices, references that are long or lead around in a circle.
+const LOOKS: usize = 20_000;
+const BYTES: usize = 4;
+
+/// What a look reads of a schema is free as far as this: bytes of a reference, members of a list.
+const FREE: usize = 16;
+
+/// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
+/// `schema` says it. Gives whether there were any. What would take too long to find out stays.
+pub(super) fn leave_out_nulls(schema: &Value, value: &mut Value, length: usize) -> bool {
+    walk(schema, schema, value, &mut Looks(LOOKS + length / BYTES))
 }
 
-fn walk(root: &Value, schema: &Value, value: &mut Value) -> bool {
-    let schema = resolved(root, schema);
+/// How much may still be looked at.
+struct Looks(usize);
+
+impl Looks {
+    /// `None`: no more.
+    fn take(&mut self, size: usize) -> Option<()> {
+        let left = self.0.checked_sub(1 + size / FREE);
+        self.0 = left.unwrap_or_default();
+        left.map(drop)
+    }
+}
+
+fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut Looks) -> bool {
+    let Some(schema) = resolved(root, schema, looks) else { return false };
     match value {
         Value::Array(items) => {
             let Some(schema) = schema.get("items") else { return false };
             // All of them, whatever came of the first.
-            items.iter_mut().fold(false, |changed, item| walk(root, schema, item) | changed)
+            items.iter_mut().fold(false, |changed, item| walk(root, schema, item, looks) | changed)
         }
         Value::Object(fields) => {
             let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
             let before = fields.len();
             fields.retain(|name, value| {
-                let stays = !value.is_null() || is_required(schema, name);
-                stays || properties.get(name).is_none_or(|property| may_be_null(root, property))
+                let stays = !value.is_null() || is_required(schema, name, looks);
+                let property = properties.get(name);
+                stays
+                    || property
+                        .is_none_or(|property| may_be_null(root, property, looks, DEPTH).unwrap_or(true))
             });
             let inner = fields.iter_mut().fold(false, |changed, (name, value)| {
-                properties.get(name).is_some_and(|property| walk(root, property, value)) | changed
+                properties.get(name).is_some_and(|property| walk(root, property, value, looks)) | changed
             });
             inner || fields.len() < before
         }
@@ -40,36 +66,61 @@ fn walk(root: &Value, schema: &Value, value: &mut Value) -> bool {
     }
 }
 
-fn is_required(schema: &Value, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|required| required.iter().any(|required| required == name))
+fn is_required(schema: &Value, name: &str, looks: &mut Looks) -> bool {
+    let Some(required) = schema.get("required").and_then(Value::as_array) else { return false };
+    looks.take(required.len()).is_none() || required.iter().any(|required| required == name)
 }
 
-/// Whether null may fit. Its depth is that of the schema, which is bounded.
-fn may_be_null(root: &Value, schema: &Value) -> bool {
-    let schema = resolved(root, schema);
+/// Whether null may fit; `None` when that takes too long to find out.
+fn may_be_null(root: &Value, schema: &Value, looks: &mut Looks, depth: usize) -> Option<bool> {
+    let (schema, depth) = (resolved(root, schema, looks)?, depth.checked_sub(1)?);
     let kinds_have_it = match schema.get("type") {
         Some(Value::String(kind)) => kind == "null",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+        Some(Value::Array(kinds)) => {
+            looks.take(kinds.len())?;
+            kinds.iter().any(|kind| kind == "null")
+        }
         _ => true,
     };
     let values_have_it = match (schema.get("enum"), schema.get("const")) {
-        (Some(Value::Array(values)), _) => values.iter().any(Value::is_null),
+        (Some(Value::Array(values)), _) => {
+            looks.take(values.len())?;
+            values.iter().any(Value::is_null)
+        }
         (_, Some(value)) => value.is_null(),
         _ => true,
     };
-    let choices = ["anyOf", "oneOf"].iter().filter_map(|word| schema.get(word)?.as_array());
-    let mut choices = choices.map(|choices| choices.iter().any(|choice| may_be_null(root, choice)));
-    kinds_have_it && values_have_it && choices.all(|fits| fits)
+    if !kinds_have_it || !values_have_it {
+        return Some(false);
+    }
+    for choices in ["anyOf", "oneOf"].iter().filter_map(|word| schema.get(word)?.as_array()) {
+        let mut fits = false;
+        for choice in choices {
+            fits = fits || may_be_null(root, choice, looks, depth)?;
+        }
+        if !fits {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
-/// The schema that is meant, as far as references lead to a place in it.
-fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
-    let next = |schema: &&'s Value| {
-        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-        root.pointer(pointer)
-    };
-    std::iter::successors(Some(schema), next).take(HOPS).last().unwrap_or(schema)
+/// The schema that is meant, as far as references lead to a place in it; `None` when that takes too long to find.
+fn resolved<'s>(root: &'s Value, schema: &'s Value, looks: &mut Looks) -> Option<&'s Value> {
+    let mut meant = schema;
+    for _ in 0..HOPS {
+        let reference = meant.get("$ref").and_then(Value::as_str).unwrap_or_default();
+        looks.take(reference.len())?;
+        match reference
+            .strip_prefix('#')
+            .filter(|pointer| !pointer.is_empty())
+            .map(|pointer| root.pointer(pointer))
+        {
+            Some(Some(next)) => meant = next,
+            Some(None) | None => break,
+        }
+    }
+    Some(meant)
 }
 
 #[cfg(test)]
@@ -108,7 +159,7 @@ mod tests {
             (json!({ "a": "null", "e": [null], "d": { "a": null } }), None),
         ] {
             let mut value = given.clone();
-            let changed = leave_out_nulls(&schema, &mut value);
+            let changed = leave_out_nulls(&schema, &mut value, 0);
             assert_eq!((changed, &value), (left.is_some(), left.as_ref().unwrap_or(&given)), "{given}");
         }
     }
@@ -116,8 +167,31 @@ mod tests {
     #[test]
     fn references_in_a_circle_end() {
         let schema = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } });
-        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null })));
+        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0));
         let schema = json!({ "properties": { "x": { "$ref": "#/properties/x" } } });
-        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null })), "what it may be is not known");
+        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0), "what it may be is not known");
+    }
+
+    #[test]
+    fn what_a_schema_makes_of_a_null_is_bounded() {
+        // A choice that leads back to itself.
+        let circle = json!({ "properties": { "p": { "anyOf": [{ "$ref": "#/properties/p" }] } } });
+        assert!(!leave_out_nulls(&circle, &mut json!({ "p": null }), 0));
+        // Each of forty choices leads to the next one twice.
+        let mut doubling = json!({ "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": {} });
+        for at in 0..40 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+            doubling["$defs"][format!("d{at}")] = json!({ "anyOf": [next, next] });
+        }
+        doubling["$defs"]["d40"] = json!({ "type": "string" });
+        assert!(!leave_out_nulls(&doubling, &mut json!({ "p": null }), 0));
+        // Many choices for many nulls.
+        let choices = vec![json!({ "type": "string" }); 3_000];
+        let wide = json!({ "items": { "properties": { "p": { "anyOf": choices } } } });
+        let mut many = json!(vec![json!({ "p": null }); 100_000]);
+        let begun = std::time::Instant::now();
+        leave_out_nulls(&wide, &mut many, 1_200_000);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2));
+        assert_eq!((&many[0], &many[99_999]), (&json!({}), &json!({ "p": null })));
     }
 }

@@ -133,7 +133,7 @@ impl Schema {
         // Most arguments have none at all.
         let schema =
             if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
-        absent::leave_out_nulls(&schema, value).then(|| value.to_string())
+        absent::leave_out_nulls(&schema, value, text.len()).then(|| value.to_string())
     }
 
     /// The text, as written.

@@ -46,7 +46,7 @@ fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let (meter, most) = (state.meter.clone(), state.shared.config.limits.handles);
-                meter.charge(waited.len().saturating_mul(POLLABLE)).await?;
+                meter.charge_work(waited.len().saturating_mul(POLLABLE), 0).await?;
                 // Each is a handle, so a longer list has some of them many times.
                 if waited.len() as u64 > most {
                     return Err(Beyond("handles").into());

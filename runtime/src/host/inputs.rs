@@ -17,7 +17,7 @@ impl Host for State {
         questions: Vec<inputs::Question>,
     ) -> Result<Vec<Answer>, Failure> {
         // Before anything is made of them: there may be as many as one call can hand over.
-        self.meter.charge(questions.len().saturating_mul(ENTRY)).await?;
+        self.meter.charge_work(questions.len().saturating_mul(ENTRY), 0).await?;
         self.has_room(questions.len())?;
         let keys: Vec<String> = questions.iter().map(|question| question.key.clone()).collect();
         let questions = questions.into_iter().map(|question| Question {

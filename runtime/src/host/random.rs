@@ -35,7 +35,7 @@ fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge(price(state, length)).await?;
+                meter.charge_work(price(state, length), 0).await?;
                 Ok((random::Host::get_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },
@@ -46,7 +46,7 @@ fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge(price(state, length)).await?;
+                meter.charge_work(price(state, length), 0).await?;
                 Ok((insecure::Host::get_insecure_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },

@@ -59,8 +59,11 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             _ = lists.changed() => {}
             // Of a call only its guest tells, since progress may never go back.
             _ = tell.tick(), if about == About::Everything => {
-                let Begun { left, of, .. } = start.borrow().unwrap_or_default();
-                let message = format!("{left} of {of} plugins are still being compiled, which happens once");
+                let Begun { left, of, compiling } = start.borrow().unwrap_or_default();
+                let message = match compiling {
+                    true => format!("{left} of {of} plugins are still being compiled, which happens once"),
+                    false => "the plugins are being loaded".to_owned(),
+                };
                 tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
             }
         }

@@ -134,12 +134,13 @@ impl Lifted {
     /// Another host function works, for which so much is handed over. `false`: there is no memory for it.
     pub(super) fn replace(&self, bytes: usize) -> bool {
         let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.most) };
-        if bytes == self.bytes.load(Ordering::Relaxed) {
-            return true;
+        let before = self.bytes.load(Ordering::Relaxed);
+        // What takes less than the one before is never refused.
+        let had = bytes <= before || self.plugin.take(bytes - before);
+        if had {
+            self.bytes.store(bytes, Ordering::Relaxed);
+            self.plugin.give_back(before.saturating_sub(bytes));
         }
-        self.plugin.give_back(self.bytes.swap(0, Ordering::Relaxed));
-        let had = bytes == 0 || self.plugin.take(bytes);
-        self.bytes.store(if had { bytes } else { 0 }, Ordering::Relaxed);
         had
     }
 }

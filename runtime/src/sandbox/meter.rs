@@ -119,7 +119,12 @@ impl Meter {
     /// Charges one host call that moves `bytes`, counts them as memory until the next one is charged, and yields when it is
     /// time.
     pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Spent> {
-        self.charge_now(bytes)?;
+        self.charge_work(bytes, bytes).await
+    }
+
+    /// The same for work that costs as much as moving `price` bytes, while it moves `bytes`.
+    pub(crate) async fn charge_work(&self, price: usize, bytes: usize) -> Result<(), Spent> {
+        self.charge_now(price)?;
         if !self.hand_over(bytes) {
             return Err(Spent::Memory);
         }

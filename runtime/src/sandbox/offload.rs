@@ -68,6 +68,13 @@ impl Allowance {
         Self { begun, end: begun.saturating_add(cpu), abandoned }
     }
 
+    /// As much again, from now on: for work whose beginning is not for the same account.
+    pub(crate) fn begun_anew(&self) -> Self {
+        let begun = thread_time();
+        let end = begun.saturating_add(self.end.saturating_sub(self.begun));
+        Self { begun, end, abandoned: Arc::clone(&self.abandoned) }
+    }
+
     /// What was used of it.
     pub(crate) fn used(&self) -> Duration {
         thread_time().saturating_sub(self.begun)

@@ -15,7 +15,7 @@ use crate::http::Client;
 use crate::server::{Builder, Server};
 
 /// What a server and its compilers may need for the whole corpus, all together.
-const MEMORY: u64 = 512 << 20;
+const MEMORY: u64 = 768 << 20;
 
 /// How often each attack is made.
 const ROUNDS: u32 = 3;

@@ -152,7 +152,8 @@ async fn charge_for(store: &mut Store<'_>, fields: &Fields, bytes: usize) -> was
 
 async fn charge(store: &mut Store<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
     let meter = store.data_mut().meter.clone();
-    Ok(meter.charge(count.saturating_add(1).saturating_mul(FIELD).saturating_add(bytes)).await?)
+    let price = count.saturating_add(1).saturating_mul(FIELD).saturating_add(bytes);
+    Ok(meter.charge_work(price, bytes).await?)
 }
 
 /// What the guest is told: an error of the interface, unless it is one that ends the call.

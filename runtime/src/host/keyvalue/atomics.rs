@@ -30,7 +30,7 @@ impl Host for State {
         key: String,
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
-        self.meter.charge(COMMIT + key.len()).await?;
+        self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
         if let Some(error) = unfit([&key]) {
             return Ok(Err(error));
         }
@@ -39,7 +39,7 @@ impl Host for State {
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
         let Cas { bucket, key, version } = self.table.delete(cas)?;
-        self.meter.charge(COMMIT + key.len() + value.len()).await?;
+        self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
         let name = key.clone();
         let swapped = self.on(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
         Ok(match swapped {

@@ -13,7 +13,8 @@ impl Host for State {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<Found, Error>> {
-        self.meter.charge(keys.iter().map(|key| key.len() + KEY).sum()).await?;
+        let size = keys.iter().map(String::len).sum::<usize>();
+        self.meter.charge_work(size + keys.len() * KEY, size).await?;
         if let Some(error) = unfit(&keys) {
             return Ok(Err(error));
         }
@@ -30,8 +31,8 @@ impl Host for State {
         bucket: Resource<Bucket>,
         entries: Vec<(String, Vec<u8>)>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        let size: usize = entries.iter().map(|(key, value)| key.len() + value.len() + KEY).sum();
-        self.meter.charge(COMMIT + size).await?;
+        let size: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
+        self.meter.charge_work(COMMIT + size + entries.len() * KEY, size).await?;
         if let Some(error) = unfit(entries.iter().map(|(key, _)| key)) {
             return Ok(Err(error));
         }
@@ -43,8 +44,8 @@ impl Host for State {
         bucket: Resource<Bucket>,
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        let size: usize = keys.iter().map(|key| key.len() + KEY).sum();
-        self.meter.charge(COMMIT + size).await?;
+        let size: usize = keys.iter().map(String::len).sum();
+        self.meter.charge_work(COMMIT + size + keys.len() * KEY, size).await?;
         if let Some(error) = unfit(&keys) {
             return Ok(Err(error));
         }

@@ -45,7 +45,7 @@ impl HostBucket for State {
         key: String,
         value: Vec<u8>,
     ) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge(COMMIT + key.len() + value.len()).await?;
+        self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
         if let Some(error) = unfit([&key]) {
             return Ok(Err(error));
         }
@@ -53,7 +53,7 @@ impl HostBucket for State {
     }
 
     async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
-        self.meter.charge(COMMIT + key.len()).await?;
+        self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
         if let Some(error) = unfit([&key]) {
             return Ok(Err(error));
         }

@@ -53,7 +53,7 @@ impl Errand for CallFunction<'_> {
         let limits = &plugin.config().limits;
         let meter = store.data().meter.clone();
         // Before there is an instance: what does not fit costs none, and is not the tool's doing.
-        match meter.charge(self.args.len().saturating_mul(CONVERSION)).await {
+        match meter.charge_work(self.args.len().saturating_mul(CONVERSION), 0).await {
             Ok(()) => {}
             Err(Spent::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
             Err(full @ Spent::Memory) => return Err(full.into()),
@@ -72,7 +72,7 @@ impl Errand for CallFunction<'_> {
         store.set_hostcall_fuel(mib(limits.transfer_mib) / function.dear);
         entered.call_async(&mut *store, &arguments, &mut results).await?;
         let result = function.write(results, kib(limits.result_kib)).await?;
-        meter.charge(Self::weigh(&result).bytes.saturating_mul(CONVERSION)).await?;
+        meter.charge_work(Self::weigh(&result).bytes.saturating_mul(CONVERSION), 0).await?;
         Ok(Ok(result))
     }
 

@@ -136,7 +136,8 @@ async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>, caller: &Caller) -> R
             Ok(parsed) => parsed,
             Err(unfit) => return Ok(Err(unfit)),
         };
-        let fits = checked.input.validate(&value, text.len(), allowance)?;
+        // Reading them is the client's doing, and not the schema's.
+        let fits = checked.input.validate(&value, text.len(), &allowance.begun_anew())?;
         Ok(fits.map(|()| text).map_err(Unfit::Mismatch))
     };
     let checking = tool.plugin.check_arguments(&tool.tool.name, args, caller, work);

@@ -161,9 +161,10 @@ impl Compiler {
             return Ok(component);
         }
         let key = Key::of(engine, digest);
-        let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
+        // Whoever waits for others takes no turn from what could be compiled meanwhile.
         let lock = self.lock(key, limits).await;
         let compiling = async {
+            let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
             // Whoever had the lock may have kept it.
             if let Some(component) = self.recall(engine, digest, limits).await {
                 return Ok(component);

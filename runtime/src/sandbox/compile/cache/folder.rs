@@ -172,7 +172,8 @@ impl Folder {
             let Some(name) = name.to_str().ok().filter(|name| name.starts_with(UNFINISHED)) else { continue };
             let Ok(file) = self.read(name) else { continue };
             // Locked until it is removed, so that nobody takes it for theirs meanwhile.
-            if file.try_lock().is_ok() {
+            // Another one's may have the name by now.
+            if file.try_lock().is_ok() && file.metadata()?.nlink() > 0 {
                 let _ = self.remove(name);
             }
         }
