@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use plugport_tests::build::homes;
 use plugport_tests::guests::guest;
 use plugport_tests::hostile_files::burdened;
 use plugport_tests::http::Client;
@@ -145,6 +146,7 @@ async fn a_bad_file_is_told_after_many_others_and_is_not_forgotten() {
         let status = plugport_tests::server::program()
             .args(["status", "--json"])
             .current_dir(server.folder())
+            .envs(homes(server.folder()))
             .output()
             .unwrap();
         let told = String::from_utf8(status.stdout).unwrap();

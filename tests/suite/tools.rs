@@ -42,6 +42,8 @@ async fn schemas_reach_the_client_byte_for_byte() {
         r#"{"type":"object","properties":{"gr\u00fc\u00DFe":{"type":"string","description":"\u0041 \/ \ud83d\ude00 😀"}}}"#,
         r#"{"type":"object","x-extra":{"widget":"slider","steps":[1,2.0,3e0,null]},"properties":{},"$comment":"kept"}"#,
     ] {
+        // A message is one line, so a line break between tokens is a space.
+        let written = written.replace(['\r', '\n'], " ");
         assert!(
             reply.text.contains(&format!("\"inputSchema\":{written}")),
             "{written}\nis not in\n{}",

@@ -54,7 +54,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             dear("digits", r#"{"bytes":1000000}"#),
             dear("unevaluated", r#"{"bytes":300000}"#),
             Test("a_neighbour_answers_while_results_are_checked"),
-            Test("what_a_schema_makes_of_a_null_is_bounded"),
         ],
     },
     Entry {
