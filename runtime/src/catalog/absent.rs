@@ -13,7 +13,7 @@ const HOPS: usize = 8;
 /// Choices within choices that are looked into.
 const DEPTH: usize = 16;
 
-/// Looks at parts of a schema that any value may cost, and one more for each so many bytes of its text. A schema can make
+/// StepBudget at parts of a schema that any value may cost, and one more for each so many bytes of its text. A schema can make
 /// many of every null: choices of choices, references that are long or lead around in a circle.
 const LOOKS: usize = 20_000;
 const BYTES: usize = 4;
@@ -24,13 +24,13 @@ const FREE: usize = 16;
 /// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
 /// `schema` says it. Gives whether there were any. What would take too long to find out stays.
 pub(super) fn leave_out_nulls(schema: &Value, value: &mut Value, length: usize) -> bool {
-    walk(schema, schema, value, &mut Looks(LOOKS + length / BYTES))
+    walk(schema, schema, value, &mut StepBudget(LOOKS + length / BYTES))
 }
 
 /// How much may still be looked at.
-struct Looks(usize);
+struct StepBudget(usize);
 
-impl Looks {
+impl StepBudget {
     /// `None`: no more.
     fn take(&mut self, size: usize) -> Option<()> {
         let left = self.0.checked_sub(1 + size / FREE);
@@ -39,7 +39,7 @@ impl Looks {
     }
 }
 
-fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut Looks) -> bool {
+fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut StepBudget) -> bool {
     let Some(schema) = resolved(root, schema, looks) else { return false };
     match value {
         Value::Array(items) => {
@@ -66,13 +66,13 @@ fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut Looks) -> b
     }
 }
 
-fn is_required(schema: &Value, name: &str, looks: &mut Looks) -> bool {
+fn is_required(schema: &Value, name: &str, looks: &mut StepBudget) -> bool {
     let Some(required) = schema.get("required").and_then(Value::as_array) else { return false };
     looks.take(required.len()).is_none() || required.iter().any(|required| required == name)
 }
 
 /// Whether null may fit; `None` when that takes too long to find out.
-fn may_be_null(root: &Value, schema: &Value, looks: &mut Looks, depth: usize) -> Option<bool> {
+fn may_be_null(root: &Value, schema: &Value, looks: &mut StepBudget, depth: usize) -> Option<bool> {
     let (schema, depth) = (resolved(root, schema, looks)?, depth.checked_sub(1)?);
     let kinds_have_it = match schema.get("type") {
         Some(Value::String(kind)) => kind == "null",
@@ -106,7 +106,7 @@ fn may_be_null(root: &Value, schema: &Value, looks: &mut Looks, depth: usize) ->
 }
 
 /// The schema that is meant, as far as references lead to a place in it; `None` when that takes too long to find.
-fn resolved<'s>(root: &'s Value, schema: &'s Value, looks: &mut Looks) -> Option<&'s Value> {
+fn resolved<'s>(root: &'s Value, schema: &'s Value, looks: &mut StepBudget) -> Option<&'s Value> {
     let mut meant = schema;
     for _ in 0..HOPS {
         let reference = meant.get("$ref").and_then(Value::as_str).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use super::Answered;
 use crate::bindings::plugport::plugin::types::Error;
-use crate::sandbox::Spent;
+use crate::sandbox::Exhausted;
 
 /// Why a host function did not succeed.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<Spent> for Failure {
-    fn from(error: Spent) -> Self {
+impl From<Exhausted> for Failure {
+    fn from(error: Exhausted) -> Self {
         Self::Trap(error.into())
     }
 }

@@ -16,7 +16,7 @@ use super::http::BODY;
 use super::keyvalue::Cas;
 use super::{Beyond, State};
 use crate::config::mib;
-use crate::sandbox::{InstanceMemory, Spent};
+use crate::sandbox::{Exhausted, InstanceMemory};
 
 /// What one header field takes beside its text, bytes: its place in a map that doubles when it is full, and two
 /// allocations.
@@ -59,7 +59,7 @@ impl Held {
             return Err(Beyond("transfer_mib").into());
         }
         if !is_counted || !account.grow(bytes) {
-            return Err(Spent::Memory.into());
+            return Err(Exhausted::Memory.into());
         }
         self.added = bytes;
         Ok(())
@@ -179,7 +179,7 @@ mod tests {
             table.push(fields(1, mib(1))).unwrap();
         }
         let error = held.add(&mut table, &mut account, mib(1)).unwrap_err();
-        assert_eq!(error.downcast_ref::<Spent>(), Some(&Spent::Memory));
+        assert_eq!(error.downcast_ref::<Exhausted>(), Some(&Exhausted::Memory));
         // What was given back is found when it is needed.
         table = ResourceTable::new();
         held.add(&mut table, &mut account, mib(2)).unwrap();

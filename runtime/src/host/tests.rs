@@ -14,7 +14,7 @@ use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
 use crate::config::{Limits, Server};
-use crate::sandbox::{GuestMemory, Permits, Spent, Waiting};
+use crate::sandbox::{Exhausted, GuestMemory, Permits, Waiting};
 
 /// What no argument should be as long as, and `transfer_mib` allows.
 const LONG: usize = 7 << 20;
@@ -153,7 +153,7 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     first.exists(again(bucket), key).await.unwrap().unwrap_err();
     // Six MiB are what the plugin may have.
     let error = second.exists(again(other), long.clone()).await.unwrap_err();
-    assert_eq!(error.downcast_ref::<Spent>(), Some(&Spent::Memory));
+    assert_eq!(error.downcast_ref::<Exhausted>(), Some(&Exhausted::Memory));
     // Another call of the host, and what was handed over before is gone.
     first.open("none".to_owned()).await.unwrap().unwrap_err();
     second.exists(again(other), long).await.unwrap().unwrap_err();

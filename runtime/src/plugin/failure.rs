@@ -12,7 +12,7 @@ use super::plain::Unwritten;
 use crate::config::Limits;
 use crate::host::{Answered, Beyond, State};
 use crate::observe::brief;
-use crate::sandbox::{NoGuestMemory, Refusal, Spent};
+use crate::sandbox::{Exhausted, NoGuestMemory, Refusal};
 
 /// Why a call has no result. Shown as what happened to a tool; [`CallFailure::of`] says it of something else.
 #[derive(Debug, thiserror::Error)]
@@ -220,9 +220,9 @@ impl CallFailure {
         if let Some(exit) = error.downcast_ref::<I32Exit>() {
             return Self::Exited(exit.0);
         }
-        match error.downcast_ref::<Spent>() {
-            Some(Spent::Fuel) => return Self::limit(limits, "fuel"),
-            Some(Spent::Memory) => return Self::Full,
+        match error.downcast_ref::<Exhausted>() {
+            Some(Exhausted::Fuel) => return Self::limit(limits, "fuel"),
+            Some(Exhausted::Memory) => return Self::Full,
             None => {}
         }
         if let Some(Beyond(limit)) = error.downcast_ref::<Beyond>() {

@@ -6,7 +6,7 @@
 //! other plugin.
 
 mod admission;
-mod arguments;
+mod argument_checks;
 mod artifact;
 mod call;
 mod completions;

@@ -44,7 +44,7 @@ pub(crate) struct InstanceMemory {
 /// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is lifted
 /// before anything of ours runs, and then waits for a place, a disk or a client.
 #[derive(Debug)]
-pub(crate) struct Lifted {
+pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,
     /// No call of a host function moves more; what is charged may be much more, for the work.
     most: usize,
@@ -87,8 +87,8 @@ impl PluginMemory {
     }
 
     /// For what an instance hands over, of which one call of a host function moves at most so many bytes.
-    pub(crate) fn lifted(self: &Arc<Self>, most: usize) -> Lifted {
-        Lifted { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
+    pub(crate) fn lifted(self: &Arc<Self>, most: usize) -> HostCallMemory {
+        HostCallMemory { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
     }
 
     /// Takes bytes if as much is left after that as the plugin then has. Two instances of one plugin that come at once may
@@ -130,7 +130,7 @@ impl InstanceMemory {
     }
 }
 
-impl Lifted {
+impl HostCallMemory {
     /// Another host function works, for which so much is handed over. `false`: there is no memory for it.
     pub(super) fn replace(&self, bytes: usize) -> bool {
         let bytes = if bytes <= SMALL { 0 } else { bytes.min(self.most) };
@@ -145,7 +145,7 @@ impl Lifted {
     }
 }
 
-impl Drop for Lifted {
+impl Drop for HostCallMemory {
     fn drop(&mut self) {
         self.plugin.give_back(*self.bytes.get_mut());
     }

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use super::YIELD_INTERVAL;
 use super::cpu_time::thread_time;
-use super::guest_memory::Lifted;
+use super::guest_memory::HostCallMemory;
 
 /// Why a host function does nothing more for a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Spent {
+pub(crate) enum Exhausted {
     /// The guest had its host functions do more than its budget.
     #[error("the fuel for host functions is used up")]
     Fuel,
@@ -48,7 +48,7 @@ struct Account {
     /// Processor time of the call that was taken account of, nanoseconds.
     cpu: AtomicU64,
     /// Where values are counted that host functions work on; a thread that works for a cancelled call still has one.
-    lifted: Option<Lifted>,
+    lifted: Option<HostCallMemory>,
 }
 
 impl Meter {
@@ -59,11 +59,11 @@ impl Meter {
     }
 
     /// A meter for an instance, whose account of memory has what it hands over.
-    pub(crate) fn of_instance(budget: u64, lifted: Lifted) -> Self {
+    pub(crate) fn of_instance(budget: u64, lifted: HostCallMemory) -> Self {
         Self::with(budget, Some(lifted))
     }
 
-    fn with(budget: u64, lifted: Option<Lifted>) -> Self {
+    fn with(budget: u64, lifted: Option<HostCallMemory>) -> Self {
         let (spent, since_yield, elsewhere, cpu) = Default::default();
         Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, cpu, lifted }) }
     }
@@ -118,15 +118,15 @@ impl Meter {
 
     /// Charges one host call that moves `bytes`, counts them as memory until the next one is charged, and yields when it is
     /// time.
-    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Spent> {
+    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Exhausted> {
         self.charge_work(bytes, bytes).await
     }
 
     /// The same for work that costs as much as moving `price` bytes, while it moves `bytes`.
-    pub(crate) async fn charge_work(&self, price: usize, bytes: usize) -> Result<(), Spent> {
+    pub(crate) async fn charge_work(&self, price: usize, bytes: usize) -> Result<(), Exhausted> {
         self.charge_now(price)?;
         if !self.hand_over(bytes) {
-            return Err(Spent::Memory);
+            return Err(Exhausted::Memory);
         }
         self.pause().await;
         Ok(())
@@ -145,11 +145,11 @@ impl Meter {
     }
 
     /// Charges where nothing can wait; [`Meter::pause`] has to follow.
-    pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), Spent> {
+    pub(crate) fn charge_now(&self, bytes: usize) -> Result<(), Exhausted> {
         let cost = ENTRY + bytes as u64 / 2;
         self.account.since_yield.fetch_add(cost, Ordering::Relaxed);
         let spent = self.account.spent.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
-        if spent > self.account.budget { Err(Spent::Fuel) } else { Ok(()) }
+        if spent > self.account.budget { Err(Exhausted::Fuel) } else { Ok(()) }
     }
 
     /// Whether so much was charged since others could last run that they should.
@@ -200,7 +200,7 @@ mod tests {
             }
         }
         assert_eq!(pending, 3);
-        assert_eq!(meter.charge(0).now_or_never(), Some(Err(Spent::Fuel)));
+        assert_eq!(meter.charge(0).now_or_never(), Some(Err(Exhausted::Fuel)));
         let twin = meter.clone();
         meter.begin_again();
         assert_eq!((twin.spent(), twin.charge_now(0)), (0, Ok(())));

@@ -43,7 +43,7 @@ pub(crate) use guest_memory::{GuestMemory, InstanceMemory, NoGuestMemory, Plugin
 pub use heap::{EVERY as GIVE_BACK_EVERY, give_back, set_up as set_up_heap};
 pub(crate) use limiter::{Limiter, Refusal};
 pub use machine::memory as machine_memory;
-pub(crate) use meter::{Meter, Spent};
+pub(crate) use meter::{Exhausted, Meter};
 pub(crate) use offload::{Allowance, Offload, SMALL, Stopped};
 pub(crate) use permits::Permits;
 pub(crate) use places::{NoPlace, Places, Taken};

@@ -25,7 +25,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use super::{Shared, State};
-use crate::sandbox::{ChangeError, Places, Spent, Taken};
+use crate::sandbox::{ChangeError, Exhausted, Places, Taken};
 use open_files::Opened;
 pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
 
@@ -161,7 +161,7 @@ fn short(paths: &[&str]) -> FsResult<()> {
     Ok(())
 }
 
-fn spent(error: Spent) -> FsError {
+fn spent(error: Exhausted) -> FsError {
     FsError::trap(error)
 }
 

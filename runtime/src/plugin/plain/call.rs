@@ -16,7 +16,7 @@ use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
 use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
-use crate::sandbox::Spent;
+use crate::sandbox::Exhausted;
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
@@ -55,8 +55,8 @@ impl Errand for CallFunction<'_> {
         // Before there is an instance: what does not fit costs none, and is not the tool's doing.
         match meter.charge_work(self.args.len().saturating_mul(CONVERSION), 0).await {
             Ok(()) => {}
-            Err(Spent::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
-            Err(full @ Spent::Memory) => return Err(full.into()),
+            Err(Exhausted::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
+            Err(full @ Exhausted::Memory) => return Err(full.into()),
         }
         let arguments = match function.read(self.args, limits.transfer_mib).await {
             Ok(arguments) => arguments,

@@ -29,7 +29,7 @@ pub use work::{Job, Unanswered, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::brief;
-use cache::{Key, Lock};
+use cache::{CompileLock, Key};
 use trusted::Code;
 
 /// Longest account of what is wrong with a component, bytes.
@@ -180,7 +180,7 @@ impl Compiler {
 
     /// Waits while somebody else compiles the same, and then says to others that we do. Without a place for what is compiled
     /// there is nothing to wait for, and nobody is waited for longer than compiling may take.
-    async fn lock(&self, key: Key, limits: &Limits) -> Option<Lock> {
+    async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
         let locking = async {
             loop {
@@ -199,7 +199,7 @@ impl Compiler {
         tokio::time::timeout(limits.compile(), locking).await.ok().flatten()
     }
 
-    async fn unlock(&self, lock: Option<Lock>) {
+    async fn unlock(&self, lock: Option<CompileLock>) {
         let (Some(lock), caches) = (lock, Arc::clone(&self.caches)) else { return };
         let unlocking = spawn_blocking(move || {
             if let Some(cache) = caches.first() {
@@ -217,7 +217,7 @@ impl Compiler {
         component: Vec<u8>,
         digest: &str,
         limits: &Limits,
-        lock: Option<&Lock>,
+        lock: Option<&CompileLock>,
     ) -> Result<Code, CompileError> {
         match &self.place {
             Place::Outside(program) => {

@@ -24,12 +24,12 @@ pub(super) struct Folder(OwnedFd);
 
 /// What one process at a time has. The system takes it from a process that ends.
 #[derive(Debug)]
-pub(in super::super) struct Lock {
+pub(in super::super) struct CompileLock {
     file: File,
     name: String,
 }
 
-impl Lock {
+impl CompileLock {
     /// The same lock for another process: all others wait until neither has it any more.
     pub(in super::super) fn share(&self) -> io::Result<File> {
         self.file.try_clone()
@@ -122,20 +122,20 @@ impl Folder {
     }
 
     /// Takes the lock of this name, unless somebody has it.
-    pub(super) fn lock(&self, name: &str) -> io::Result<Option<Lock>> {
+    pub(super) fn lock(&self, name: &str) -> io::Result<Option<CompileLock>> {
         let name = format!("{UNFINISHED}{name}");
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
         match file.try_lock() {
             // Whoever had it may have removed its file since we opened it, and the next one makes another.
-            Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(Lock { file, name })),
+            Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(CompileLock { file, name })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
     /// Gives a lock up and leaves nothing of it.
-    pub(super) fn unlock(&self, lock: Lock) {
+    pub(super) fn unlock(&self, lock: CompileLock) {
         let _ = self.remove(lock.name.as_str());
         drop(lock);
     }

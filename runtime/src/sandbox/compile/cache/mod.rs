@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 pub(super) use entry::Key;
-pub(super) use folder::Lock;
+pub(super) use folder::CompileLock;
 
 use super::left::Keep;
 use super::trusted::Code;
@@ -164,12 +164,12 @@ impl Cache {
     }
 
     /// Says to all others that we are about to keep code under this key; `None` while somebody else does.
-    pub(super) fn lock(&self, key: &Key) -> io::Result<Option<Lock>> {
+    pub(super) fn lock(&self, key: &Key) -> io::Result<Option<CompileLock>> {
         self.folder.lock(&key.hex())
     }
 
     /// We did, or gave it up.
-    pub(super) fn unlock(&self, lock: Lock) {
+    pub(super) fn unlock(&self, lock: CompileLock) {
         self.folder.unlock(lock);
     }
 
