@@ -46,6 +46,18 @@ async fn a_neighbour_answers_while_results_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_check_of_a_result_is_in_the_account_of_its_call() {
+    let limits = "[limits]\ncpu_ms = 100\n";
+    let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
+    let arguments = json!({ "items": 500_000 });
+    let reply = Client::new(server.url()).call("hostile_schema_checks-compare", arguments).await;
+    assert!(reply.tool_error().contains("(limit `cpu_ms`)"), "{}", reply.tool_error());
+    let lines = server.audited("call", 2).await;
+    assert_eq!((&lines[1]["outcome"], &lines[1]["limit"]), (&json!("limit"), &json!("cpu_ms")));
+    assert!(lines[1]["cpu_us"].as_u64().unwrap() >= 100_000, "{}", lines[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_of_arguments_that_takes_too_long_is_noted_and_counts() {
     let limits = "[limits]\ncpu_ms = 100\nquarantine_traps = 2\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;

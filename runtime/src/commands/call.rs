@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
@@ -37,8 +38,9 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
         Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
     let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
+    let left = tool.plugin.config().limits.cpu().saturating_sub(called.record.usage().cpu);
     let failed = match called.outcome {
-        Ok(result) => match show(tool, &result, args.json) {
+        Ok(result) => match show(tool, &result, left, args.json) {
             Ok(code) => return Ok(code),
             Err(fault) => format!("the tool broke its contract: {fault}"),
         },
@@ -210,11 +212,12 @@ fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> 
     })
 }
 
-fn show(tool: &PublishedTool, result: &ToolResult, json: bool) -> Result<ExitCode, String> {
+/// Shows a result that fits its schema, as far as that can be found out in the processor time that is `left`.
+fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -> Result<ExitCode, String> {
     let structured =
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
     let limits = &tool.plugin.config().limits;
-    let kept = tool.keeps_promise(structured.as_deref(), result.is_error, &Allowance::of(limits.cpu()));
+    let kept = tool.keeps_promise(structured.as_deref(), result.is_error, &Allowance::of(left));
     kept.map_err(|_| CallFailure::limit(limits, "cpu_ms").to_string())??;
     let in_words = || {
         match (&structured, &*result.content) {

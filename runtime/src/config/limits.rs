@@ -61,7 +61,7 @@ limits! {
     fuel = 2_000_000_000, at most 1_000_000_000_000:
         "Instructions per call, and as much again for work the host does for the guest; stops an endless loop, the same on every machine.";
     cpu_ms = 1_000, at most 600_000:
-        "Processor time per call, that of other threads for it included, and as much again for each of two checks: of its arguments and of its result against the plugin's schemas; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
+        "Processor time per call, that of other threads for it and of checking its result against the plugin's schema included, and as much again for checking its arguments; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
     wall_ms = 30_000, at most 600_000:
         "Time from the start of a call to its end, sleeping included.";
     startup_ms = 2_000, at most 60_000:

@@ -5,7 +5,7 @@
 //! call itself tells.
 
 use super::errand::{Function, Job};
-use super::{CallFailure, Plugin, Record, Usage};
+use super::{CallFailure, Plugin, Record};
 use crate::host::Caller;
 use crate::sandbox::{Allowance, Stopped};
 
@@ -36,9 +36,7 @@ impl Plugin {
             return Err(refused);
         }
         let limits = &self.config().limits;
-        let timed = move |allowance: &Allowance| (check(allowance), allowance.used());
-        let (checked, cpu) = self.offload().run(limits.cpu(), timed).await;
-        match checked {
+        match self.offload().run_noted(limits.cpu(), record.checks(), check).await {
             Ok(checked) => {
                 record.dismiss();
                 Ok(checked)
@@ -49,7 +47,6 @@ impl Plugin {
                 self.offload().in_place(record.bytes_noted(), || record.began(job)).await;
                 // The schema is the guest's.
                 record.entered();
-                record.used(Usage { cpu, ..record.usage() });
                 record.ended(Err(&failure));
                 tracing::warn!(target: "plugin", plugin = self.name(), "checking arguments: {failure}");
                 self.learn(Function::CallTool, Some(&failure), &record);

@@ -38,7 +38,7 @@ pub struct Usage {
     pub fuel: u64,
     /// From its start to its end; waiting for a place or for the client does not count.
     pub elapsed: Duration,
-    /// Processor time of the guest and of host functions for it, on whatever thread.
+    /// Processor time of the guest, of host functions for it and of a long check of its result, on whatever thread.
     pub cpu: Duration,
 }
 

@@ -16,6 +16,7 @@ use super::refusals::{Refusals, Refused};
 use super::tally::{Counts, End};
 use crate::host::{Caller, Shared};
 use crate::observe::Escaped;
+use crate::sandbox::Spent;
 
 /// Arguments that are written down whole, if the operator wants that; the rest is cut.
 const ARGUMENTS: usize = 16 << 10;
@@ -34,6 +35,8 @@ pub struct Record {
     /// Or their digest. What did not begin costs nothing, so they are not looked at before.
     arguments: Option<String>,
     usage: Option<Usage>,
+    /// What a long check of its arguments or its result uses, which is the call's as well.
+    checks: Option<Spent>,
     outcome: Outcome,
     end: End,
     /// Its instance served a call before.
@@ -132,6 +135,7 @@ impl Record {
             bytes_out: 0,
             arguments: None,
             usage: None,
+            checks: None,
             outcome: Outcome::Cancelled,
             end: End::Cancelled,
             is_reused: false,
@@ -188,9 +192,14 @@ impl Record {
         self.is_dismissed = true;
     }
 
-    /// What it has cost.
+    /// What it has cost, but for checks.
     pub(super) fn used(&mut self, usage: Usage) {
         self.usage = Some(usage);
+    }
+
+    /// Where a check notes what it uses, which is the call's.
+    pub(crate) fn checks(&mut self) -> Spent {
+        self.checks.get_or_insert_default().clone()
     }
 
     /// It has ended.
@@ -225,7 +234,10 @@ impl Record {
     /// What the call cost. One that did not begin cost the time that it waited.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.usage.unwrap_or_else(|| Usage { elapsed: self.begun.elapsed(), ..Usage::default() })
+        let begun = || Usage { elapsed: self.begun.elapsed(), ..Usage::default() };
+        let usage = self.usage.unwrap_or_else(begun);
+        let checks = self.checks.as_ref().map_or(Duration::ZERO, Spent::time);
+        Usage { cpu: usage.cpu.saturating_add(checks), ..usage }
     }
 
     /// Bytes of the answer.

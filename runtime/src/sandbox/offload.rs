@@ -8,7 +8,7 @@
 //! outcome ends the work, and its place is taken until it has really ended.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
 use super::cpu_time::thread_time;
+use super::meter::nanos;
 use super::places::Places;
 
 /// What is small enough to be read or written where it is, bytes: some hundred microseconds.
@@ -46,7 +47,13 @@ pub(crate) struct Allowance {
     /// The thread's processor time at which it is used up.
     end: Duration,
     abandoned: Arc<AtomicBool>,
+    spent: Spent,
 }
+
+/// Processor time that a piece of work had used when it last asked its allowance, for whoever has to account for it, also when
+/// nobody waits for the work any more. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spent(Arc<AtomicU64>);
 
 /// Why a piece of work has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,32 +67,39 @@ pub(crate) enum Stopped {
 impl Allowance {
     /// As much processor time of this thread, from now on, for work that nobody can abandon.
     pub(crate) fn of(cpu: Duration) -> Self {
-        Self::until_abandoned(cpu, Arc::default())
+        Self::until_abandoned(cpu, Arc::default(), Spent::default())
     }
 
-    fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>) -> Self {
+    fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>, spent: Spent) -> Self {
         let begun = thread_time();
-        Self { begun, end: begun.saturating_add(cpu), abandoned }
+        Self { begun, end: begun.saturating_add(cpu), abandoned, spent }
     }
 
-    /// As much again, from now on: for work whose beginning is not for the same account.
+    /// As much again, from now on: for work whose beginning may not be taken from it. What that used is noted all the same.
     pub(crate) fn begun_anew(&self) -> Self {
-        let begun = thread_time();
-        let end = begun.saturating_add(self.end.saturating_sub(self.begun));
-        Self { begun, end, abandoned: Arc::clone(&self.abandoned) }
+        let end = thread_time().saturating_add(self.end.saturating_sub(self.begun));
+        Self { end, ..self.clone() }
     }
 
-    /// What was used of it.
-    pub(crate) fn used(&self) -> Duration {
-        thread_time().saturating_sub(self.begun)
-    }
-
-    /// Whether the work may go on. Costs a fraction of a microsecond.
+    /// Whether the work may go on. Notes what it has used. Costs a fraction of a microsecond.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
+        let now = thread_time();
+        self.spent.note(now.saturating_sub(self.begun));
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(Stopped::Abandoned);
         }
-        if thread_time() >= self.end { Err(Stopped::Cpu) } else { Ok(()) }
+        if now >= self.end { Err(Stopped::Cpu) } else { Ok(()) }
+    }
+}
+
+impl Spent {
+    /// What it comes to.
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    fn note(&self, time: Duration) {
+        self.0.store(nanos(time), Ordering::Relaxed);
     }
 }
 
@@ -113,12 +127,22 @@ impl Offload {
         cpu: Duration,
         work: impl FnOnce(&Allowance) -> T + Send + 'static,
     ) -> T {
+        self.run_noted(cpu, Spent::default(), work).await
+    }
+
+    /// The same, and `spent` is told what it uses.
+    pub(crate) async fn run_noted<T: Send + 'static>(
+        &self,
+        cpu: Duration,
+        spent: Spent,
+        work: impl FnOnce(&Allowance) -> T + Send + 'static,
+    ) -> T {
         // The semaphores are never closed.
         let place = self.long.take().await.ok();
         let waits = Waits(Arc::default());
         let abandoned = Arc::clone(&waits.0);
         let task = tokio::task::spawn_blocking(move || {
-            let done = work(&Allowance::until_abandoned(cpu, abandoned));
+            let done = work(&Allowance::until_abandoned(cpu, abandoned, spent));
             drop(place);
             done
         });
@@ -165,20 +189,24 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_with_its_processor_time() {
-        let (stopped, used) = Offload::new().run(Duration::from_millis(20), endless).await;
+        let (cpu, spent) = (Duration::from_millis(20), Spent::default());
+        let (stopped, used) = Offload::new().run_noted(cpu, spent.clone(), endless).await;
         assert_eq!(stopped, Stopped::Cpu);
         assert!(used < Duration::from_millis(60), "{used:?}");
+        assert!((cpu..=2 * cpu.max(used)).contains(&spent.time()), "{spent:?}");
     }
 
     #[tokio::test]
     async fn work_ends_with_whoever_waits_for_it_and_has_its_place_until_then() {
-        let offload = Offload::new();
+        let (offload, spent) = (Offload::new(), Spent::default());
         let (sender, ended) = mpsc::channel();
-        let work = offload.run(Duration::from_secs(60), move |allowance| sender.send(endless(allowance)));
+        let endless = move |allowance: &Allowance| sender.send(endless(allowance));
+        let work = offload.run_noted(Duration::from_secs(60), spent.clone(), endless);
         assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
         let (stopped, used) = ended.recv_timeout(Duration::from_secs(5)).unwrap();
         assert_eq!(stopped, Stopped::Abandoned);
         assert!(used < Duration::from_secs(1), "{used:?}");
+        assert!(!spent.time().is_zero(), "nobody waits, and it is noted all the same");
         assert_eq!(offload.run(Duration::from_secs(1), |_| 5).await, 5);
     }
 

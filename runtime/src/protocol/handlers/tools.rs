@@ -175,7 +175,7 @@ enum Broken {
 }
 
 /// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the call,
-/// with as much processor time as its guest had.
+/// with the processor time that its guest has left.
 async fn keeps_promise(
     tool: &Arc<PublishedTool>,
     view: &ResultView<'_>,
@@ -186,12 +186,14 @@ async fn keeps_promise(
     }
     let (structured, failed) = (view.structured().map(ToOwned::to_owned), view.is_error());
     let limits = &tool.plugin.config().limits;
+    let left = limits.cpu().saturating_sub(record.usage().cpu);
     let (checked, unchecked) = (Arc::clone(tool), record.checking());
-    let work = tool
-        .plugin
-        .offload()
-        .run(limits.cpu(), move |allowance| checked.keeps_promise(structured.as_deref(), failed, allowance));
-    match work.await {
+    let work = move |allowance: &Allowance| -> Result<_, Stopped> {
+        let kept = checked.keeps_promise(structured.as_deref(), failed, allowance)?;
+        // Also when it is done: what took too long is no success.
+        allowance.check().map(|()| kept)
+    };
+    match tool.plugin.offload().run_noted(left, record.checks(), work).await {
         Ok(kept) => {
             record.checked(unchecked);
             kept.map_err(Broken::Contract)
