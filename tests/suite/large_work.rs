@@ -58,7 +58,7 @@ async fn a_check_of_a_result_is_in_the_account_of_its_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_of_arguments_that_takes_too_long_is_noted_and_counts() {
+async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_from_nobody() {
     let limits = "[limits]\ncpu_ms = 100\nquarantine_traps = 2\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let client = Client::new(server.url());
@@ -66,19 +66,38 @@ async fn a_check_of_arguments_that_takes_too_long_is_noted_and_counts() {
         let arguments = json!({ "a": vec![1_111_111_111; items] });
         client.call("hostile_schema_checks-want", arguments).await
     };
-    for _ in 0..2 {
+    for _ in 0..3 {
         let reply = want(200_000).await;
         assert!(reply.tool_error().contains("(limit `cpu_ms`)"), "{}", reply.tool_error());
     }
-    let reply = want(200_000).await;
-    assert!(reply.tool_error().contains("`quarantine_traps`"), "{}", reply.tool_error());
-    let lines = server.audited("call", 4).await;
+    assert_eq!(want(1).await.tool_text(), "had");
+    let lines = server.audited("call", 5).await;
     let told: Vec<_> = lines[1..].iter().map(|line| (&line["outcome"], &line["limit"])).collect();
     let (limit, cpu) = (json!("limit"), json!("cpu_ms"));
-    assert_eq!(told, [(&limit, &cpu), (&limit, &cpu), (&json!("quarantined"), &Value::Null)]);
+    assert_eq!(told[..3], [(&limit, &cpu); 3]);
+    assert_eq!(told[3], (&json!("ok"), &Value::Null));
     assert!(lines[1]["cpu_us"].as_u64().unwrap() >= 100_000, "{}", lines[1]);
     assert!(lines[1]["arguments"].as_str().unwrap().starts_with("sha256:"), "{}", lines[1]);
-    assert_eq!(server.audited("quarantine", 1).await.len(), 1);
+    assert!(server.audit().iter().all(|line| line["event"] != "quarantine"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
+    let limits = "[limits]\ncpu_ms = 100\ntool_calls_per_second = 1\n";
+    let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
+    let want = |items: usize| {
+        let client = Client::new(server.url());
+        let arguments = json!({ "a": vec![1_111_111_111; items] });
+        async move { client.call("hostile_schema_checks-want", arguments).await }
+    };
+    assert_eq!(want(1).await.tool_text(), "had");
+    let dear: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
+    let mut refused = 0;
+    for call in dear {
+        let reply = call.await.unwrap();
+        refused += usize::from(reply.tool_error().contains("(limit `tool_calls_per_second`)"));
+    }
+    assert!(refused > 0, "checks have no rate");
 }
 
 #[tokio::test(flavor = "multi_thread")]

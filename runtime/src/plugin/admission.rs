@@ -1,5 +1,5 @@
-//! Whether a plugin may be called now, asked before anything is done for the call: its quarantine, how often it was called,
-//! how often this caller calls.
+//! Whether a plugin may be called now, asked before anything is done for the call, also before its arguments are checked where
+//! that may take long: its quarantine, how often it was called, how often this caller calls.
 //!
 //! Calls that are refused here cost next to nothing, which is the point; how many may run at once is the next question and
 //! belongs to [`Permits`](crate::sandbox::Permits).
@@ -47,7 +47,7 @@ impl Admission {
         }
     }
 
-    /// Counts a call, or says why it is refused.
+    /// Counts a call, unless that was done when its arguments were checked, or says why it is refused.
     pub(super) fn check(&self, job: &Job<'_>) -> Result<(), CallFailure> {
         if job.function == Function::List {
             return Ok(());
@@ -56,6 +56,9 @@ impl Admission {
         let over = |name, value| Err(CallFailure::Limit(Limit { name, value }));
         if let Err(left) = self.quarantine.admit(now) {
             return Err(CallFailure::Quarantined { seconds: left.as_secs() + 1 });
+        }
+        if job.is_admitted {
+            return Ok(());
         }
         if !self.callers.admit(&job.caller, now) {
             return over("caller_calls_per_second", self.callers.per_second());
@@ -101,7 +104,7 @@ mod tests {
     use super::*;
 
     fn job(function: Function, name: &str) -> Job<'_> {
-        Job { function, name, arguments: "".into(), caller: Caller::Stdio }
+        Job { function, name, arguments: "".into(), caller: Caller::Stdio, is_admitted: false }
     }
 
     fn named(refused: Result<(), CallFailure>) -> &'static str {
@@ -123,6 +126,8 @@ mod tests {
         assert_eq!(named(admission.check(&job(Function::Complete, "x"))), "completions_per_second");
         assert_eq!(named(admission.check(&job(Function::CallTool, "b"))), "caller_calls_per_second");
         assert!(admission.check(&job(Function::List, "")).is_ok(), "the server itself is no caller");
+        let admitted = Job { is_admitted: true, ..job(Function::CallTool, "a") };
+        assert!(admission.check(&admitted).is_ok(), "it was counted before");
     }
 
     #[test]

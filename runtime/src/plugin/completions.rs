@@ -40,6 +40,7 @@ impl Errand for Complete<'_> {
             name: self.unfinished.argument,
             arguments: self.unfinished.value.into(),
             caller,
+            is_admitted: false,
         }
     }
 

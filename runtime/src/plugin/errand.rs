@@ -51,6 +51,8 @@ pub(super) struct Job<'a> {
     /// As they were sent, or the like.
     pub(super) arguments: Cow<'a, str>,
     pub(super) caller: Caller,
+    /// It was counted and let in before its arguments were checked.
+    pub(super) is_admitted: bool,
 }
 
 /// What can be asked of a guest, in the terms of MCP.

@@ -29,7 +29,13 @@ impl Errand for List {
     type Answer = Offer;
 
     fn job(&self) -> Job<'_> {
-        Job { function: Function::List, name: "", arguments: "".into(), caller: Caller::Server }
+        Job {
+            function: Function::List,
+            name: "",
+            arguments: "".into(),
+            caller: Caller::Server,
+            is_admitted: false,
+        }
     }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Offer> {

@@ -49,6 +49,7 @@ pub use crate::bindings::plugport::plugin::types::{
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
 pub use crate::host::{ChangeBoard, Pending};
+pub(crate) use argument_checks::Admitted;
 pub use artifact::{Artifact, ArtifactError, signature_path};
 pub use call::{Called, Usage};
 pub use completions::Unfinished;

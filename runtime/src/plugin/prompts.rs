@@ -20,7 +20,13 @@ impl Errand for GetPrompt<'_> {
 
     fn job(&self) -> Job<'_> {
         let caller = self.port.caller();
-        Job { function: Function::GetPrompt, name: self.name, arguments: listed(self.args).into(), caller }
+        Job {
+            function: Function::GetPrompt,
+            name: self.name,
+            arguments: listed(self.args).into(),
+            caller,
+            is_admitted: false,
+        }
     }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<PromptResult> {

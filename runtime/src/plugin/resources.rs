@@ -19,7 +19,13 @@ impl Errand for ReadResource<'_> {
 
     fn job(&self) -> Job<'_> {
         let caller = self.port.caller();
-        Job { function: Function::ReadResource, name: self.uri, arguments: "".into(), caller }
+        Job {
+            function: Function::ReadResource,
+            name: self.uri,
+            arguments: "".into(),
+            caller,
+            is_admitted: false,
+        }
     }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Vec<ResourceContents>> {

@@ -7,12 +7,13 @@ use wasmtime::Store;
 use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
 use super::plain::CallFunction;
-use super::{Called, Plugin, ToolResult, size};
+use super::{Admitted, Called, Plugin, ToolResult, size};
 use crate::host::{ClientPort, State};
 
 struct CallTool<'a> {
     name: &'a str,
     args: &'a str,
+    is_admitted: bool,
     port: Arc<dyn ClientPort>,
 }
 
@@ -21,7 +22,13 @@ impl Errand for CallTool<'_> {
 
     fn job(&self) -> Job<'_> {
         let caller = self.port.caller();
-        Job { function: Function::CallTool, name: self.name, arguments: self.args.into(), caller }
+        Job {
+            function: Function::CallTool,
+            name: self.name,
+            arguments: self.args.into(),
+            caller,
+            is_admitted: self.is_admitted,
+        }
     }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
@@ -47,9 +54,21 @@ pub(super) fn weigh(result: &ToolResult) -> Weight {
 impl Plugin {
     /// Calls a tool. `args` is a JSON object.
     pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
+        self.call_checked(name, args, None, port).await
+    }
+
+    /// The same with arguments that were checked, which may have counted the call already.
+    pub(crate) async fn call_checked(
+        &self,
+        name: &str,
+        args: &str,
+        admitted: Option<Admitted>,
+        port: Arc<dyn ClientPort>,
+    ) -> Called<ToolResult> {
+        let is_admitted = admitted.is_some();
         match self.exports.plain {
-            Some(_) => self.serve(CallFunction { name, args, port }).await,
-            None => self.serve(CallTool { name, args, port }).await,
+            Some(_) => self.serve(CallFunction { name, args, is_admitted, port }).await,
+            None => self.serve(CallTool { name, args, is_admitted, port }).await,
         }
     }
 }

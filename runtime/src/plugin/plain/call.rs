@@ -34,6 +34,7 @@ const FAILED: &str = "the tool failed and did not say why";
 pub(in super::super) struct CallFunction<'a> {
     pub(in super::super) name: &'a str,
     pub(in super::super) args: &'a str,
+    pub(in super::super) is_admitted: bool,
     pub(in super::super) port: Arc<dyn ClientPort>,
 }
 
@@ -42,7 +43,13 @@ impl Errand for CallFunction<'_> {
 
     fn job(&self) -> Job<'_> {
         let caller = self.port.caller();
-        Job { function: Kind::CallTool, name: self.name, arguments: self.args.into(), caller }
+        Job {
+            function: Kind::CallTool,
+            name: self.name,
+            arguments: self.args.into(),
+            caller,
+            is_admitted: self.is_admitted,
+        }
     }
 
     async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {

@@ -17,7 +17,7 @@ use super::failures::{Answer, answer};
 use super::{read, running};
 use crate::catalog::{Mismatch, PublishedTool};
 use crate::host::Caller;
-use crate::plugin::{CallFailure, Called, Record, ToolResult};
+use crate::plugin::{Admitted, CallFailure, Called, Record, ToolResult};
 use crate::sandbox::{Allowance, SMALL, Stopped};
 
 #[derive(Deserialize)]
@@ -40,8 +40,8 @@ pub(in super::super) async fn call(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let args = match running::wanted(context, check(&tool, &args, &context.caller)).await? {
-        Ok(args) => args,
+    let (args, admitted) = match running::wanted(context, check(&tool, &args, &context.caller)).await? {
+        Ok(checked) => checked,
         Err(Unfit::Invalid(error)) => return Some(Err(error)),
         Err(Unfit::Mismatch(mismatch)) => {
             let told = format!("the arguments do not fit the tool's schema: {mismatch}");
@@ -50,7 +50,7 @@ pub(in super::super) async fn call(
         Err(Unfit::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
     let port = running::port(context, &tool.plugin);
-    let call = tool.plugin.call_tool(&tool.tool.name, &args, port);
+    let call = tool.plugin.call_checked(&tool.tool.name, &args, admitted, port);
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
     match outcome {
         Ok(result) => running::wanted(context, finish(server, context, &tool, &result, &mut record)).await,
@@ -83,7 +83,7 @@ fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedT
 enum Unfit {
     Invalid(RpcError),
     Mismatch(Mismatch),
-    /// Looking at them takes too long, or the plugin is left alone.
+    /// Looking at them takes too long, or the plugin may not be called now.
     Stopped(CallFailure),
 }
 
@@ -121,12 +121,16 @@ fn parse(tool: &PublishedTool, args: &Arc<str>) -> Result<(Value, Arc<str>), Unf
 }
 
 /// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
-/// The text of what is passed to the tool.
-async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>, caller: &Caller) -> Result<Arc<str>, Unfit> {
+/// The text of what is passed to the tool, and whether the call was let in for the check.
+async fn check(
+    tool: &Arc<PublishedTool>,
+    args: &Arc<str>,
+    caller: &Caller,
+) -> Result<(Arc<str>, Option<Admitted>), Unfit> {
     if args.len() <= SMALL && tool.input.text().get().len() <= SMALL {
         let (value, text) = parse(tool, args)?;
         if let Some(checked) = tool.input.validate_at_once(&value) {
-            return checked.map(|()| text).map_err(Unfit::Mismatch);
+            return checked.map(|()| (text, None)).map_err(Unfit::Mismatch);
         }
     }
     let (checked, text) = (Arc::clone(tool), Arc::clone(args));
@@ -141,7 +145,8 @@ async fn check(tool: &Arc<PublishedTool>, args: &Arc<str>, caller: &Caller) -> R
         Ok(fits.map(|()| text).map_err(Unfit::Mismatch))
     };
     let checking = tool.plugin.check_arguments(&tool.tool.name, args, caller, work);
-    checking.await.unwrap_or_else(|failure| Err(Unfit::Stopped(failure)))
+    let (checked, admitted) = checking.await.map_err(Unfit::Stopped)?;
+    checked.map(|text| (text, Some(admitted)))
 }
 
 async fn finish(
