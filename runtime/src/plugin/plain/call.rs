@@ -9,14 +9,14 @@ use wasmtime::component::Val;
 use super::super::errand::{Ended, Errand, Function as Kind, Job, Weight, instantiate_for};
 use super::super::exports::required;
 use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, tools};
-use super::cost::{SMALL, is_large};
+use super::cost::{SMALL, is_large, taken};
 use super::read::Reader;
 use super::shape::Shape;
 use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
 use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
-use crate::sandbox::Exhausted;
+use crate::sandbox::{Exhausted, Meter};
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
@@ -78,7 +78,7 @@ impl Errand for CallFunction<'_> {
         };
         store.set_hostcall_fuel(mib(limits.transfer_mib) / function.dear);
         entered.call_async(&mut *store, &arguments, &mut results).await?;
-        let result = function.write(results, kib(limits.result_kib)).await?;
+        let result = function.write(results, kib(limits.result_kib), &meter).await?;
         meter.charge_work(Self::weigh(&result).bytes.saturating_mul(CONVERSION), 0).await?;
         Ok(Ok(result))
     }
@@ -97,12 +97,21 @@ impl Function {
         apart(move || read(&parameters, &args, most_mib)).await
     }
 
-    async fn write(&self, results: Vec<Val>, most: usize) -> Result<ToolResult, Unwritten> {
-        if !results.first().is_some_and(is_large) {
-            return self.answer.tell(results.first(), most);
-        }
-        let answer = Arc::clone(&self.answer);
-        apart(move || answer.tell(results.first(), most)).await
+    /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed over to a
+    /// host function, until the call is over or charged for something else, and until it is gone.
+    pub(super) async fn write(
+        &self,
+        results: Vec<Val>,
+        most: usize,
+        meter: &Meter,
+    ) -> wasmtime::Result<ToolResult> {
+        let Some(large) = results.first().filter(|val| is_large(val)) else {
+            return Ok(self.answer.tell(results.first(), most)?);
+        };
+        meter.charge_work(0, taken(large)).await?;
+        // Whoever cancels the call leaves the account of its memory to the thread.
+        let (answer, meter) = (Arc::clone(&self.answer), meter.clone());
+        Ok(apart(move || meter.timed(move || answer.tell(results.first(), most))).await?)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The engine counts what it lifts out of a guest by the values themselves, and of a name its letters. Here a name is a
 //! string of its own, and a list has room for four items as soon as it has one. So many small values take several times
-//! what was counted. How many follows from the type, and what the engine may count is divided by it. Nobody counts the time
-//! that writing takes; what is large is written where it holds up nobody.
+//! what was counted. How many follows from the type, and what the engine may count is divided by it. What is large is written
+//! where it holds up nobody; until then it is counted by what it takes, and that time is the guest's.
 
 use wasmtime::component::Val;
 
@@ -17,7 +17,8 @@ const VALUE: i64 = 40;
 const STRING: i64 = 24;
 
 /// The least that its text takes elsewhere, bytes.
-const TEXT: i64 = 32;
+const LEAST: usize = 32;
+const TEXT: i64 = LEAST as i64;
 
 /// Items for which there is room as soon as there is one. Then the room doubles.
 const FEW: usize = 4;
@@ -138,6 +139,30 @@ fn of_set(names: &Named<()>, times: i64) -> i64 {
 pub(super) fn is_large(val: &Val) -> bool {
     let mut left = SMALL;
     !fits(val, &mut left)
+}
+
+/// What a value takes beside its own place, bytes.
+pub(super) fn taken(val: &Val) -> usize {
+    let text = |text: &String| if text.is_empty() { 0 } else { text.capacity().max(LEAST) };
+    let boxed = |val: &Option<Box<Val>>| val.as_deref().map_or(0, |val| size_of::<Val>() + taken(val));
+    match val {
+        Val::String(own) | Val::Enum(own) => text(own),
+        Val::Flags(names) => names.capacity() * size_of::<String>() + names.iter().map(text).sum::<usize>(),
+        Val::List(vals) | Val::Tuple(vals) | Val::FixedLengthList(vals) => {
+            vals.capacity() * size_of::<Val>() + vals.iter().map(taken).sum::<usize>()
+        }
+        Val::Map(pairs) => {
+            let own: usize = pairs.iter().map(|(key, val)| taken(key) + taken(val)).sum();
+            pairs.capacity() * size_of::<(Val, Val)>() + own
+        }
+        Val::Record(fields) => {
+            let own: usize = fields.iter().map(|(name, val)| text(name) + taken(val)).sum();
+            fields.capacity() * size_of::<(String, Val)>() + own
+        }
+        Val::Variant(case, val) => text(case) + boxed(val),
+        Val::Option(val) | Val::Result(Ok(val) | Err(val)) => boxed(val),
+        _ => 0,
+    }
 }
 
 fn fits(val: &Val, left: &mut usize) -> bool {

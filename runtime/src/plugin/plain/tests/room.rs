@@ -3,9 +3,11 @@
 use wasmtime::component::{Component, Linker, Val};
 use wasmtime::{Config, Engine, Store};
 
+use super::super::cost::taken;
 use super::super::{Docs, Plain};
 use super::plain;
-use crate::config::{Limits, mib};
+use crate::config::{Limits, Server, mib};
+use crate::sandbox::{Exhausted, GuestMemory, Meter};
 
 /// A function that gives a list of as many items as it is told to, of what is in the memory: `words` by turns.
 fn lists(types: &str, item: &str, words: (i32, i32)) -> Vec<u8> {
@@ -30,23 +32,6 @@ fn lists(types: &str, item: &str, words: (i32, i32)) -> Vec<u8> {
                (canon lift (core func $i "f") (memory (core memory $i "memory")))))"#
     );
     wat::parse_str(text).unwrap()
-}
-
-/// What a value takes beside its own place. No allocation is smaller than 32 bytes.
-fn taken(val: &Val) -> usize {
-    let text = |text: &String| if text.is_empty() { 0 } else { text.capacity().max(32) };
-    match val {
-        Val::List(vals) | Val::Tuple(vals) => {
-            vals.capacity() * size_of::<Val>() + vals.iter().map(taken).sum::<usize>()
-        }
-        Val::Flags(names) => names.capacity() * size_of::<String>() + names.iter().map(text).sum::<usize>(),
-        Val::String(own) | Val::Enum(own) => text(own),
-        Val::Record(fields) => {
-            let own: usize = fields.iter().map(|(field, val)| text(field) + taken(val)).sum();
-            fields.capacity() * size_of::<(String, Val)>() + own
-        }
-        _ => 0,
-    }
 }
 
 /// What the longest list takes that is not refused, as a call has it lifted.
@@ -95,6 +80,29 @@ fn what_the_engine_lifts_takes_no_more_than_it_may() {
         let longest = longest(&types, "$t", words);
         assert!((mib(1) / 8..=mib(1)).contains(&longest), "{longest}: {types}");
     }
+}
+
+#[tokio::test]
+async fn what_waits_to_be_written_is_taken_from_the_memory_of_instances() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let bytes = lists("(type $t (tuple u8))", "$t", (0, 0));
+    let component = Component::new(&engine, &bytes).unwrap();
+    let found = Plain::find(&component, &Docs::of(&bytes), &Limits::default());
+    let function = found.function("f").unwrap();
+    // A quarter of it is the pool's, and a plugin alone has half of the rest: 3 MiB.
+    let settings = Server { guest_memory_mib: Some(8), ..Server::default() };
+    let memory = GuestMemory::new(&settings).of_plugin();
+    let meter = || Meter::of_instance(1 << 30, memory.lifted(mib(8)));
+    let many = || vec![Val::List(vec![Val::Tuple(vec![Val::U8(0)]); 25_000])];
+    assert!((mib(3) / 2..mib(3)).contains(&taken(&many()[0])));
+    let (one, other) = (meter(), meter());
+    let written = function.write(many(), mib(1), &one).await.unwrap();
+    assert!(written.structured.unwrap().starts_with(r#"{"result":[[0],[0]"#));
+    assert!(!one.cpu().is_zero(), "writing is the guest's time");
+    let refused = function.write(many(), mib(1), &other).await.unwrap_err();
+    assert_eq!(refused.downcast_ref::<Exhausted>(), Some(&Exhausted::Memory));
+    one.charge(0).await.unwrap();
+    function.write(many(), mib(1), &other).await.unwrap();
 }
 
 /// A function of one parameter whose type is nested so many times, beside one that is none the worse for it.
