@@ -39,7 +39,7 @@ pub enum CallFailure {
         /// For how much longer it is left alone.
         seconds: u64,
     },
-    /// The server has no room for another instance.
+    /// The server has no room for another instance, or for what this one wants.
     Full,
     /// Another version has its place, or none, and the time that its calls had left is over.
     Replaced,
@@ -77,9 +77,11 @@ impl CallFailure {
                 "the plugin is left alone because its calls keep failing (limits `quarantine_traps`, `quarantine_s`); \
                  try again in {seconds} s"
             ),
-            Self::Full => "the server is busy: the memory for instances is in use (setting [server] `guest_memory_mib`), or all of them are; \
-                           try again later"
-                .to_owned(),
+            // Others may have it, or one call may want more than there ever is: who is refused cannot tell which.
+            Self::Full => format!(
+                "the server has no more memory for the {what} (setting [server] `guest_memory_mib`), or no free instance; \
+                 try again later, and ask for less if that does not help"
+            ),
             Self::Replaced => format!(
                 "the plugin was replaced or taken away while the {what} ran, and its time to finish is over (setting \
                  [server] `drain_s`); list {} again",

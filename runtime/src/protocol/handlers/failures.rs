@@ -98,6 +98,7 @@ mod tests {
         assert!(told(CallFailure::Replaced).ends_with("(setting [server] `drain_s`); list the tools again"));
         assert!(CallFailure::Replaced.of("prompt").ends_with("list the prompts again"));
         assert!(CallFailure::Replaced.of("completion").ends_with("list what there is again"));
+        assert!(told(CallFailure::Full).ends_with("try again later, and ask for less if that does not help"));
         assert!(!told(CallFailure::Host("/secret/path".into())).contains("secret"));
         assert_eq!(told(CallFailure::Guest(GuestError::Internal("no".into()))), "no");
         assert_eq!(told(CallFailure::Guest(GuestError::NotFound("note x".into()))), "not found: note x");
