@@ -1,13 +1,8 @@
 //! The command line. The doc comments here are the manual.
 
-use std::convert::Infallible;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-/// The usual port.
-const PORT: u16 = 7584;
 
 /// Serve MCP tools that are sandboxed WebAssembly components.
 #[derive(Debug, Parser)]
@@ -91,43 +86,12 @@ pub struct Serve {
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR", conflicts_with = "stdio")]
     pub listen: Option<String>,
-    /// What other servers call it.
-    #[command(flatten)]
-    pub other: OtherNames,
     /// Serve one client on stdin and stdout instead of HTTP
     #[arg(long)]
     pub stdio: bool,
     /// Stop when stdin ends, as it does with whoever started this, however that ends
     #[arg(long, hide = true, conflicts_with = "stdio")]
     pub until_eof: bool,
-}
-
-/// Options that people expect and that are called differently here. They take nothing and say what was meant.
-#[derive(Debug, Default, Args)]
-pub struct OtherNames {
-    /// A port
-    #[arg(long, hide = true, allow_negative_numbers = true, value_parser = not_a_port)]
-    pub port: Option<Infallible>,
-    /// A host
-    #[arg(long, hide = true, value_parser = not_a_host)]
-    pub host: Option<Infallible>,
-}
-
-fn not_a_port(port: &str) -> Result<Infallible, String> {
-    Err(listen_instead(port.parse::<u16>().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))))
-}
-
-fn not_a_host(host: &str) -> Result<Infallible, String> {
-    let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
-    Err(listen_instead(host.parse::<IpAddr>().ok().map(|host| SocketAddr::from((host, PORT)))))
-}
-
-/// Says which option there is, with the address that was meant if it can be told.
-fn listen_instead(meant: Option<SocketAddr>) -> String {
-    match meant {
-        Some(meant) => format!("did you mean `--listen {meant}`?"),
-        None => format!("use --listen, with an address and a port such as 127.0.0.1:{PORT}"),
-    }
 }
 
 /// `plugport call`
@@ -269,9 +233,6 @@ pub struct Dev {
     /// Address for HTTP [default: 127.0.0.1:7584]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
-    /// What other servers call it.
-    #[command(flatten)]
-    pub other: OtherNames,
     /// Command that builds the project, run by `sh` in it [default: cargo, a `build` script of package.json, make, or
     /// `plugport build`, as the project has files for it]
     #[arg(long, value_name = "COMMAND")]
@@ -314,31 +275,4 @@ pub struct Keep {
     /// How long to wait
     #[arg(long)]
     pub within_ms: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_of_other_servers_name_the_one_that_there_is() {
-        for (option, value, said) in [
-            ("--port", "8080", "did you mean `--listen 127.0.0.1:8080`?"),
-            ("--port", "abc", "use --listen, with an address and a port such as 127.0.0.1:7584"),
-            ("--port", "70000", "use --listen, with an address and a port"),
-            ("--port", "-1", "use --listen, with an address and a port"),
-            ("--host", "0.0.0.0", "did you mean `--listen 0.0.0.0:7584`?"),
-            ("--host", "::1", "did you mean `--listen [::1]:7584`?"),
-            ("--host", "[::1]", "did you mean `--listen [::1]:7584`?"),
-            ("--host", "localhost", "did you mean `--listen 127.0.0.1:7584`?"),
-            ("--host", "example.com", "use --listen, with an address and a port"),
-        ] {
-            for command in ["serve", "dev"] {
-                let error = Cli::try_parse_from(["plugport", command, option, value]).unwrap_err();
-                let told = error.to_string();
-                assert!(told.contains(said), "{command} {option} {value}: {told}");
-                assert!(!told.contains("similar"), "{told}");
-            }
-        }
-    }
 }

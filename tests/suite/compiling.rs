@@ -319,6 +319,27 @@ async fn servers_that_start_together_share_what_they_compile() {
     assert_eq!(said.matches("published ").count(), 2, "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only() {
+    let state = TempDir::new().unwrap();
+    let config = format!("[server]\nstate = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
+    let folders = [folder(&[]), folder(&[])];
+    for name in ["one", "two"] {
+        let slow = hostile_files::labelled(&hostile_files::many_functions(10_000), name);
+        folders.iter().for_each(|plugins| write(plugins.path(), name, &slow));
+    }
+    let [stopped, plugins] = &folders;
+    let first = Raw::start(stopped.path(), &config);
+    until("it compiles both", || children(first.pid()).len() == 2).await;
+    first.signal("-STOP").await;
+    let second = Raw::start(plugins.path(), &config);
+    second.url().await;
+    // Both of its places are taken by then.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    write(plugins.path(), "polite", &std::fs::read(guest("polite")).unwrap());
+    second.says("published polite").await;
+}
+
 /// What a compiler has left to read its input; one that has not is given up.
 const READING: Duration = Duration::from_millis(500);
 

@@ -155,5 +155,5 @@ async fn what_a_server_can_come_to_keep_is_told_at_its_start() {
     let config = "[server]\nbuffers_mib = 64\nguest_memory_mib = 1024\nconnections = 100\n";
     let plugins = folder(&[]);
     let server = Raw::start(plugins.path(), config);
-    server.says("guests 1024, buffers 64, connections 25,").await;
+    server.says("guests 1024, buffers 64, connections 38,").await;
 }

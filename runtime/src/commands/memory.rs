@@ -11,8 +11,8 @@ use crate::config::Server;
 use crate::sandbox::{guest_memory, machine_memory};
 
 /// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::protocol::FREE), and
-/// the task that serves it; and as much again in the kernel, for what its client does not read.
-const CONNECTION: u64 = 256 << 10;
+/// the task that serves it; and in the kernel as much again for what its client does not read, and for what is not read of it.
+const CONNECTION: u64 = 384 << 10;
 
 /// One session: itself, its empty streams, its client's name.
 const SESSION: u64 = 4 << 10;

@@ -96,7 +96,7 @@ impl Default for Server {
             body_bytes: 4 << 20,
             buffers_bytes: 128 << 20,
             guest_memory_mib: None,
-            connections: 1_024,
+            connections: 640,
             unread: Duration::from_secs(60),
             sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),

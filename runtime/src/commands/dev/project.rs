@@ -128,7 +128,6 @@ mod tests {
             std::fs::write(root.join(name), text).unwrap();
         }
         let args = cli::Dev {
-            other: cli::OtherNames::default(),
             project: root,
             config: None,
             listen: None,

@@ -130,7 +130,6 @@ mod tests {
         std::fs::write(root.join("build.sh"), "").unwrap();
         std::fs::create_dir(root.join("data")).unwrap();
         let mut args = cli::Dev {
-            other: cli::OtherNames::default(),
             project: root.clone(),
             config: None,
             listen: None,

@@ -4,7 +4,6 @@ mod announce;
 mod prepare;
 mod signals;
 
-use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::catalog::Catalog;
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
 use crate::protocol::Server;
-use crate::reload::scan;
+use crate::reload::{ScanError, scan};
 use crate::sandbox::{GIVE_BACK_EVERY, give_back, set_up_heap};
 use crate::transport::{http, stdio};
 pub(super) use announce::NO_TOOLS;
@@ -30,8 +29,8 @@ use announce::welcome;
 use prepare::{Prepared, open_audit, prepare};
 use signals::Signals;
 
-/// How long the server waits for a look at the folder before it serves.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// How long the server waits for a look at the folder before it serves: what nobody notices, and longer than a disk takes.
+const FIRST_LOOK: Duration = Duration::from_millis(250);
 
 /// What calls that outlive their connections have left when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -46,7 +45,8 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         settings.listen =
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
-    look_for_folder(config.folder.clone()).await?;
+    let folder = config.folder.clone();
+    look_for_folder(move || scan(&folder).map(drop)).await?;
     allow_open_files();
     set_up_heap();
     let mut signals = Signals::listen(args.until_eof)?;
@@ -69,9 +69,10 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
 
 /// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever; then the
 /// server serves, and lists wait.
-async fn look_for_folder(folder: PathBuf) -> Result<(), Failure> {
-    let looking = tokio::task::spawn_blocking(move || scan(&folder).map(drop));
-    match tokio::time::timeout(FIRST_LOOK, looking).await {
+async fn look_for_folder(
+    look: impl FnOnce() -> Result<(), ScanError> + Send + 'static,
+) -> Result<(), Failure> {
+    match tokio::time::timeout(FIRST_LOOK, tokio::task::spawn_blocking(look)).await {
         Ok(Ok(looked)) => looked.map_err(|error| Failure::Usage(error.into())),
         Ok(Err(_)) | Err(_) => Ok(()),
     }
@@ -208,5 +209,24 @@ impl Calls {
             _ => format!("stopping; {running} calls have {} s to end", DRAIN.as_secs()),
         };
         console::remark(&format!("{ends}; to stop at once, ask again"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[tokio::test]
+    async fn a_folder_that_hangs_holds_up_no_client() {
+        let (hang, hung) = std::sync::mpsc::channel::<()>();
+        let begun = Instant::now();
+        let looked = look_for_folder(move || {
+            let _ = hung.recv();
+            Ok(())
+        });
+        assert!(looked.await.is_ok());
+        assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+        drop(hang);
     }
 }
