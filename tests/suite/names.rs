@@ -212,13 +212,11 @@ async fn a_uri_is_read_by_the_plugin_that_it_names() {
     // Both list `lib:page/static` and have `lib:item/{id}/data`.
     let server = Server::builder().file("archive.wasm", &library).file("lib.wasm", &library).start().await;
     let client = Client::new(server.url());
-    let read = async |uri: &str| {
-        client.request("resources/read", json!({ "uri": uri })).await;
-        let lines = server.audited("call", 1).await;
-        lines.last().unwrap()["plugin"].clone()
-    };
     for uri in ["lib:page/static", "lib:item/7/data"] {
-        assert_eq!(read(uri).await, "lib", "{uri}");
+        client.request("resources/read", json!({ "uri": uri })).await;
+        let is_its_read = |line: &Value| line["function"] == "resources/read" && line["name"] == uri;
+        let reads = server.audited_as(is_its_read, 1).await;
+        assert_eq!(reads[0]["plugin"], "lib", "{uri}");
     }
     server
         .says("not published: lib:page/static: the URI `lib:page/static` belongs to the plugin `lib`")

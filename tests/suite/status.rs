@@ -317,8 +317,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
         "{ended:?}"
     );
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
-    let lines = server.audited("call", 1).await;
-    assert!(lines.iter().any(|line| line["outcome"] == "replaced"), "{lines:?}");
+    server.audited_as(|line| line["outcome"] == "replaced", 1).await;
     assert_eq!(client.call("polite-version", json!({})).await.tool_text(), "a");
     assert_eq!(version(&server, "polite")["state"], "serving");
 }

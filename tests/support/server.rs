@@ -100,14 +100,19 @@ impl Server {
 
     /// Waits until the audit has `count` lines of this kind, and gives them.
     pub async fn audited(&self, event: &str, count: usize) -> Vec<Value> {
+        self.audited_as(|line| line["event"] == event, count).await
+    }
+
+    /// The same for lines of which `is_meant` says so.
+    pub async fn audited_as(&self, is_meant: impl Fn(&Value) -> bool, count: usize) -> Vec<Value> {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
         loop {
             let mut lines = self.audit();
-            lines.retain(|line| line["event"] == event);
+            lines.retain(&is_meant);
             if lines.len() >= count {
                 return lines;
             }
-            assert!(tokio::time::Instant::now() < deadline, "{count} {event} lines in {:?}", self.audit());
+            assert!(tokio::time::Instant::now() < deadline, "not {count} of them in {:?}", self.audit());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -146,12 +146,8 @@ fn assert_patience(entry: &str, when: &str, latencies: &Latencies) {
 
 /// (c), (d), (e): the process is there, and as large as it was. By how much it has grown.
 async fn assert_back(entry: &str, server: &Server, start: Process) -> (i64, i64) {
-    let end = Process::of(server).back_to(start).await;
-    let memory = end.memory as i64 - start.memory as i64;
-    assert!(memory < GROWTH, "{entry}: resident memory went from {} to {}", start.memory, end.memory);
-    assert!(end.files <= start.files + 2, "{entry}: {} files were open, then {}", start.files, end.files);
-    assert!(end.threads <= start.threads + 2, "{entry}: {} threads, then {}", start.threads, end.threads);
-    (memory, end.files as i64 - start.files as i64)
+    let memory = assert_given_back(entry, server, start, GROWTH).await;
+    (memory, Process::of(server).files as i64 - start.files as i64)
 }
 
 /// (c), (f): nothing in the server panicked, and it wrote no more than it should. A guest's own panic is a line of its log
