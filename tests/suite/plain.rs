@@ -130,6 +130,34 @@ async fn converting_costs_fuel() {
     assert!(zeros.tool_error().contains("limit `fuel`"), "{zeros:?}");
 }
 
+#[tokio::test]
+async fn what_arguments_take_as_values_is_taken_from_the_memory_of_instances() {
+    // Each `{}` has thirty fields as a value: two kilobytes.
+    let fields: String = (0..30).map(|at| format!("(field \"f{at}\" (option u8))")).collect();
+    let takes = component(&format!(
+        r#"(component
+             (core module $m
+               (memory (export "memory") 32)
+               (func (export "re") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+               (func (export "take") (param i32 i32)))
+             (core instance $i (instantiate $m))
+             (type $t (record {fields}))
+             (export $e "item" (type $t))
+             (func (export "take") (param "v" (list $e))
+               (canon lift (core func $i "take") (memory (core memory $i "memory")) (realloc (core func $i "re")))))"#
+    ));
+    // A quarter of it is the pool's, and a plugin alone has half of the rest: 24 MiB.
+    let config =
+        "[server]\nguest_memory_mib = 64\n[plugins.takes]\nlimits = { transfer_mib = 64, cpu_ms = 20_000 }\n";
+    let server = Server::builder().file("takes.wasm", &takes).config(config).start().await;
+    let client = Client::new(server.url());
+    let take = async |count: usize| client.call("takes-take", json!({ "v": vec![json!({}); count] })).await;
+    assert_eq!(take(5_000).await.tool_text(), "done");
+    let refused = take(16_000).await;
+    assert!(format!("{refused:?}").contains("`guest_memory_mib`"), "{refused:?}");
+    assert_eq!(take(5_000).await.tool_text(), "done");
+}
+
 #[test]
 fn functions_of_deep_types_are_left_out_and_are_no_fault() {
     for (levels, wrap) in [(31, ("(record (field \"a\" ", "))")), (20, ("(option ", ")"))] {

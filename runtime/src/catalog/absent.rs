@@ -7,58 +7,78 @@
 
 use serde_json::Value;
 
+use crate::sandbox::Allowance;
+
 /// References followed one after the other.
 const HOPS: usize = 8;
 
 /// Choices within choices that are looked into.
 const DEPTH: usize = 16;
 
-/// StepBudget at parts of a schema that any value may cost, and one more for each so many bytes of its text. A schema can make
-/// many of every null: choices of choices, references that are long or lead around in a circle.
-const LOOKS: usize = 20_000;
+/// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every null:
+/// choices of choices, references that are long or lead around in a circle.
+const STEPS: usize = 20_000;
 const BYTES: usize = 4;
 
-/// What a look reads of a schema is free as far as this: bytes of a reference, members of a list.
-const FREE: usize = 16;
+/// What one step reads of a schema at most: bytes of a reference, members of a list. More takes more steps.
+const READ: usize = 16;
+
+/// Steps after which the allowance is asked.
+const ASKED: usize = 1_024;
 
 /// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
-/// `schema` says it. Gives whether there were any. What would take too long to find out stays.
-pub(super) fn leave_out_nulls(schema: &Value, value: &mut Value, length: usize) -> bool {
-    walk(schema, schema, value, &mut StepBudget(LOOKS + length / BYTES))
+/// `schema` says it. Gives whether there were any. What would take too long to find out stays, and so does all else when the
+/// allowance ends.
+pub(super) fn leave_out_nulls(
+    schema: &Value,
+    value: &mut Value,
+    length: usize,
+    allowance: Option<&Allowance>,
+) -> bool {
+    walk(schema, schema, value, &mut StepBudget { left: STEPS + length / BYTES, allowance })
 }
 
-/// How much may still be looked at.
-struct StepBudget(usize);
+/// Steps that may still be taken.
+struct StepBudget<'a> {
+    left: usize,
+    allowance: Option<&'a Allowance>,
+}
 
-impl StepBudget {
+impl StepBudget<'_> {
     /// `None`: no more.
     fn take(&mut self, size: usize) -> Option<()> {
-        let left = self.0.checked_sub(1 + size / FREE);
-        self.0 = left.unwrap_or_default();
+        let before = self.left;
+        let left = before.checked_sub(1 + size / READ);
+        self.left = left.unwrap_or_default();
+        let is_due = before / ASKED != self.left / ASKED;
+        if is_due && self.allowance.is_some_and(|allowance| allowance.check().is_err()) {
+            self.left = 0;
+            return None;
+        }
         left.map(drop)
     }
 }
 
-fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut StepBudget) -> bool {
-    let Some(schema) = resolved(root, schema, looks) else { return false };
+fn walk(root: &Value, schema: &Value, value: &mut Value, steps: &mut StepBudget<'_>) -> bool {
+    let Some(schema) = resolved(root, schema, steps) else { return false };
     match value {
         Value::Array(items) => {
             let Some(schema) = schema.get("items") else { return false };
             // All of them, whatever came of the first.
-            items.iter_mut().fold(false, |changed, item| walk(root, schema, item, looks) | changed)
+            items.iter_mut().fold(false, |changed, item| walk(root, schema, item, steps) | changed)
         }
         Value::Object(fields) => {
             let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
             let before = fields.len();
             fields.retain(|name, value| {
-                let stays = !value.is_null() || is_required(schema, name, looks);
+                let stays = !value.is_null() || is_required(schema, name, steps);
                 let property = properties.get(name);
                 stays
                     || property
-                        .is_none_or(|property| may_be_null(root, property, looks, DEPTH).unwrap_or(true))
+                        .is_none_or(|property| may_be_null(root, property, steps, DEPTH).unwrap_or(true))
             });
             let inner = fields.iter_mut().fold(false, |changed, (name, value)| {
-                properties.get(name).is_some_and(|property| walk(root, property, value, looks)) | changed
+                properties.get(name).is_some_and(|property| walk(root, property, value, steps)) | changed
             });
             inner || fields.len() < before
         }
@@ -66,25 +86,25 @@ fn walk(root: &Value, schema: &Value, value: &mut Value, looks: &mut StepBudget)
     }
 }
 
-fn is_required(schema: &Value, name: &str, looks: &mut StepBudget) -> bool {
+fn is_required(schema: &Value, name: &str, steps: &mut StepBudget<'_>) -> bool {
     let Some(required) = schema.get("required").and_then(Value::as_array) else { return false };
-    looks.take(required.len()).is_none() || required.iter().any(|required| required == name)
+    steps.take(required.len()).is_none() || required.iter().any(|required| required == name)
 }
 
 /// Whether null may fit; `None` when that takes too long to find out.
-fn may_be_null(root: &Value, schema: &Value, looks: &mut StepBudget, depth: usize) -> Option<bool> {
-    let (schema, depth) = (resolved(root, schema, looks)?, depth.checked_sub(1)?);
+fn may_be_null(root: &Value, schema: &Value, steps: &mut StepBudget<'_>, depth: usize) -> Option<bool> {
+    let (schema, depth) = (resolved(root, schema, steps)?, depth.checked_sub(1)?);
     let kinds_have_it = match schema.get("type") {
         Some(Value::String(kind)) => kind == "null",
         Some(Value::Array(kinds)) => {
-            looks.take(kinds.len())?;
+            steps.take(kinds.len())?;
             kinds.iter().any(|kind| kind == "null")
         }
         _ => true,
     };
     let values_have_it = match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), _) => {
-            looks.take(values.len())?;
+            steps.take(values.len())?;
             values.iter().any(Value::is_null)
         }
         (_, Some(value)) => value.is_null(),
@@ -94,30 +114,37 @@ fn may_be_null(root: &Value, schema: &Value, looks: &mut StepBudget, depth: usiz
         return Some(false);
     }
     for choices in ["anyOf", "oneOf"].iter().filter_map(|word| schema.get(word)?.as_array()) {
-        let mut fits = false;
-        for choice in choices {
-            fits = fits || may_be_null(root, choice, looks, depth)?;
-        }
-        if !fits {
+        if !any_may_be_null(root, choices, steps, depth)? {
             return Some(false);
         }
     }
     Some(true)
 }
 
+fn any_may_be_null(
+    root: &Value,
+    choices: &[Value],
+    steps: &mut StepBudget<'_>,
+    depth: usize,
+) -> Option<bool> {
+    for choice in choices {
+        if may_be_null(root, choice, steps, depth)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
 /// The schema that is meant, as far as references lead to a place in it; `None` when that takes too long to find.
-fn resolved<'s>(root: &'s Value, schema: &'s Value, looks: &mut StepBudget) -> Option<&'s Value> {
+fn resolved<'s>(root: &'s Value, schema: &'s Value, steps: &mut StepBudget<'_>) -> Option<&'s Value> {
     let mut meant = schema;
     for _ in 0..HOPS {
         let reference = meant.get("$ref").and_then(Value::as_str).unwrap_or_default();
-        looks.take(reference.len())?;
-        match reference
-            .strip_prefix('#')
-            .filter(|pointer| !pointer.is_empty())
-            .map(|pointer| root.pointer(pointer))
-        {
-            Some(Some(next)) => meant = next,
-            Some(None) | None => break,
+        steps.take(reference.len())?;
+        // `#` alone is the whole schema.
+        match reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) {
+            Some(next) => meant = next,
+            None => break,
         }
     }
     Some(meant)
@@ -125,6 +152,8 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value, looks: &mut StepBudget) -> O
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
@@ -159,24 +188,39 @@ mod tests {
             (json!({ "a": "null", "e": [null], "d": { "a": null } }), None),
         ] {
             let mut value = given.clone();
-            let changed = leave_out_nulls(&schema, &mut value, 0);
+            let changed = leave_out_nulls(&schema, &mut value, 0, None);
             assert_eq!((changed, &value), (left.is_some(), left.as_ref().unwrap_or(&given)), "{given}");
         }
     }
 
     #[test]
+    fn a_schema_that_refers_to_all_of_itself_is_followed() {
+        let schema = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
+        for (given, left) in [
+            (json!({ "next": null }), json!({})),
+            (json!({ "next": { "next": { "next": null } } }), json!({ "next": { "next": {} } })),
+        ] {
+            let mut value = given;
+            assert!(leave_out_nulls(&schema, &mut value, 0, None));
+            assert_eq!(value, left);
+        }
+        let circle = json!({ "$ref": "#", "properties": { "x": { "type": "string" } } });
+        assert!(leave_out_nulls(&circle, &mut json!({ "x": null }), 0, None));
+    }
+
+    #[test]
     fn references_in_a_circle_end() {
         let schema = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } });
-        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0));
+        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0, None));
         let schema = json!({ "properties": { "x": { "$ref": "#/properties/x" } } });
-        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0), "what it may be is not known");
+        assert!(!leave_out_nulls(&schema, &mut json!({ "x": null }), 0, None), "what it may be is not known");
     }
 
     #[test]
     fn what_a_schema_makes_of_a_null_is_bounded() {
         // A choice that leads back to itself.
         let circle = json!({ "properties": { "p": { "anyOf": [{ "$ref": "#/properties/p" }] } } });
-        assert!(!leave_out_nulls(&circle, &mut json!({ "p": null }), 0));
+        assert!(!leave_out_nulls(&circle, &mut json!({ "p": null }), 0, None));
         // Each of forty choices leads to the next one twice.
         let mut doubling = json!({ "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": {} });
         for at in 0..40 {
@@ -184,14 +228,41 @@ mod tests {
             doubling["$defs"][format!("d{at}")] = json!({ "anyOf": [next, next] });
         }
         doubling["$defs"]["d40"] = json!({ "type": "string" });
-        assert!(!leave_out_nulls(&doubling, &mut json!({ "p": null }), 0));
+        assert!(!leave_out_nulls(&doubling, &mut json!({ "p": null }), 0, None));
         // Many choices for many nulls.
         let choices = vec![json!({ "type": "string" }); 3_000];
         let wide = json!({ "items": { "properties": { "p": { "anyOf": choices } } } });
         let mut many = json!(vec![json!({ "p": null }); 100_000]);
         let begun = std::time::Instant::now();
-        leave_out_nulls(&wide, &mut many, 1_200_000);
+        leave_out_nulls(&wide, &mut many, 1_200_000, None);
         assert!(begun.elapsed() < std::time::Duration::from_secs(2));
         assert_eq!((&many[0], &many[99_999]), (&json!({}), &json!({ "p": null })));
+    }
+
+    #[test]
+    fn a_choice_that_fits_ends_the_search_and_each_before_it_is_a_step() {
+        let steps = |choices: Vec<Value>| {
+            let schema = json!({ "anyOf": choices });
+            let mut steps = StepBudget { left: STEPS, allowance: None };
+            may_be_null(&schema, &schema, &mut steps, DEPTH).map(|may| (may, STEPS - steps.left))
+        };
+        assert_eq!(steps(vec![json!({}); 10_000]), Some((true, 2)));
+        assert_eq!(steps(vec![json!({ "type": "string" }); 10_000]), Some((false, 10_001)));
+        assert_eq!(steps(vec![json!({ "type": "string" }); STEPS]), None);
+    }
+
+    #[test]
+    fn an_allowance_that_is_used_up_ends_it() {
+        let schema = json!({ "items": { "properties": { "p": { "type": "string" } } } });
+        let given = json!(vec![json!({ "p": null }); 6_000]);
+        let left = |allowance: Option<&Allowance>| {
+            let mut value = given.clone();
+            leave_out_nulls(&schema, &mut value, 0, allowance);
+            value.as_array().unwrap().iter().filter(|item| item.get("p").is_some()).count()
+        };
+        assert_eq!(left(None), 0);
+        assert_eq!(left(Some(&Allowance::of(Duration::from_secs(60)))), 0);
+        let stopped = left(Some(&Allowance::of(Duration::ZERO)));
+        assert!((5_000..6_000).contains(&stopped), "{stopped}");
     }
 }

@@ -128,12 +128,17 @@ impl Schema {
     }
 
     /// Leaves nulls out of arguments where they stand for nothing; gives the text of what is left if there were any.
-    /// Numbers beyond 64 bits are rounded in it.
-    pub fn leave_out_nulls(&self, text: &str, value: &mut Value) -> Option<String> {
+    /// Numbers beyond 64 bits are rounded in it. An allowance may end that before all are found; whoever gave it asks it then.
+    pub(crate) fn leave_out_nulls(
+        &self,
+        text: &str,
+        value: &mut Value,
+        allowance: Option<&Allowance>,
+    ) -> Option<String> {
         // Most arguments have none at all.
         let schema =
             if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
-        absent::leave_out_nulls(&schema, value, text.len()).then(|| value.to_string())
+        absent::leave_out_nulls(&schema, value, text.len(), allowance).then(|| value.to_string())
     }
 
     /// The text, as written.

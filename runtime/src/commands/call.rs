@@ -31,7 +31,8 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
     }
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
-    let text = tool.input.leave_out_nulls(&args.args, &mut value).unwrap_or_else(|| args.args.clone());
+    let text = tool.input.leave_out_nulls(&args.args, &mut value, None);
+    let text = text.unwrap_or_else(|| args.args.clone());
     let allowance = Allowance::of(tool.plugin.config().limits.cpu());
     let checked = tool.input.validate(&value, text.len(), &allowance);
     checked.unwrap_or_else(|_| Err(Mismatch::too_much())).map_err(|mismatch| {

@@ -3,8 +3,8 @@
 //! `handles` bounds how many there are, and most of them are small. Header fields, requests with their bodies, and keys are
 //! not, so they are bounded together as well, by `transfer_mib` like all that a guest hands over, and taken from the account of
 //! the instance's memory. What is given back nobody has to tell: whenever as much was added as was kept when the handles were
-//! last gone through, or as was left then, they are gone through again. So what is counted is at most twice what is kept, and
-//! what is kept at most the limit and an eighth of it.
+//! last gone through, or as was left then, they are gone through again, though not for less than a step. So what is counted is
+//! at most twice what is kept, or a step more, and what is kept at most the limit and an eighth of it.
 
 use std::any::Any;
 
@@ -50,7 +50,7 @@ impl Held {
         let step = STEP.min(self.most / 8);
         let due = self.found.min(self.most.saturating_sub(self.found)).max(step);
         let added = self.added.saturating_add(bytes);
-        if added <= due && account.grow(bytes) {
+        if self.found <= self.most && added <= due && account.grow(bytes) {
             self.added = added;
             return Ok(());
         }
@@ -201,6 +201,20 @@ mod tests {
             held.add(&mut table, &mut account, 1_000).is_ok() && table.push(request).is_ok()
         });
         assert!((100..=200).contains(&made.count()));
+    }
+
+    #[test]
+    fn who_keeps_more_than_there_may_be_gets_nothing_until_it_is_less() {
+        let (mut table, mut held, mut account) = (ResourceTable::new(), Held::new(MOST), account(64));
+        // What came in beside what was added, as answers to requests do.
+        let large = table.push(fields(1, 2 * MOST)).unwrap();
+        assert!(held.count(&mut table, &mut account));
+        for _ in 0..3 {
+            let refused = held.add(&mut table, &mut account, 1).unwrap_err();
+            assert_eq!(refused.downcast_ref::<Beyond>(), Some(&Beyond("transfer_mib")));
+        }
+        table.delete(large).unwrap();
+        held.add(&mut table, &mut account, 1).unwrap();
     }
 
     #[test]

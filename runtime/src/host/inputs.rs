@@ -16,9 +16,13 @@ impl Host for State {
         call: Resource<Call>,
         questions: Vec<inputs::Question>,
     ) -> Result<Vec<Answer>, Failure> {
-        // Before anything is made of them: there may be as many as one call can hand over.
-        self.meter.charge_work(questions.len().saturating_mul(ENTRY), 0).await?;
-        self.has_room(questions.len())?;
+        // Before anything is made of them: there may be as many as one call can hand over. They are gone before anything waits.
+        if let Err(error) = self.has_room(questions.len()) {
+            let price = questions.len().saturating_mul(ENTRY);
+            drop(questions);
+            self.meter.charge_work(price, 0).await?;
+            return Err(error.into());
+        }
         let keys: Vec<String> = questions.iter().map(|question| question.key.clone()).collect();
         let questions = questions.into_iter().map(|question| Question {
             key: Some(question.key),

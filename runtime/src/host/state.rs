@@ -19,8 +19,8 @@ use super::{Logs, Shared, wasi};
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{Bucket, Limiter, Meter, Waiting};
 
-/// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some hold much of the
-/// host's memory, which is not the guest's and is counted nowhere else.
+/// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as
+/// streams, hold much memory of the host that is not counted for the instance.
 const LEFT: usize = 64;
 
 /// How often a guest may ask for its directories before they count among these: once itself and once by an adapter. Each time
@@ -67,7 +67,7 @@ impl State {
         let (rate, mask) = (Arc::clone(&shared.log_rate), grants.secrets.mask().clone());
         let logs = Logs::new(Arc::clone(&shared.name), rate, limits, mask);
         let transfer = mib(limits.transfer_mib);
-        let meter = Meter::of_instance(limits.fuel, shared.memory.lifted(transfer));
+        let meter = Meter::of_instance(limits.fuel, shared.memory.host_call(transfer));
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         let denials = Denials::default();

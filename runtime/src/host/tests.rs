@@ -132,6 +132,34 @@ async fn keys_that_are_none_are_paid_for_and_neither_looked_for_nor_kept() {
 }
 
 #[tokio::test]
+async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
+    use batch::Host as _;
+    use store::Host as _;
+
+    let (mut state, _call) = state(Arc::default()).await;
+    let bucket = state.open(String::new()).await.unwrap().unwrap();
+    let at = || again(&bucket);
+    let keys = |count: usize| vec!["k".to_owned(); count];
+    let entries = |count: usize| vec![("k".to_owned(), Vec::new()); count];
+    let before = state.meter.spent();
+    let told = [
+        state.get_many(at(), keys(1_001)).await.unwrap().map(drop),
+        state.set_many(at(), entries(1_001)).await.unwrap(),
+        state.delete_many(at(), keys(100_000)).await.unwrap(),
+    ];
+    for told in told {
+        let Err(store::Error::Other(why)) = told else { panic!("{told:?}") };
+        assert_eq!(why, "a batch has at most 1000 keys; do it in several batches");
+    }
+    assert!(state.meter.spent() - before > 100_000 * 5_000, "{}", state.meter.spent());
+    // What is refused for its last key would have been done for its number.
+    let mut most = keys(1_000);
+    most[999] = "k".repeat(1_025);
+    let Err(store::Error::Other(why)) = state.delete_many(at(), most).await.unwrap() else { panic!() };
+    assert!(why.contains("1024 bytes"), "{why}");
+}
+
+#[tokio::test]
 async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     use store::{Host as _, HostBucket as _};
 

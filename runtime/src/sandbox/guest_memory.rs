@@ -46,7 +46,7 @@ pub(crate) struct InstanceMemory {
 #[derive(Debug)]
 pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,
-    /// No call of a host function moves more; what is charged may be much more, for the work.
+    /// No call of a host function moves more, though some are charged as if they did, for their work.
     most: usize,
     bytes: AtomicUsize,
 }
@@ -87,7 +87,7 @@ impl PluginMemory {
     }
 
     /// For what an instance hands over, of which one call of a host function moves at most so many bytes.
-    pub(crate) fn lifted(self: &Arc<Self>, most: usize) -> HostCallMemory {
+    pub(crate) fn host_call(self: &Arc<Self>, most: usize) -> HostCallMemory {
         HostCallMemory { plugin: Arc::clone(self), most, bytes: AtomicUsize::new(0) }
     }
 
@@ -190,11 +190,11 @@ mod tests {
         let all = GuestMemory::within(mib(8), 0);
         let plugin = all.of_plugin();
         let used = || all.used.load(Ordering::Relaxed);
-        let (one, other) = (plugin.lifted(mib(2)), plugin.lifted(mib(2)));
+        let (one, other) = (plugin.host_call(mib(2)), plugin.host_call(mib(2)));
         assert!(one.replace(mib(1)) && one.replace(mib(2)) && used() == mib(2));
         assert!(one.replace(mib(100)) && used() == mib(2), "no more than one call can move");
         assert!(other.replace(mib(2)) && used() == mib(4));
-        assert!(!plugin.lifted(mib(2)).replace(mib(1)), "it leaves a half to others");
+        assert!(!plugin.host_call(mib(2)).replace(mib(1)), "it leaves a half to others");
         assert!(one.replace(SMALL) && used() == mib(2));
         drop((one, other));
         assert_eq!(used(), 0);

@@ -48,7 +48,7 @@ struct Account {
     /// Processor time of the call that was taken account of, nanoseconds.
     cpu: AtomicU64,
     /// Where values are counted that host functions work on; a thread that works for a cancelled call still has one.
-    lifted: Option<HostCallMemory>,
+    host_call: Option<HostCallMemory>,
 }
 
 impl Meter {
@@ -59,13 +59,13 @@ impl Meter {
     }
 
     /// A meter for an instance, whose account of memory has what it hands over.
-    pub(crate) fn of_instance(budget: u64, lifted: HostCallMemory) -> Self {
-        Self::with(budget, Some(lifted))
+    pub(crate) fn of_instance(budget: u64, host_call: HostCallMemory) -> Self {
+        Self::with(budget, Some(host_call))
     }
 
-    fn with(budget: u64, lifted: Option<HostCallMemory>) -> Self {
+    fn with(budget: u64, host_call: Option<HostCallMemory>) -> Self {
         let (spent, since_yield, elsewhere, cpu) = Default::default();
-        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, cpu, lifted }) }
+        Self { account: Arc::new(Account { budget, spent, since_yield, elsewhere, cpu, host_call }) }
     }
 
     /// The call is over: nothing is handed over any more.
@@ -75,7 +75,7 @@ impl Meter {
 
     /// Counts what is handed over now, in place of what was before. `false`: there is no memory for it.
     fn hand_over(&self, bytes: usize) -> bool {
-        self.account.lifted.as_ref().is_none_or(|lifted| lifted.replace(bytes))
+        self.account.host_call.as_ref().is_none_or(|host_call| host_call.replace(bytes))
     }
 
     /// For another call of the same instance, with the whole budget.

@@ -138,7 +138,7 @@ impl types::Host for State {
 impl State {
     /// Charges an operation that moves so many bytes.
     async fn operation(&mut self, bytes: usize) -> FsResult<()> {
-        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(spent)
+        self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(exhausted)
     }
 
     /// Charges an operation on paths, and refuses those that no system takes.
@@ -149,7 +149,7 @@ impl State {
 
     /// The same where only what the paths take is charged: nothing is changed.
     async fn on_path(&mut self, path: &str) -> FsResult<()> {
-        self.meter.charge(path.len()).await.map_err(spent)?;
+        self.meter.charge(path.len()).await.map_err(exhausted)?;
         short(&[path])
     }
 }
@@ -161,7 +161,7 @@ fn short(paths: &[&str]) -> FsResult<()> {
     Ok(())
 }
 
-fn spent(error: Exhausted) -> FsError {
+fn exhausted(error: Exhausted) -> FsError {
     FsError::trap(error)
 }
 

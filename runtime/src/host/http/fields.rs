@@ -42,7 +42,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<
     )?;
     types.func_wrap_async("[method]fields.clone", |mut store: Store<'_>, (fields,): (Fields,)| {
         Box::new(async move {
-            charge_for(&mut store, &fields, 0).await?;
+            charge_for(&mut store, &fields, 0, 0).await?;
             let bytes = held::of_fields(store.data_mut().table.get(&fields)?);
             store.data_mut().hold(bytes)?;
             Ok((store.data_mut().http().clone(fields)?,))
@@ -50,7 +50,7 @@ pub(super) fn shadow(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<
     })?;
     types.func_wrap_async("[method]fields.entries", |mut store: Store<'_>, (fields,): (Fields,)| {
         Box::new(async move {
-            charge_for(&mut store, &fields, 0).await?;
+            charge_for(&mut store, &fields, 0, 0).await?;
             Ok((store.data_mut().http().entries(fields)?,))
         })
     })?;
@@ -63,7 +63,7 @@ fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
         "[method]fields.get",
         |mut store: Store<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields, name.len()).await?;
+                charge_for(&mut store, &fields, 0, name.len()).await?;
                 let fits = name.len() <= most(&mut store);
                 Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
             })
@@ -71,7 +71,7 @@ fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     )?;
     types.func_wrap_async("[method]fields.has", |mut store: Store<'_>, (fields, name): (Fields, String)| {
         Box::new(async move {
-            charge_for(&mut store, &fields, name.len()).await?;
+            charge_for(&mut store, &fields, 0, name.len()).await?;
             Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
         })
     })
@@ -85,7 +85,7 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let values = lifted(&mut store, &values, Vec::len)?;
                 let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
-                charge_for(&mut store, &fields, bytes.saturating_add(values.len() * FIELD)).await?;
+                charge_for(&mut store, &fields, values.len(), bytes).await?;
                 if name.len() > most(&mut store) {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
@@ -98,7 +98,7 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
         "[method]fields.delete",
         |mut store: Store<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
-                charge_for(&mut store, &fields, name.len()).await?;
+                charge_for(&mut store, &fields, 0, name.len()).await?;
                 if name.len() > most(&mut store) {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
@@ -111,7 +111,7 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
         |mut store: Store<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
             Box::new(async move {
                 let bytes = name.len() + value.len();
-                charge_for(&mut store, &fields, bytes).await?;
+                charge_for(&mut store, &fields, 0, bytes).await?;
                 if bytes > most(&mut store) {
                     return Err(Beyond("http_header_kib").into());
                 }
@@ -143,11 +143,16 @@ fn lifted<T: Lift + 'static>(
     Ok(taken)
 }
 
-/// Charges for a collection and for the bytes that are handed over.
-async fn charge_for(store: &mut Store<'_>, fields: &Fields, bytes: usize) -> wasmtime::Result<()> {
+/// Charges for a collection, and for values and bytes that are handed over.
+async fn charge_for(
+    store: &mut Store<'_>,
+    fields: &Fields,
+    values: usize,
+    bytes: usize,
+) -> wasmtime::Result<()> {
     let fields = store.data_mut().table.get(fields)?;
     let (count, kept) = (fields.len(), held::of_fields(fields));
-    charge(store, count, bytes.saturating_add(kept)).await
+    charge(store, count.saturating_add(values), bytes.saturating_add(kept)).await
 }
 
 async fn charge(store: &mut Store<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {

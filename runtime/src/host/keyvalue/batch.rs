@@ -7,6 +7,11 @@ use crate::bindings::keyvalue::wasi::keyvalue::batch::Host;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
 use crate::sandbox::Found;
 
+/// Keys of one batch: two pages of a listing. A guest may hand over one buffer as very many keys, each of which takes fifty
+/// times its text while the batch waits for its place. So many take no more beside their text than every instance is
+/// counted with.
+const MOST: usize = 1_000;
+
 impl Host for State {
     async fn get_many(
         &mut self,
@@ -14,7 +19,9 @@ impl Host for State {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<Found, Error>> {
         let size = keys.iter().map(String::len).sum::<usize>();
-        self.meter.charge_work(size + keys.len() * KEY, size).await?;
+        let price = size + keys.len() * KEY;
+        let Some(keys) = few(keys) else { return self.too_many(price).await };
+        self.meter.charge_work(price, size).await?;
         if let Some(error) = unfit(&keys) {
             return Ok(Err(error));
         }
@@ -32,7 +39,9 @@ impl Host for State {
         entries: Vec<(String, Vec<u8>)>,
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = entries.iter().map(|(key, value)| key.len() + value.len()).sum();
-        self.meter.charge_work(COMMIT + size + entries.len() * KEY, size).await?;
+        let price = COMMIT + size + entries.len() * KEY;
+        let Some(entries) = few(entries) else { return self.too_many(price).await };
+        self.meter.charge_work(price, size).await?;
         if let Some(error) = unfit(entries.iter().map(|(key, _)| key)) {
             return Ok(Err(error));
         }
@@ -45,10 +54,25 @@ impl Host for State {
         keys: Vec<String>,
     ) -> wasmtime::Result<Result<(), Error>> {
         let size: usize = keys.iter().map(String::len).sum();
-        self.meter.charge_work(COMMIT + size + keys.len() * KEY, size).await?;
+        let price = COMMIT + size + keys.len() * KEY;
+        let Some(keys) = few(keys) else { return self.too_many(price).await };
+        self.meter.charge_work(price, size).await?;
         if let Some(error) = unfit(&keys) {
             return Ok(Err(error));
         }
         self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&keys)).await
+    }
+}
+
+/// The batch, unless it has more keys than one may have: then it is gone before anything waits.
+fn few<T>(batch: Vec<T>) -> Option<Vec<T>> {
+    (batch.len() <= MOST).then_some(batch)
+}
+
+impl State {
+    /// What a guest hears of a batch of too many keys, at the price of it.
+    async fn too_many<T>(&mut self, price: usize) -> wasmtime::Result<Result<T, Error>> {
+        self.meter.charge_work(price, 0).await?;
+        Ok(Err(Error::Other(format!("a batch has at most {MOST} keys; do it in several batches"))))
     }
 }

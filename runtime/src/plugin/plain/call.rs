@@ -65,10 +65,15 @@ impl Errand for CallFunction<'_> {
             Err(Exhausted::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
             Err(full @ Exhausted::Memory) => return Err(full.into()),
         }
-        let arguments = match function.read(self.args, limits.transfer_mib).await {
-            Ok(arguments) => arguments,
+        let (arguments, size) = match function.read(self.args, limits.transfer_mib).await {
+            Ok(read) => read,
             Err(misfit) => return Ok(Err(GuestError::InvalidParams(misfit))),
         };
+        // They are there until the guest has ended. What is little is part of what every instance is counted with.
+        let counted = if size > SMALL { size } else { 0 };
+        if counted > 0 && !store.data_mut().limiter.account().grow(counted) {
+            return Err(Exhausted::Memory.into());
+        }
         let instance = instantiate_for(plugin, store, &self.port).await?;
         let entered = instance.get_func(&mut *store, function.index);
         let entered = entered.ok_or_else(|| wasmtime::format_err!("the component has no such function"))?;
@@ -78,6 +83,10 @@ impl Errand for CallFunction<'_> {
         };
         store.set_hostcall_fuel(mib(limits.transfer_mib) / function.dear);
         entered.call_async(&mut *store, &arguments, &mut results).await?;
+        drop(arguments);
+        if counted > 0 {
+            store.data_mut().limiter.account().shrink(counted);
+        }
         let result = function.write(results, kib(limits.result_kib), &meter).await?;
         meter.charge_work(Self::weigh(&result).bytes.saturating_mul(CONVERSION), 0).await?;
         Ok(Ok(result))
@@ -89,7 +98,8 @@ impl Errand for CallFunction<'_> {
 }
 
 impl Function {
-    async fn read(&self, args: &str, most_mib: u64) -> Result<Vec<Val>, String> {
+    /// The values of arguments, and what they take.
+    async fn read(&self, args: &str, most_mib: u64) -> Result<(Vec<Val>, usize), String> {
         if args.len() <= SMALL {
             return read(&self.parameters, args, most_mib);
         }
@@ -115,9 +125,11 @@ impl Function {
     }
 }
 
-fn read(parameters: &[(String, Shape)], args: &str, most_mib: u64) -> Result<Vec<Val>, String> {
+fn read(parameters: &[(String, Shape)], args: &str, most_mib: u64) -> Result<(Vec<Val>, usize), String> {
     let value: Value = serde_json::from_str(args).map_err(|error| format!("`arguments`: {error}"))?;
-    Reader::new(most_mib).arguments(parameters, &value).map_err(|misfit| misfit.to_string())
+    let mut reader = Reader::new(most_mib);
+    let arguments = reader.arguments(parameters, &value).map_err(|misfit| misfit.to_string())?;
+    Ok((arguments, reader.taken()))
 }
 
 /// Does what takes long where it holds up nobody.

@@ -61,6 +61,11 @@ impl Reader {
         Ok(self.fields(parameters, value)?.into_iter().map(|(_, val)| val).collect())
     }
 
+    /// What the values take that were made.
+    pub(super) fn taken(&self) -> usize {
+        crate::config::mib(self.most_mib) - self.left
+    }
+
     fn charge(&mut self, bytes: usize) -> Result<(), Misfit> {
         let most = self.most_mib;
         let too_much = || {

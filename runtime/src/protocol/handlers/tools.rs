@@ -105,19 +105,28 @@ fn has_too_many(args: &str) -> bool {
     values > VALUES
 }
 
-/// The value of arguments, without nulls that stand for nothing, and its text.
-fn parse(tool: &PublishedTool, args: &Arc<str>) -> Result<(Value, Arc<str>), Unfit> {
+/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for nothing
+/// takes reading the schema anew and following it, for each byte far longer than the check.
+const SHORT: usize = 4 << 10;
+
+/// Whether looking at arguments is sure to be short, but for the check itself.
+fn is_short(args: &str, schema: &str) -> bool {
+    let is_small = args.len() <= SMALL && schema.len() <= SMALL;
+    is_small && (args.len() + schema.len() <= SHORT || !args.contains("null"))
+}
+
+/// The value of arguments.
+fn parse(args: &str) -> Result<Value, Unfit> {
     let invalid = |why: &str| Unfit::Invalid(RpcError::invalid_params(why));
     if args.len() > SMALL && has_too_many(args) {
         return Err(invalid(&format!("`params.arguments` has more than {VALUES} values")));
     }
-    let mut value: Value = serde_json::from_str(args)
+    let value: Value = serde_json::from_str(args)
         .map_err(|error| invalid(&format!("`params.arguments`: {}", reason(&error))))?;
     if !value.is_object() {
         return Err(invalid("`params.arguments` must be an object"));
     }
-    let text = tool.input.leave_out_nulls(args, &mut value).map_or_else(|| Arc::clone(args), Arc::from);
-    Ok((value, text))
+    Ok(value)
 }
 
 /// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
@@ -127,8 +136,10 @@ async fn check(
     args: &Arc<str>,
     caller: &Caller,
 ) -> Result<(Arc<str>, Option<Admitted>), Unfit> {
-    if args.len() <= SMALL && tool.input.text().get().len() <= SMALL {
-        let (value, text) = parse(tool, args)?;
+    if is_short(args, tool.input.text().get()) {
+        let mut value = parse(args)?;
+        let text = tool.input.leave_out_nulls(args, &mut value, None);
+        let text = text.map_or_else(|| Arc::clone(args), Arc::from);
         if let Some(checked) = tool.input.validate_at_once(&value) {
             return checked.map(|()| (text, None)).map_err(Unfit::Mismatch);
         }
@@ -136,12 +147,16 @@ async fn check(
     let (checked, text) = (Arc::clone(tool), Arc::clone(args));
     let work = move |allowance: &Allowance| -> Result<_, Stopped> {
         // Parsed here, since a value may take thirty times the memory of its text, and dropping it time.
-        let (value, text) = match parse(&checked, &text) {
-            Ok(parsed) => parsed,
+        let mut value = match parse(&text) {
+            Ok(value) => value,
             Err(unfit) => return Ok(Err(unfit)),
         };
         // Reading them is the client's doing, and not the schema's.
-        let fits = checked.input.validate(&value, text.len(), &allowance.begun_anew())?;
+        let allowance = allowance.begun_anew();
+        let left = checked.input.leave_out_nulls(&text, &mut value, Some(&allowance));
+        allowance.check()?;
+        let text = left.map_or(text, Arc::from);
+        let fits = checked.input.validate(&value, text.len(), &allowance)?;
         Ok(fits.map(|()| text).map_err(Unfit::Mismatch))
     };
     let checking = tool.plugin.check_arguments(&tool.tool.name, args, caller, work);
@@ -220,6 +235,16 @@ fn tell(server: &Server, context: &RequestContext, text: String) -> Result<Reply
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nulls_are_left_out_at_once_where_arguments_and_schema_are_short_together() {
+        let (null, text) = (r#"{"a":null}"#, r#"{"a":"nul"}"#);
+        let long = |args: &str, length: usize| format!("{args}{}", " ".repeat(length - args.len()));
+        assert!(is_short(null, &long("{}", SHORT - null.len())));
+        assert!(!is_short(null, &long("{}", SHORT)) && !is_short(&long(null, SHORT), "{}"));
+        assert!(is_short(&long(text, SMALL), &long("{}", SMALL)));
+        assert!(!is_short(&long(text, SMALL + 1), "{}") && !is_short(text, &long("{}", SMALL + 1)));
+    }
 
     #[test]
     fn values_are_counted_by_what_separates_them_and_not_in_texts() {

@@ -92,7 +92,7 @@ async fn what_waits_to_be_written_is_taken_from_the_memory_of_instances() {
     // A quarter of it is the pool's, and a plugin alone has half of the rest: 3 MiB.
     let settings = Server { guest_memory_mib: Some(8), ..Server::default() };
     let memory = GuestMemory::new(&settings).of_plugin();
-    let meter = || Meter::of_instance(1 << 30, memory.lifted(mib(8)));
+    let meter = || Meter::of_instance(1 << 30, memory.host_call(mib(8)));
     let many = || vec![Val::List(vec![Val::Tuple(vec![Val::U8(0)]); 25_000])];
     assert!((mib(3) / 2..mib(3)).contains(&taken(&many()[0])));
     let (one, other) = (meter(), meter());
