@@ -126,10 +126,11 @@ impl PollSlots {
         let _ = self.ticker.thread.set(thread);
     }
 
-    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken.
+    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll is
+    /// under way: that may have begun before the ticker last looked, and has woken nobody.
     pub(super) fn sleep_while_idle(&self, seen: &Seen) {
         self.ticker.asleep.store(true, Ordering::SeqCst);
-        if self.begun.load(Ordering::SeqCst) == seen.begun {
+        if self.is_idle(seen) {
             std::thread::park();
         }
         self.ticker.asleep.store(false, Ordering::SeqCst);
@@ -142,14 +143,15 @@ impl PollSlots {
     }
 
     fn begin(&self) -> Polling<'_> {
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        if self.ticker.asleep.load(Ordering::SeqCst) {
-            self.wake_ticker();
-        }
+        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker asleep.
         let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
         if !on_worker {
             self.beside.fetch_add(1, Ordering::SeqCst);
             self.on_workers.fetch_sub(1, Ordering::SeqCst);
+        }
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        if self.ticker.asleep.load(Ordering::SeqCst) {
+            self.wake_ticker();
         }
         Polling { slots: self, on_worker }
     }

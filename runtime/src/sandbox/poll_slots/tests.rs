@@ -176,3 +176,23 @@ fn the_ticker_sleeps_while_no_guest_runs_and_wakes_with_the_next() {
     runtime.block_on(in_slot(&slots, &share, Duration::from_millis(50)));
     assert!(!slots.ticker.asleep.load(Ordering::SeqCst));
 }
+
+#[test]
+fn the_ticker_does_not_sleep_while_a_poll_is_under_way_that_it_saw_begin() {
+    let slots = Arc::new(PollSlots::with_workers(1));
+    let mut seen = Seen::default();
+    // One runs on a worker, the other beside it.
+    let under_way = [slots.begin(), slots.begin()];
+    slots.look(&mut seen);
+    for polling in under_way {
+        let (told, tells) = mpsc::channel();
+        let ticked = Arc::clone(&slots);
+        std::thread::spawn(move || {
+            ticked.sleep_while_idle(&seen);
+            told.send(seen).unwrap();
+        });
+        seen = tells.recv_timeout(Duration::from_secs(20)).expect("it sleeps, and nobody wakes it");
+        drop(polling);
+    }
+    assert!(slots.is_idle(&seen));
+}
