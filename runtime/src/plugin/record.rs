@@ -245,7 +245,8 @@ impl Record {
         self.bytes_out
     }
 
-    /// The answer is looked at, which may take a while: until that is [over](Record::checked), the call has not gone well.
+    /// The answer is looked at and written, which may take a while: until that is [over](Record::checked), the call has not
+    /// gone well.
     pub(crate) fn checking(&mut self) -> Unchecked {
         let outcome = std::mem::replace(&mut self.outcome, Outcome::Cancelled);
         Unchecked(outcome, std::mem::replace(&mut self.end, End::Cancelled))

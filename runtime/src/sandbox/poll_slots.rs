@@ -42,11 +42,12 @@ pub(crate) struct PollSlots {
     common: Arc<Semaphore>,
     /// Polls that run on workers.
     on_workers: AtomicUsize,
+    /// Polls that run beside them.
+    beside: AtomicUsize,
     /// Polls that wait for one of the common slots.
     waiting: AtomicUsize,
     begun: AtomicU64,
     ended_on_workers: AtomicU64,
-    ended_beside: AtomicU64,
     ticker: Ticker,
 }
 
@@ -75,10 +76,10 @@ impl PollSlots {
             workers,
             common: Arc::new(Semaphore::new(workers)),
             on_workers: AtomicUsize::new(0),
+            beside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             begun: AtomicU64::new(0),
             ended_on_workers: AtomicU64::new(0),
-            ended_beside: AtomicU64::new(0),
             ticker: Ticker::default(),
         }
     }
@@ -89,16 +90,21 @@ impl PollSlots {
     }
 
     /// Looks, once a tick, how brisk the polls on the workers are: adds slots while they are slow and others wait, and takes
-    /// those away again. Whether none has ended since the last tick.
+    /// those away again that no poll beside the workers has. Whether none has ended since the last tick.
     pub(super) fn look(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
-        let on_workers = self.on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
-        if ended_since >= BRISK * self.workers as u64 || on_workers < self.workers {
-            seen.added -= self.common.forget_permits(seen.added);
+        let on_workers = self.on_workers.load(Ordering::SeqCst);
+        let beside = self.beside.load(Ordering::SeqCst);
+        // Whoever was given a slot waits until its task is polled, which may be busy with another call of the same batch.
+        let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
+        let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
+        let is_brisk = ended_since >= BRISK * self.workers as u64;
+        if is_brisk || (on_workers < self.workers && queued == 0) {
+            // As many stay as are in use beside the workers: what is taken away for those would be slots of the workers.
+            seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
         } else {
-            let waiting = self.waiting.load(Ordering::Relaxed);
-            let more = waiting.min(MOST_ADDED.saturating_sub(seen.added));
+            let more = queued.min(MOST_ADDED.saturating_sub(seen.added));
             self.common.add_permits(more);
             seen.added += more;
         }
@@ -107,10 +113,11 @@ impl PollSlots {
         ended_since == 0 && on_workers > 0
     }
 
-    /// Whether no guest has been polled since the ticker last looked.
+    /// Whether no guest is being polled, nor has been since the ticker last looked.
     pub(super) fn is_idle(&self, seen: &Seen) -> bool {
-        let ended = self.ended_on_workers.load(Ordering::Relaxed) + self.ended_beside.load(Ordering::Relaxed);
-        self.begun.load(Ordering::Relaxed) == seen.begun && seen.begun == ended
+        self.begun.load(Ordering::SeqCst) == seen.begun
+            && self.on_workers.load(Ordering::SeqCst) == 0
+            && self.beside.load(Ordering::SeqCst) == 0
     }
 
     /// Names the thread that ticks.
@@ -119,10 +126,11 @@ impl PollSlots {
         let _ = self.ticker.thread.set(thread);
     }
 
-    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken.
+    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll is
+    /// under way: that may have begun before the ticker last looked, and has woken nobody.
     pub(super) fn sleep_while_idle(&self, seen: &Seen) {
         self.ticker.asleep.store(true, Ordering::SeqCst);
-        if self.begun.load(Ordering::SeqCst) == seen.begun {
+        if self.is_idle(seen) {
             std::thread::park();
         }
         self.ticker.asleep.store(false, Ordering::SeqCst);
@@ -135,13 +143,15 @@ impl PollSlots {
     }
 
     fn begin(&self) -> Polling<'_> {
+        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker asleep.
+        let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
+        if !on_worker {
+            self.beside.fetch_add(1, Ordering::SeqCst);
+            self.on_workers.fetch_sub(1, Ordering::SeqCst);
+        }
         self.begun.fetch_add(1, Ordering::SeqCst);
         if self.ticker.asleep.load(Ordering::SeqCst) {
             self.wake_ticker();
-        }
-        let on_worker = self.on_workers.fetch_add(1, Ordering::Relaxed) < self.workers;
-        if !on_worker {
-            self.on_workers.fetch_sub(1, Ordering::Relaxed);
         }
         Polling { slots: self, on_worker }
     }
@@ -162,10 +172,10 @@ impl Polling<'_> {
 impl Drop for Polling<'_> {
     fn drop(&mut self) {
         if self.on_worker {
-            self.slots.on_workers.fetch_sub(1, Ordering::Relaxed);
+            self.slots.on_workers.fetch_sub(1, Ordering::SeqCst);
             self.slots.ended_on_workers.fetch_add(1, Ordering::Relaxed);
         } else {
-            self.slots.ended_beside.fetch_add(1, Ordering::Relaxed);
+            self.slots.beside.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
@@ -270,125 +280,4 @@ impl Slot {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-    use std::time::{Duration, Instant};
-
-    use crate::sandbox::EpochTicker;
-    use wasmtime::Engine;
-
-    fn hold(time: Duration) -> Poll<()> {
-        std::thread::sleep(time);
-        Poll::Ready(())
-    }
-
-    async fn in_slot(slots: &Arc<PollSlots>, share: &Arc<Semaphore>, time: Duration) {
-        let mut polls = SlottedPolls::new(slots, share);
-        std::future::poll_fn(|context| polls.poll(context, |_| hold(time))).await;
-    }
-
-    /// A runtime as the server's on a machine with two processors, and a ticker.
-    fn server() -> (tokio::runtime::Runtime, Arc<PollSlots>, EpochTicker) {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(3)
-            .event_interval(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        let slots = Arc::new(PollSlots::with_workers(2));
-        let ticker = EpochTicker::start(&Engine::default(), Arc::clone(&slots)).unwrap();
-        (runtime, slots, ticker)
-    }
-
-    #[test]
-    fn polls_that_hold_their_threads_leave_one_to_others_and_a_neighbour_runs_beside_them() {
-        let (runtime, slots, _ticker) = server();
-        let long = Duration::from_secs(1);
-        for _ in 0..6 {
-            // Each is a plugin of its own.
-            let (slots, share) = (Arc::clone(&slots), slots.share());
-            runtime.spawn(async move { in_slot(&slots, &share, long).await });
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        let begun = Instant::now();
-        let (told, tells) = mpsc::channel();
-        let neighbour = (Arc::clone(&slots), slots.share());
-        runtime.spawn({
-            let told = told.clone();
-            async move { told.send("a socket").unwrap() }
-        });
-        runtime.spawn(async move {
-            in_slot(&neighbour.0, &neighbour.1, Duration::ZERO).await;
-            told.send("a neighbour").unwrap();
-        });
-        let mut heard: Vec<_> = tells.iter().take(2).collect();
-        let took = begun.elapsed();
-        heard.sort_unstable();
-        assert_eq!(heard, ["a neighbour", "a socket"]);
-        assert!(took < long / 2, "{took:?}");
-        runtime.shutdown_background();
-    }
-
-    #[test]
-    fn a_plugin_has_no_more_polls_under_way_than_there_are_workers_for_guests() {
-        let (runtime, slots, _ticker) = server();
-        let (share, running) = (slots.share(), Arc::new(AtomicUsize::new(0)));
-        let most = Arc::new(AtomicUsize::new(0));
-        let calls: Vec<_> = (0..8)
-            .map(|_| {
-                let (slots, share) = (Arc::clone(&slots), Arc::clone(&share));
-                let (running, most) = (Arc::clone(&running), Arc::clone(&most));
-                runtime.spawn(async move {
-                    let mut polls = SlottedPolls::new(&slots, &share);
-                    std::future::poll_fn(|context| {
-                        polls.poll(context, |_| {
-                            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                            std::thread::sleep(Duration::from_millis(20));
-                            running.fetch_sub(1, Ordering::SeqCst);
-                            Poll::Ready(())
-                        })
-                    })
-                    .await;
-                })
-            })
-            .collect();
-        runtime.block_on(async {
-            for call in calls {
-                call.await.unwrap();
-            }
-        });
-        assert_eq!(most.load(Ordering::SeqCst), 2);
-    }
-
-    #[test]
-    fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
-        let slots = Arc::new(PollSlots::with_workers(1));
-        let (share, other) = (slots.share(), slots.share());
-        let (mut first, mut second) = (SlottedPolls::new(&slots, &share), SlottedPolls::new(&slots, &other));
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        let outer = first.poll(&mut context, |context| {
-            assert_eq!(second.poll(context, |_| Poll::Ready(1)), Poll::Pending, "the slot is taken");
-            assert_eq!(slots.waiting.load(Ordering::Relaxed), 1);
-            Poll::Ready(2)
-        });
-        assert_eq!(outer, Poll::Ready(2));
-        drop(second);
-        assert_eq!(slots.waiting.load(Ordering::Relaxed), 0);
-        assert_eq!(first.poll(&mut context, |_| Poll::Ready(3)), Poll::Ready(3));
-    }
-
-    #[test]
-    fn the_ticker_sleeps_while_no_guest_runs_and_wakes_with_the_next() {
-        let (runtime, slots, _ticker) = server();
-        let share = slots.share();
-        runtime.block_on(in_slot(&slots, &share, Duration::ZERO));
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while !slots.ticker.asleep.load(Ordering::SeqCst) {
-            assert!(Instant::now() < deadline, "it ticks on");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        runtime.block_on(in_slot(&slots, &share, Duration::from_millis(50)));
-        assert!(!slots.ticker.asleep.load(Ordering::SeqCst));
-    }
-}
+mod tests;

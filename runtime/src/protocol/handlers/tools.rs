@@ -173,12 +173,19 @@ async fn finish(
 ) -> Result<Reply, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
     let _held = running::room(server, context, bytes)?;
+    // Until it is written the client may withdraw the call, also while this waits for a place.
+    let unchecked = record.checking();
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
         Ok(view) => keeps_promise(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(Broken::Contract(fault)),
     };
     match view {
-        Ok(view) => offload.in_place(bytes, || Reply::new(&view, context.revision, &server.info)).await,
+        Ok(view) => {
+            let write = || Reply::new(&view, context.revision, &server.info);
+            let written = offload.in_place(bytes, write).await;
+            record.checked(unchecked);
+            written
+        }
         Err(Broken::Contract(fault)) => {
             running::note_breach(record, &tool.plugin, &tool.name, &fault);
             let fault = tool.plugin.mask().text(&fault);
@@ -207,17 +214,14 @@ async fn keeps_promise(
     let (structured, failed) = (view.structured().map(ToOwned::to_owned), view.is_error());
     let limits = &tool.plugin.config().limits;
     let left = limits.cpu().saturating_sub(record.usage().cpu);
-    let (checked, unchecked) = (Arc::clone(tool), record.checking());
+    let checked = Arc::clone(tool);
     let work = move |allowance: &Allowance| -> Result<_, Stopped> {
         let kept = checked.keeps_promise(structured.as_deref(), failed, allowance)?;
         // Also when it is done: what took too long is no success.
         allowance.check().map(|()| kept)
     };
     match tool.plugin.offload().run_noted(left, record.checks(), work).await {
-        Ok(kept) => {
-            record.checked(unchecked);
-            kept.map_err(Broken::Contract)
-        }
+        Ok(kept) => kept.map_err(Broken::Contract),
         Err(Stopped::Cpu | Stopped::Abandoned) => {
             let failure = CallFailure::limit(limits, "cpu_ms");
             record.exceeded(&failure);

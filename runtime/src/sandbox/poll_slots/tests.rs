@@ -1,0 +1,198 @@
+use super::*;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::EpochTicker;
+use wasmtime::Engine;
+
+fn hold(time: Duration) -> Poll<()> {
+    std::thread::sleep(time);
+    Poll::Ready(())
+}
+
+async fn in_slot(slots: &Arc<PollSlots>, share: &Arc<Semaphore>, time: Duration) {
+    let mut polls = SlottedPolls::new(slots, share);
+    std::future::poll_fn(|context| polls.poll(context, |_| hold(time))).await;
+}
+
+/// A runtime as the server's on a machine with two processors, and a ticker.
+fn server() -> (tokio::runtime::Runtime, Arc<PollSlots>, EpochTicker) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(3)
+        .event_interval(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let slots = Arc::new(PollSlots::with_workers(2));
+    let ticker = EpochTicker::start(&Engine::default(), Arc::clone(&slots)).unwrap();
+    (runtime, slots, ticker)
+}
+
+#[test]
+fn polls_that_hold_their_threads_leave_one_to_others_and_a_neighbour_runs_beside_them() {
+    let (runtime, slots, _ticker) = server();
+    let long = Duration::from_secs(1);
+    for _ in 0..6 {
+        // Each is a plugin of its own.
+        let (slots, share) = (Arc::clone(&slots), slots.share());
+        runtime.spawn(async move { in_slot(&slots, &share, long).await });
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    let begun = Instant::now();
+    let (told, tells) = mpsc::channel();
+    let neighbour = (Arc::clone(&slots), slots.share());
+    runtime.spawn({
+        let told = told.clone();
+        async move { told.send("a socket").unwrap() }
+    });
+    runtime.spawn(async move {
+        in_slot(&neighbour.0, &neighbour.1, Duration::ZERO).await;
+        told.send("a neighbour").unwrap();
+    });
+    let mut heard: Vec<_> = tells.iter().take(2).collect();
+    let took = begun.elapsed();
+    heard.sort_unstable();
+    assert_eq!(heard, ["a neighbour", "a socket"]);
+    assert!(took < long / 2, "{took:?}");
+    runtime.shutdown_background();
+}
+
+#[test]
+fn a_plugin_has_no_more_polls_under_way_than_there_are_workers_for_guests() {
+    let (runtime, slots, _ticker) = server();
+    let (share, running) = (slots.share(), Arc::new(AtomicUsize::new(0)));
+    let most = Arc::new(AtomicUsize::new(0));
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            let (slots, share) = (Arc::clone(&slots), Arc::clone(&share));
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            runtime.spawn(async move {
+                let mut polls = SlottedPolls::new(&slots, &share);
+                std::future::poll_fn(|context| {
+                    polls.poll(context, |_| {
+                        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        std::thread::sleep(Duration::from_millis(20));
+                        running.fetch_sub(1, Ordering::SeqCst);
+                        Poll::Ready(())
+                    })
+                })
+                .await;
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for call in calls {
+            call.await.unwrap();
+        }
+    });
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
+    let slots = Arc::new(PollSlots::with_workers(1));
+    let (share, other) = (slots.share(), slots.share());
+    let (mut first, mut second) = (SlottedPolls::new(&slots, &share), SlottedPolls::new(&slots, &other));
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    let outer = first.poll(&mut context, |context| {
+        assert_eq!(second.poll(context, |_| Poll::Ready(1)), Poll::Pending, "the slot is taken");
+        assert_eq!(slots.waiting.load(Ordering::Relaxed), 1);
+        Poll::Ready(2)
+    });
+    assert_eq!(outer, Poll::Ready(2));
+    drop(second);
+    assert_eq!(slots.waiting.load(Ordering::Relaxed), 0);
+    assert_eq!(first.poll(&mut context, |_| Poll::Ready(3)), Poll::Ready(3));
+}
+
+/// A poll that is under way until this is dropped, and its slot.
+fn under_way(slots: &PollSlots) -> (Polling<'_>, OwnedSemaphorePermit) {
+    let slot = Arc::clone(&slots.common).try_acquire_owned().unwrap();
+    (slots.begin(), slot)
+}
+
+fn call(slots: &Arc<PollSlots>) -> SlottedPolls {
+    SlottedPolls::new(slots, &slots.share())
+}
+
+/// Whether a call that is polled has a slot; with one it ends.
+fn has_slot(call: &mut SlottedPolls) -> bool {
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    call.poll(&mut context, |_| Poll::Ready(())).is_ready()
+}
+
+#[test]
+fn the_workers_keep_their_slots_while_polls_beside_them_go_on() {
+    let slots = Arc::new(PollSlots::with_workers(2));
+    let mut seen = Seen::default();
+    let on_workers = [under_way(&slots), under_way(&slots)];
+    let mut crowd: Vec<_> = (0..4).map(|_| call(&slots)).collect();
+    assert!(!crowd.iter_mut().any(has_slot));
+    slots.look(&mut seen);
+    drop(crowd);
+    let beside: Vec<_> = (0..4).map(|_| under_way(&slots)).collect();
+    drop(on_workers);
+    for _ in 0..2 {
+        slots.look(&mut seen);
+    }
+    assert_eq!(slots.common.available_permits(), 2);
+    assert!(has_slot(&mut call(&slots)), "a neighbour waits although no worker is occupied");
+    drop(beside);
+    slots.look(&mut seen);
+    assert_eq!((slots.common.available_permits(), seen.added), (2, 0));
+}
+
+#[test]
+fn a_slot_whose_call_is_not_polled_keeps_no_neighbour_waiting() {
+    let slots = Arc::new(PollSlots::with_workers(2));
+    let mut seen = Seen::default();
+    let (long, short) = (under_way(&slots), under_way(&slots));
+    // As another call of the same batch: nobody polls it before the first pauses.
+    let mut given = call(&slots);
+    assert!(!has_slot(&mut given));
+    drop(short);
+    let mut neighbour = call(&slots);
+    assert!(!has_slot(&mut neighbour));
+    for _ in 0..3 {
+        slots.look(&mut seen);
+        assert_eq!(seen.added, 1);
+    }
+    assert!(has_slot(&mut neighbour) && has_slot(&mut given));
+    drop(long);
+    slots.look(&mut seen);
+    assert_eq!((slots.common.available_permits(), seen.added), (2, 0));
+}
+
+#[test]
+fn the_ticker_sleeps_while_no_guest_runs_and_wakes_with_the_next() {
+    let (runtime, slots, _ticker) = server();
+    let share = slots.share();
+    runtime.block_on(in_slot(&slots, &share, Duration::ZERO));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !slots.ticker.asleep.load(Ordering::SeqCst) {
+        assert!(Instant::now() < deadline, "it ticks on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    runtime.block_on(in_slot(&slots, &share, Duration::from_millis(50)));
+    assert!(!slots.ticker.asleep.load(Ordering::SeqCst));
+}
+
+#[test]
+fn the_ticker_does_not_sleep_while_a_poll_is_under_way_that_it_saw_begin() {
+    let slots = Arc::new(PollSlots::with_workers(1));
+    let mut seen = Seen::default();
+    // One runs on a worker, the other beside it.
+    let under_way = [slots.begin(), slots.begin()];
+    slots.look(&mut seen);
+    for polling in under_way {
+        let (told, tells) = mpsc::channel();
+        let ticked = Arc::clone(&slots);
+        std::thread::spawn(move || {
+            ticked.sleep_while_idle(&seen);
+            told.send(seen).unwrap();
+        });
+        seen = tells.recv_timeout(Duration::from_secs(20)).expect("it sleeps, and nobody wakes it");
+        drop(polling);
+    }
+    assert!(slots.is_idle(&seen));
+}
