@@ -7,7 +7,7 @@
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -165,14 +165,16 @@ impl Plugin {
     ) -> Result<E::Answer, CallFailure> {
         let (meter, served) = (store.data().meter.clone(), store.data().served);
         let run = Run { plugin: self, store, waiting, begun: Instant::now(), record };
-        let work = errand.enter(self, run.store);
         let walls = Walls {
             wall: wall.time,
             cpu: self.config().limits.cpu(),
             retirement: &self.retirement,
             polls: SlottedPolls::new(self.ticker.slots(), &self.poll_share),
         };
-        let ended = bounded(work, walls, &run.waiting, &meter).await;
+        let ended = {
+            let work = pin!(errand.enter(self, run.store));
+            bounded(work, walls, &run.waiting, &meter).await
+        };
         if run.store.data().served != served {
             run.record.entered();
         }
@@ -274,25 +276,25 @@ struct Walls<'p> {
     wall: Duration,
     cpu: Duration,
     retirement: &'p Retirement,
-    polls: SlottedPolls,
+    polls: SlottedPolls<'p>,
 }
 
 /// Runs `work` within its wall time, which stands still while it waits for the client, its processor time and its fuel for
 /// host functions, and until its plugin is retired. A panic of the host inside it ends this call only.
 async fn bounded<T>(
-    work: impl Future<Output = wasmtime::Result<T>>,
+    work: Pin<&mut impl Future<Output = wasmtime::Result<T>>>,
     walls: Walls<'_>,
     waiting: &Waiting,
     meter: &Meter,
 ) -> Result<wasmtime::Result<T>, Interrupted> {
     let Walls { wall, cpu, retirement, mut polls } = walls;
     let begun = tokio::time::Instant::now();
-    let work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let mut work = pin!(CpuTime::new(work, cpu, meter.clone()));
-    let mut end = pin!(tokio::time::sleep_until(begun + wall));
+    let mut work = CpuTime::new(AssertUnwindSafe(work).catch_unwind(), cpu, meter.clone());
+    // Most calls are done when they have been polled once, and those need no timer.
+    let mut end = pin!(None::<tokio::time::Sleep>);
     let mut retired = pin!(retirement.over());
     poll_fn(|context| {
-        match polls.poll(context, |context| work.as_mut().poll(context)) {
+        match polls.poll(context, |context| work.poll_unpin(context)) {
             Poll::Ready(Err(_)) => return Poll::Ready(Err(Interrupted::Cpu)),
             Poll::Ready(Ok(Err(_))) => return Poll::Ready(Err(Interrupted::Panicked)),
             Poll::Ready(Ok(Ok(ended))) => return Poll::Ready(Ok(ended)),
@@ -307,10 +309,11 @@ async fn bounded<T>(
             return Poll::Pending;
         }
         let deadline = begun + wall + waiting.waited();
-        if end.deadline() != deadline {
-            end.as_mut().reset(deadline);
+        if end.as_ref().as_pin_ref().is_none_or(|end| end.deadline() != deadline) {
+            end.set(Some(tokio::time::sleep_until(deadline)));
         }
-        end.as_mut().poll(context).map(|()| Err(Interrupted::Wall))
+        let Some(end) = end.as_mut().as_pin_mut() else { return Poll::Pending };
+        end.poll(context).map(|()| Err(Interrupted::Wall))
     })
     .await
 }
@@ -352,14 +355,16 @@ mod tests {
             (Waiting::new(permits, permit), Meter::new(9), Retirement::default());
         let minute = Duration::from_secs(60);
         let slots = Arc::new(PollSlots::new());
-        let polls = SlottedPolls::new(&slots, &slots.share());
+        let share = slots.share();
+        let polls = SlottedPolls::new(&slots, &share);
         let walls = Walls { wall: minute, cpu: minute, retirement: &retirement, polls };
         let work = work(waiting.clone());
         let retiring = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
             retirement.end();
         };
-        tokio::join!(bounded(async { Ok(work.await) }, walls, &waiting, &meter), retiring).0
+        let work = pin!(async { Ok(work.await) });
+        tokio::join!(bounded(work, walls, &waiting, &meter), retiring).0
     }
 
     #[tokio::test]

@@ -84,7 +84,7 @@ pub struct Plugin {
     /// Makes its guests pause; ends when the last plugin of the process has gone.
     ticker: Arc<EpochTicker>,
     /// How many of its calls may be polled at once.
-    poll_share: Arc<Semaphore>,
+    poll_share: Semaphore,
     admission: Admission,
     refusals: Arc<Refusals>,
     counts: Arc<Counts>,

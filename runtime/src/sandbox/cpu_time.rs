@@ -2,15 +2,24 @@
 //!
 //! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
 //! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does.
+//! machine does. Reading that clock is a system call of half a microsecond, so the polls of short calls do without: a
+//! thread computes no longer than time passes, and that clock is read in user space.
 
+use std::cell::Cell;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Meter;
+
+/// A poll that takes less than this counts with the time that passed.
+const BRIEF: Duration = Duration::from_micros(200);
+
+/// How old a reading of the thread's CPU clock may be that stands for the beginning of a call: by so much, once, a call may
+/// seem to have computed longer than it has.
+const RECENT: Duration = Duration::from_millis(1);
 
 /// The future used more processor time than it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +31,13 @@ pub(crate) struct CpuTime<F> {
     inner: F,
     left: Duration,
     meter: Meter,
+    is_first: bool,
 }
 
 impl<F: Future + Unpin> CpuTime<F> {
     /// A budget for `inner`, and for what other threads do for the guest with this meter.
     pub(crate) fn new(inner: F, budget: Duration, meter: Meter) -> Self {
-        Self { inner, left: budget, meter }
+        Self { inner, left: budget, meter, is_first: true }
     }
 }
 
@@ -35,12 +45,29 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
     type Output = Result<F::Output, Exceeded>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let before = thread_time();
+        let begun = Instant::now();
+        let is_first = std::mem::take(&mut self.is_first);
+        let before = if is_first { recent_thread_time(begun) } else { thread_time() };
         let polled = Pin::new(&mut self.inner).poll(context);
-        let took = self.meter.polled(thread_time().saturating_sub(before));
+        let passed = begun.elapsed();
+        let computed = if passed < BRIEF { passed } else { thread_time().saturating_sub(before).min(passed) };
+        let took = self.meter.polled(computed);
         self.left = self.left.saturating_sub(took);
         // Also when it is done: the last poll may have been the one that took all the time.
         if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { polled.map(Ok) }
+    }
+}
+
+/// Processor time of this thread, as it was at most [`RECENT`] before `now`.
+fn recent_thread_time(now: Instant) -> Duration {
+    thread_local! { static READ: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) }; }
+    match READ.get() {
+        Some((at, time)) if now.saturating_duration_since(at) < RECENT => time,
+        _ => {
+            let time = thread_time();
+            READ.set(Some((now, time)));
+            time
+        }
     }
 }
 
@@ -87,6 +114,21 @@ mod tests {
         };
         assert_eq!(ended(Duration::from_millis(1)), Some(Ok(())));
         assert_eq!(ended(budget), Some(Err(Exceeded)));
+    }
+
+    #[test]
+    fn brief_polls_add_up() {
+        let (budget, meter) = (Duration::from_millis(5), Meter::new(0));
+        let mut polls = 0;
+        let inner = std::future::poll_fn(|_: &mut Context<'_>| -> Poll<()> {
+            polls += 1;
+            burn(BRIEF / 2);
+            Poll::Pending
+        });
+        let mut bounded = CpuTime::new(inner, budget, meter.clone());
+        while (&mut bounded).now_or_never().is_none() {}
+        assert!((10..=50).contains(&polls), "{polls} polls");
+        assert!((budget..2 * budget).contains(&meter.cpu()), "{:?}", meter.cpu());
     }
 
     #[test]

@@ -9,13 +9,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::thread::Thread;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
 /// Slots that the ticker may add: each is a thread while it is used.
 const MOST_ADDED: usize = 256;
@@ -39,7 +39,7 @@ fn guest_workers() -> usize {
 pub(crate) struct PollSlots {
     /// Workers that guests may occupy.
     workers: usize,
-    common: Arc<Semaphore>,
+    common: Semaphore,
     /// Polls that run on workers.
     on_workers: AtomicUsize,
     /// Polls that run beside them.
@@ -74,7 +74,7 @@ impl PollSlots {
     fn with_workers(workers: usize) -> Self {
         Self {
             workers,
-            common: Arc::new(Semaphore::new(workers)),
+            common: Semaphore::new(workers),
             on_workers: AtomicUsize::new(0),
             beside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -85,8 +85,8 @@ impl PollSlots {
     }
 
     /// The share of one plugin.
-    pub(crate) fn share(&self) -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(self.workers))
+    pub(crate) fn share(&self) -> Semaphore {
+        Semaphore::new(self.workers)
     }
 
     /// Looks, once a tick, how brisk the polls on the workers are: adds slots while they are slow and others wait, and takes
@@ -186,17 +186,16 @@ fn can_leave_worker() -> bool {
 }
 
 /// The polls of one call, each in a slot of its plugin and one of all.
-pub(crate) struct SlottedPolls {
-    slots: Arc<PollSlots>,
-    own: Slot,
-    common: Slot,
+pub(crate) struct SlottedPolls<'p> {
+    slots: &'p PollSlots,
+    own: Slot<'p>,
+    common: Slot<'p>,
 }
 
-impl SlottedPolls {
+impl<'p> SlottedPolls<'p> {
     /// For a call of the plugin whose share is `own`.
-    pub(crate) fn new(slots: &Arc<PollSlots>, own: &Arc<Semaphore>) -> Self {
-        let common = Arc::clone(&slots.common);
-        Self { slots: Arc::clone(slots), own: Slot::new(Arc::clone(own)), common: Slot::new(common) }
+    pub(crate) fn new(slots: &'p PollSlots, own: &'p Semaphore) -> Self {
+        Self { slots, own: Slot::new(own), common: Slot::new(&slots.common) }
     }
 
     /// Runs `poll` in a slot, once there is one.
@@ -223,7 +222,7 @@ impl SlottedPolls {
     }
 }
 
-impl Drop for SlottedPolls {
+impl Drop for SlottedPolls<'_> {
     fn drop(&mut self) {
         if self.common.is_waiting() {
             self.slots.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -231,22 +230,22 @@ impl Drop for SlottedPolls {
     }
 }
 
-type Acquiring = dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send;
+type Acquiring<'p> = dyn Future<Output = Result<SemaphorePermit<'p>, AcquireError>> + Send + 'p;
 
 /// A permit of a semaphore, had or waited for.
-struct Slot {
-    semaphore: Arc<Semaphore>,
-    state: SlotState,
+struct Slot<'p> {
+    semaphore: &'p Semaphore,
+    state: SlotState<'p>,
 }
 
-enum SlotState {
+enum SlotState<'p> {
     Free,
-    Waiting(Pin<Box<Acquiring>>),
-    Taken { _permit: Option<OwnedSemaphorePermit> },
+    Waiting(Pin<Box<Acquiring<'p>>>),
+    Taken { _permit: Option<SemaphorePermit<'p>> },
 }
 
-impl Slot {
-    fn new(semaphore: Arc<Semaphore>) -> Self {
+impl<'p> Slot<'p> {
+    fn new(semaphore: &'p Semaphore) -> Self {
         Self { semaphore, state: SlotState::Free }
     }
 
@@ -262,11 +261,10 @@ impl Slot {
     fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let permit = match &mut self.state {
             SlotState::Taken { .. } => return Poll::Ready(()),
-            SlotState::Free => match Arc::clone(&self.semaphore).try_acquire_owned() {
+            SlotState::Free => match self.semaphore.try_acquire() {
                 Ok(permit) => Some(permit),
                 Err(_) => {
-                    let mut waiting: Pin<Box<Acquiring>> =
-                        Box::pin(Arc::clone(&self.semaphore).acquire_owned());
+                    let mut waiting: Pin<Box<Acquiring<'p>>> = Box::pin(self.semaphore.acquire());
                     let taken = waiting.as_mut().poll(context);
                     self.state = SlotState::Waiting(waiting);
                     ready!(taken).ok()

@@ -1,6 +1,7 @@
 //! `completion/complete`.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -78,7 +79,7 @@ pub(in super::super) async fn complete(
     let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0;
     let Argument { name, value } = &params.argument;
     let unfinished = Unfinished { target: &target, argument: name, value, known: &known };
-    let call = plugin.complete(unfinished, running::port(context, &plugin));
+    let call = pin!(plugin.complete(unfinished, running::port(context, &plugin)));
     let called = running::run(context, name, call).await?;
     Some(match called.outcome {
         Ok(completion) => {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -39,7 +40,7 @@ pub(in super::super) async fn get(
     };
     let plugin = &published.plugin;
     let port = running::port(context, plugin);
-    let call = plugin.get_prompt(&published.prompt.name, &args, port);
+    let call = pin!(plugin.get_prompt(&published.prompt.name, &args, port));
     let Called { outcome, mut record } = running::run(context, &published.name, call).await?;
     Some(match outcome {
         Ok(result) => {

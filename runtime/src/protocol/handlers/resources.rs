@@ -1,6 +1,7 @@
 //! `resources/read`.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -34,7 +35,7 @@ pub(in super::super) async fn read(
     };
     let port = running::port(context, &plugin);
     let Called { outcome, mut record } =
-        running::run(context, &uri, plugin.read_resource(&uri, port)).await?;
+        running::run(context, &uri, pin!(plugin.read_resource(&uri, port))).await?;
     Some(match outcome {
         Ok(contents) => {
             let bytes = record.bytes_out();

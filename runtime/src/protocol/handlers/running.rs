@@ -1,5 +1,6 @@
 //! A guest at work for a request: until it is done, or until the client no longer wants the answer.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,12 @@ pub(super) fn port(context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<Port> 
     Arc::new(Port::new(context, plugin))
 }
 
-/// Runs a call of `what`. `None` when the client has withdrawn the request.
+/// Runs a call of `what`. `None` when the client has withdrawn the request. The call is borrowed, since its future is large,
+/// and a future has room for whatever it is given twice.
 pub(super) async fn run<T>(
     context: &RequestContext,
     what: &str,
-    call: impl Future<Output = Called<T>>,
+    call: Pin<&mut impl Future<Output = Called<T>>>,
 ) -> Option<Called<T>> {
     let withdrawn = async {
         context.cancel.cancelled().await;
@@ -48,7 +50,10 @@ pub(super) async fn run<T>(
 }
 
 /// Does what may take a while, beside a call. `None` when the client has withdrawn the request meanwhile.
-pub(super) async fn wanted<T>(context: &RequestContext, work: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn wanted<T>(
+    context: &RequestContext,
+    work: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),

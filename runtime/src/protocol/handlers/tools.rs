@@ -1,6 +1,7 @@
 //! `tools/call`.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -40,7 +41,7 @@ pub(in super::super) async fn call(
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
-    let (args, admitted) = match running::wanted(context, check(&tool, &args, &context.caller)).await? {
+    let (args, admitted) = match running::wanted(context, pin!(check(&tool, &args, &context.caller))).await? {
         Ok(checked) => checked,
         Err(Unfit::Invalid(error)) => return Some(Err(error)),
         Err(Unfit::Mismatch(mismatch)) => {
@@ -50,10 +51,12 @@ pub(in super::super) async fn call(
         Err(Unfit::Stopped(failure)) => return Some(fail(server, context, &tool, failure)),
     };
     let port = running::port(context, &tool.plugin);
-    let call = tool.plugin.call_checked(&tool.tool.name, &args, admitted, port);
+    let call = pin!(tool.plugin.call_checked(&tool.tool.name, &args, admitted, port));
     let Called { outcome, mut record } = running::run(context, &tool.name, call).await?;
     match outcome {
-        Ok(result) => running::wanted(context, finish(server, context, &tool, &result, &mut record)).await,
+        Ok(result) => {
+            running::wanted(context, pin!(finish(server, context, &tool, &result, &mut record))).await
+        }
         Err(failure) => Some(fail(server, context, &tool, failure)),
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ fn hold(time: Duration) -> Poll<()> {
     Poll::Ready(())
 }
 
-async fn in_slot(slots: &Arc<PollSlots>, share: &Arc<Semaphore>, time: Duration) {
+async fn in_slot(slots: &PollSlots, share: &Semaphore, time: Duration) {
     let mut polls = SlottedPolls::new(slots, share);
     std::future::poll_fn(|context| polls.poll(context, |_| hold(time))).await;
 }
@@ -60,7 +61,7 @@ fn polls_that_hold_their_threads_leave_one_to_others_and_a_neighbour_runs_beside
 #[test]
 fn a_plugin_has_no_more_polls_under_way_than_there_are_workers_for_guests() {
     let (runtime, slots, _ticker) = server();
-    let (share, running) = (slots.share(), Arc::new(AtomicUsize::new(0)));
+    let (share, running) = (Arc::new(slots.share()), Arc::new(AtomicUsize::new(0)));
     let most = Arc::new(AtomicUsize::new(0));
     let calls: Vec<_> = (0..8)
         .map(|_| {
@@ -106,17 +107,18 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
 }
 
 /// A poll that is under way until this is dropped, and its slot.
-fn under_way(slots: &PollSlots) -> (Polling<'_>, OwnedSemaphorePermit) {
-    let slot = Arc::clone(&slots.common).try_acquire_owned().unwrap();
+fn under_way(slots: &PollSlots) -> (Polling<'_>, SemaphorePermit<'_>) {
+    let slot = slots.common.try_acquire().unwrap();
     (slots.begin(), slot)
 }
 
-fn call(slots: &Arc<PollSlots>) -> SlottedPolls {
-    SlottedPolls::new(slots, &slots.share())
+/// A call of a plugin of its own.
+fn call(slots: &PollSlots) -> SlottedPolls<'_> {
+    SlottedPolls::new(slots, Box::leak(Box::new(slots.share())))
 }
 
 /// Whether a call that is polled has a slot; with one it ends.
-fn has_slot(call: &mut SlottedPolls) -> bool {
+fn has_slot(call: &mut SlottedPolls<'_>) -> bool {
     let mut context = Context::from_waker(std::task::Waker::noop());
     call.poll(&mut context, |_| Poll::Ready(())).is_ready()
 }

@@ -206,8 +206,7 @@ mod tests {
     #[tokio::test]
     async fn the_kernel_keeps_little_of_what_is_not_read_of_a_client() {
         let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-        let (client, accepted) =
-            tokio::join!(TcpStream::connect(listener.address), listener.socket.accept());
+        let (client, accepted) = tokio::join!(TcpStream::connect(listener.address), listener.socket.accept());
         let (mut client, (mut stream, _)) = (client.unwrap(), accepted.unwrap());
         // The buffer of a client that is read fast grows, unless its size was set.
         let sent = vec![0; 32 << 20];
