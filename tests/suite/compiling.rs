@@ -325,7 +325,7 @@ async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only(
     let config = format!("[server]\nstate = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
     let folders = [folder(&[]), folder(&[])];
     for name in ["one", "two"] {
-        let slow = hostile_files::labelled(&hostile_files::many_functions(10_000), name);
+        let slow = hostile_files::labelled(&hostile_files::many_functions(4_000), name);
         folders.iter().for_each(|plugins| write(plugins.path(), name, &slow));
     }
     let [stopped, plugins] = &folders;

@@ -129,5 +129,8 @@ async fn a_check_ends_with_its_call() {
     tokio::time::sleep(whole).await;
     // One thread that went on would have half of its check before it.
     let used = processor_time(server.pid()).saturating_sub(before);
-    assert!(used < whole / 8, "{used:?} of processor time in {whole:?} for calls that are gone");
+    assert!(
+        used < (whole / 8).max(Duration::from_millis(50)),
+        "{used:?} of processor time in {whole:?} for calls that are gone"
+    );
 }

@@ -1,7 +1,7 @@
 //! Long checks of arguments, which a plugin's schemas make the server do: part of the calls that they are for.
 //!
 //! They are done before a call has a place, so that arguments which do not fit take none from others. The call is counted
-//! before its check, so that nobody has more checked than they may call. A check that takes longer than a call may, or that
+//! before its check, so that nobody has more long checks made than they may call. A check that takes longer than a call may, or that
 //! nobody waits for any more, is noted like a call that ended so. Of any other the call itself tells.
 //!
 //! None says anything about the plugin for its quarantine. How long a check takes is up to who wrote the schema and to who

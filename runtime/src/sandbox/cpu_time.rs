@@ -2,8 +2,8 @@
 //!
 //! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
 //! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does. Reading that clock is a system call of half a microsecond, so the polls of short calls do without: a
-//! thread computes no longer than time passes, and that clock is read in user space.
+//! machine does. Reading that clock is a system call of half a microsecond, so a call that is done in one short poll does
+//! without: a thread computes no longer than time passes, and that clock is read in user space.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::Meter;
 
-/// A poll that takes less than this counts with the time that passed.
+/// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);
 
 /// How old a reading of the thread's CPU clock may be that stands for the beginning of a call: by so much, once, a call may
@@ -50,7 +50,11 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
         let before = if is_first { recent_thread_time(begun) } else { thread_time() };
         let polled = Pin::new(&mut self.inner).poll(context);
         let passed = begun.elapsed();
-        let computed = if passed < BRIEF { passed } else { thread_time().saturating_sub(before).min(passed) };
+        let computed = if is_first && passed < BRIEF {
+            passed
+        } else {
+            thread_time().saturating_sub(before).min(passed)
+        };
         let took = self.meter.polled(computed);
         self.left = self.left.saturating_sub(took);
         // Also when it is done: the last poll may have been the one that took all the time.
@@ -126,7 +130,8 @@ mod tests {
             Poll::Pending
         });
         let mut bounded = CpuTime::new(inner, budget, meter.clone());
-        while (&mut bounded).now_or_never().is_none() {}
+        let ended = (0..1_000).find_map(|_| (&mut bounded).now_or_never());
+        assert_eq!(ended, Some(Err(Exceeded)));
         assert!((10..=50).contains(&polls), "{polls} polls");
         assert!((budget..2 * budget).contains(&meter.cpu()), "{:?}", meter.cpu());
     }

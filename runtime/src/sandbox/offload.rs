@@ -130,7 +130,7 @@ impl Offload {
         self.run_noted(cpu, Spent::default(), work).await
     }
 
-    /// The same, and `spent` is told what it uses.
+    /// The same, and `spent` is told what it has used whenever it asks its allowance.
     pub(crate) async fn run_noted<T: Send + 'static>(
         &self,
         cpu: Duration,

@@ -96,7 +96,7 @@ impl PollSlots {
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
         let on_workers = self.on_workers.load(Ordering::SeqCst);
         let beside = self.beside.load(Ordering::SeqCst);
-        // Whoever was given a slot waits until its task is polled, which may be busy with another call of the same batch.
+        // Whoever was given a slot waits until its task is polled, which may be behind many others in a worker's queue.
         let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
         let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
         let is_brisk = ended_since >= BRISK * self.workers as u64;

@@ -16,7 +16,7 @@ use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
 use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
-use crate::sandbox::{Exhausted, Meter};
+use crate::sandbox::{Allowance, Exhausted, Meter};
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
@@ -65,7 +65,7 @@ impl Errand for CallFunction<'_> {
             Err(Exhausted::Fuel) => return Ok(Err(GuestError::InvalidParams(TOO_LONG.to_owned()))),
             Err(full @ Exhausted::Memory) => return Err(full.into()),
         }
-        let (arguments, size) = match function.read(self.args, limits.transfer_mib).await {
+        let (arguments, size) = match function.read(self.args, plugin, &meter).await {
             Ok(read) => read,
             Err(misfit) => return Ok(Err(GuestError::InvalidParams(misfit))),
         };
@@ -98,13 +98,17 @@ impl Errand for CallFunction<'_> {
 }
 
 impl Function {
-    /// The values of arguments, and what they take.
-    async fn read(&self, args: &str, most_mib: u64) -> Result<(Vec<Val>, usize), String> {
+    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's places for large work:
+    /// one whose call was cancelled reads to its end, and keeps its place until then.
+    async fn read(&self, args: &str, plugin: &Plugin, meter: &Meter) -> Result<(Vec<Val>, usize), String> {
+        let limits = &plugin.config().limits;
+        let most_mib = limits.transfer_mib;
         if args.len() <= SMALL {
             return read(&self.parameters, args, most_mib);
         }
-        let (parameters, args) = (Arc::clone(&self.parameters), args.to_owned());
-        apart(move || read(&parameters, &args, most_mib)).await
+        let (parameters, args, meter) = (Arc::clone(&self.parameters), args.to_owned(), meter.clone());
+        let work = move |_: &Allowance| meter.timed(|| read(&parameters, &args, most_mib));
+        plugin.offload().run(limits.cpu(), work).await
     }
 
     /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed over to a

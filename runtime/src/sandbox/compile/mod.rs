@@ -41,8 +41,8 @@ const AT_ONCE: usize = 2;
 /// How often one who waits for another process that compiles the same looks whether it is done.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long it waits at most, and has a place meanwhile that other files wait for: that process may have been stopped. Three
-/// times what an honest file was measured to take.
+/// How long it waits for the first, and has a place meanwhile that other files wait for: that process may have been stopped.
+/// Three times what an honest file was measured to take.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 /// Makes components callable.
@@ -165,7 +165,7 @@ impl Compiler {
             return Ok(component);
         }
         let key = Key::of(engine, digest);
-        // Whoever waits for others takes no turn from what could be compiled meanwhile.
+        // First the lock: whoever has a turn compiles.
         let lock = self.lock(key, limits).await;
         let compiling = async {
             let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
@@ -182,25 +182,31 @@ impl Compiler {
         compiled
     }
 
-    /// Waits while somebody else compiles the same, and then says to others that we do. Without a place for what is compiled
-    /// there is nothing to wait for.
+    /// Waits while somebody else compiles the same, and then says to others that we do. However many wait too long for the
+    /// first, one of them becomes the second, and the others wait for that. Without a place for what is compiled there is
+    /// nothing to wait for.
     async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
-        let locking = async {
-            loop {
-                let caches = Arc::clone(&self.caches);
-                let locking = spawn_blocking(move || caches.first().map(|cache| cache.lock(&key)));
-                match locking.await.ok()?? {
-                    Ok(Some(lock)) => return Some(lock),
-                    Ok(None) => tokio::time::sleep(LOOK).await,
-                    Err(error) => {
-                        tracing::debug!(%error, "others may compile the same, since there is no lock for it");
-                        return None;
-                    }
+        let first = tokio::time::timeout(limits.compile().min(PATIENCE), self.lock_as(key, false)).await;
+        match first {
+            Ok(lock) => lock,
+            Err(_) => tokio::time::timeout(limits.compile(), self.lock_as(key, true)).await.ok().flatten(),
+        }
+    }
+
+    async fn lock_as(&self, key: Key, second: bool) -> Option<CompileLock> {
+        loop {
+            let caches = Arc::clone(&self.caches);
+            let locking = spawn_blocking(move || caches.first().map(|cache| cache.lock(&key, second)));
+            match locking.await.ok()?? {
+                Ok(Some(lock)) => return Some(lock),
+                Ok(None) => tokio::time::sleep(LOOK).await,
+                Err(error) => {
+                    tracing::debug!(%error, "others may compile the same, since there is no lock for it");
+                    return None;
                 }
             }
-        };
-        tokio::time::timeout(limits.compile().min(PATIENCE), locking).await.ok().flatten()
+        }
     }
 
     async fn unlock(&self, lock: Option<CompileLock>) {
@@ -323,7 +329,7 @@ mod tests {
         // It can compile nothing itself.
         let compiler = Compiler::with_program("/bin/none".into()).keeping([cache]);
         let key = Key::of(&engine, "d");
-        let lock = other.lock(&key).unwrap().unwrap();
+        let lock = other.lock(&key, false).unwrap().unwrap();
         let limits = Limits::default();
         let mut compiling = std::pin::pin!(compiler.compile(&engine, component.clone(), "d", &limits));
         let early = tokio::time::timeout(4 * LOOK, &mut compiling).await;
@@ -331,7 +337,7 @@ mod tests {
         other.keep(&key, &code);
         other.unlock(lock);
         compiling.await.unwrap();
-        assert!(other.lock(&key).unwrap().is_some(), "it has given up its own lock");
+        assert!(other.lock(&key, false).unwrap().is_some(), "it has given up its own lock");
 
         let lock = other.lock(&Key::of(&engine, "e")).unwrap().unwrap();
         let compiling = compiler.compile(&engine, component, "e", &limits);

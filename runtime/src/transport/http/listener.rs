@@ -214,8 +214,13 @@ mod tests {
         let (sending, receiving) = tokio::join!(client.write_all(&sent), stream.read_exact(&mut received));
         sending.unwrap();
         receiving.unwrap();
-        let socket = TcpSocket::from_std_stream(stream.into_std().unwrap());
-        let size = socket.recv_buffer_size().unwrap();
-        assert!(size <= 2 * RECEIVE_BUFFER, "{size} bytes");
+        let size = |stream: TcpStream| {
+            TcpSocket::from_std_stream(stream.into_std().unwrap()).recv_buffer_size().unwrap()
+        };
+        let busy = size(stream);
+        let (client, accepted) = tokio::join!(TcpStream::connect(listener.address), listener.socket.accept());
+        let (_client, (fresh, _)) = (client.unwrap(), accepted.unwrap());
+        assert_eq!(busy, size(fresh), "its size was not set");
+        assert!(busy <= 2 * RECEIVE_BUFFER, "{busy} bytes");
     }
 }

@@ -163,9 +163,10 @@ impl Cache {
         }
     }
 
-    /// Says to all others that we are about to keep code under this key; `None` while somebody else does.
-    pub(super) fn lock(&self, key: &Key) -> io::Result<Option<CompileLock>> {
-        self.folder.lock(&key.hex())
+    /// Says to all others that we are about to keep code under this key, `second` to those who waited too long for the first;
+    /// `None` while somebody else does.
+    pub(super) fn lock(&self, key: &Key, second: bool) -> io::Result<Option<CompileLock>> {
+        self.folder.lock(&(key.hex() + if second { "-second" } else { "" }))
     }
 
     /// We did, or gave it up.

@@ -181,17 +181,22 @@ fn what_was_not_finished_is_swept_unless_someone_is_at_it() {
 fn a_lock_is_one_servers_until_it_is_given_up_or_nobody_has_it_any_more() {
     let dir = tempfile::tempdir().unwrap();
     let (first, second) = (cache(dir.path()), cache(dir.path()));
-    let lock = first.lock(&Key::test(1)).unwrap().unwrap();
-    assert!(second.lock(&Key::test(1)).unwrap().is_none());
-    assert!(second.lock(&Key::test(2)).unwrap().is_some(), "of another file");
+    let lock = first.lock(&Key::test(1), false).unwrap().unwrap();
+    assert!(second.lock(&Key::test(1), false).unwrap().is_none());
+    assert!(second.lock(&Key::test(2), false).unwrap().is_some(), "of another file");
+    let again = second.lock(&Key::test(1), true).unwrap();
+    assert!(again.is_some() && first.lock(&Key::test(1), true).unwrap().is_none(), "two at most");
     let shared = lock.share().unwrap();
     drop(lock);
     cache(dir.path());
-    assert!(second.lock(&Key::test(1)).unwrap().is_none(), "a server that begins takes it from nobody");
+    assert!(
+        second.lock(&Key::test(1), false).unwrap().is_none(),
+        "a server that begins takes it from nobody"
+    );
     drop(shared);
-    let lock = second.lock(&Key::test(1)).unwrap().unwrap();
+    let lock = second.lock(&Key::test(1), false).unwrap().unwrap();
     second.unlock(lock);
-    drop(first.lock(&Key::test(3)).unwrap().unwrap());
+    drop(first.lock(&Key::test(3), false).unwrap().unwrap());
     cache(dir.path());
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, [SECRET], "locks that were left are swept");
