@@ -141,7 +141,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(10), waiting).await;
+        let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
         assert!(waited.is_ok(), "the server never said {text:?}; it said:\n{}", self.said());
     }
 

@@ -339,7 +339,7 @@ mod tests {
         compiling.await.unwrap();
         assert!(other.lock(&key, false).unwrap().is_some(), "it has given up its own lock");
 
-        let lock = other.lock(&Key::of(&engine, "e")).unwrap().unwrap();
+        let lock = other.lock(&Key::of(&engine, "e"), false).unwrap().unwrap();
         let compiling = compiler.compile(&engine, component, "e", &limits);
         let alone = tokio::time::timeout(5 * PATIENCE, compiling).await;
         assert!(matches!(alone, Ok(Err(CompileError::Unavailable(_)))), "it waits for nobody for ever");

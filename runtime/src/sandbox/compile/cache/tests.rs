@@ -184,8 +184,9 @@ fn a_lock_is_one_servers_until_it_is_given_up_or_nobody_has_it_any_more() {
     let lock = first.lock(&Key::test(1), false).unwrap().unwrap();
     assert!(second.lock(&Key::test(1), false).unwrap().is_none());
     assert!(second.lock(&Key::test(2), false).unwrap().is_some(), "of another file");
-    let again = second.lock(&Key::test(1), true).unwrap();
-    assert!(again.is_some() && first.lock(&Key::test(1), true).unwrap().is_none(), "two at most");
+    let again = second.lock(&Key::test(1), true).unwrap().unwrap();
+    assert!(first.lock(&Key::test(1), true).unwrap().is_none(), "two at most");
+    second.unlock(again);
     let shared = lock.share().unwrap();
     drop(lock);
     cache(dir.path());
