@@ -16,7 +16,7 @@ use super::refusals::{Refusals, Refused};
 use super::tally::{Counts, End};
 use crate::host::{Caller, Shared};
 use crate::observe::Escaped;
-use crate::sandbox::Spent;
+use crate::sandbox::SpentCpuTime;
 
 /// Arguments that are written down whole, if the operator wants that; the rest is cut.
 const ARGUMENTS: usize = 16 << 10;
@@ -36,7 +36,7 @@ pub struct Record {
     arguments: Option<String>,
     usage: Option<Usage>,
     /// What a long check of its arguments or its result uses, which is the call's as well.
-    checks: Option<Spent>,
+    checks: Option<SpentCpuTime>,
     outcome: Outcome,
     end: End,
     /// Its instance served a call before.
@@ -198,7 +198,7 @@ impl Record {
     }
 
     /// Where a check notes what it uses, which is the call's.
-    pub(crate) fn checks(&mut self) -> Spent {
+    pub(crate) fn checks(&mut self) -> SpentCpuTime {
         self.checks.get_or_insert_default().clone()
     }
 
@@ -236,7 +236,7 @@ impl Record {
     pub fn usage(&self) -> Usage {
         let begun = || Usage { elapsed: self.begun.elapsed(), ..Usage::default() };
         let usage = self.usage.unwrap_or_else(begun);
-        let checks = self.checks.as_ref().map_or(Duration::ZERO, Spent::time);
+        let checks = self.checks.as_ref().map_or(Duration::ZERO, SpentCpuTime::time);
         Usage { cpu: usage.cpu.saturating_add(checks), ..usage }
     }
 

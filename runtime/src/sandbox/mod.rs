@@ -44,7 +44,7 @@ pub use heap::{EVERY as GIVE_BACK_EVERY, give_back, set_up as set_up_heap};
 pub(crate) use limiter::{Limiter, Refusal};
 pub use machine::memory as machine_memory;
 pub(crate) use meter::{Exhausted, Meter};
-pub(crate) use offload::{Allowance, Offload, SMALL, Spent, Stopped};
+pub(crate) use offload::{Allowance, Offload, SMALL, SpentCpuTime, Stopped};
 pub(crate) use permits::Permits;
 pub(crate) use places::{NoPlace, Places, Taken};
 pub use poll_slots::worker_threads;

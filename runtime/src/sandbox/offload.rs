@@ -47,13 +47,13 @@ pub(crate) struct Allowance {
     /// The thread's processor time at which it is used up.
     end: Duration,
     abandoned: Arc<AtomicBool>,
-    spent: Spent,
+    spent: SpentCpuTime,
 }
 
 /// Processor time that a piece of work had used when it last asked its allowance, for whoever has to account for it, also when
 /// nobody waits for the work any more. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spent(Arc<AtomicU64>);
+pub(crate) struct SpentCpuTime(Arc<AtomicU64>);
 
 /// Why a piece of work has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +67,10 @@ pub(crate) enum Stopped {
 impl Allowance {
     /// As much processor time of this thread, from now on, for work that nobody can abandon.
     pub(crate) fn of(cpu: Duration) -> Self {
-        Self::until_abandoned(cpu, Arc::default(), Spent::default())
+        Self::until_abandoned(cpu, Arc::default(), SpentCpuTime::default())
     }
 
-    fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>, spent: Spent) -> Self {
+    fn until_abandoned(cpu: Duration, abandoned: Arc<AtomicBool>, spent: SpentCpuTime) -> Self {
         let begun = thread_time();
         Self { begun, end: begun.saturating_add(cpu), abandoned, spent }
     }
@@ -92,7 +92,7 @@ impl Allowance {
     }
 }
 
-impl Spent {
+impl SpentCpuTime {
     /// What it comes to.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
@@ -127,14 +127,14 @@ impl Offload {
         cpu: Duration,
         work: impl FnOnce(&Allowance) -> T + Send + 'static,
     ) -> T {
-        self.run_noted(cpu, Spent::default(), work).await
+        self.run_noted(cpu, SpentCpuTime::default(), work).await
     }
 
     /// The same, and `spent` is told what it has used whenever it asks its allowance.
     pub(crate) async fn run_noted<T: Send + 'static>(
         &self,
         cpu: Duration,
-        spent: Spent,
+        spent: SpentCpuTime,
         work: impl FnOnce(&Allowance) -> T + Send + 'static,
     ) -> T {
         // The semaphores are never closed.
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_with_its_processor_time() {
-        let (cpu, spent) = (Duration::from_millis(20), Spent::default());
+        let (cpu, spent) = (Duration::from_millis(20), SpentCpuTime::default());
         let (stopped, used) = Offload::new().run_noted(cpu, spent.clone(), endless).await;
         assert_eq!(stopped, Stopped::Cpu);
         assert!(used < Duration::from_millis(60), "{used:?}");
@@ -198,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_with_whoever_waits_for_it_and_has_its_place_until_then() {
-        let (offload, spent) = (Offload::new(), Spent::default());
+        let (offload, spent) = (Offload::new(), SpentCpuTime::default());
         let (sender, ended) = mpsc::channel();
         let endless = move |allowance: &Allowance| sender.send(endless(allowance));
         let work = offload.run_noted(Duration::from_secs(60), spent.clone(), endless);
