@@ -8,7 +8,7 @@
 //! keeps connections for later would then send its next request into a closed one. So what is small is read and thrown
 //! away, and of anything else the answer says that the connection ends.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -29,7 +29,7 @@ const UNWANTED: usize = 64 << 10;
 /// saves less by keeping its connection.
 const UNWANTED_TIME: Duration = Duration::from_millis(500);
 
-/// How long a large body waits for room.
+/// How long a large body waits for room, all its pieces together.
 const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
 
 /// A body with what is held for it if it is large.
@@ -77,7 +77,7 @@ pub(super) async fn read(body: &mut Body, most: usize, share: impl Fn() -> Share
         return Err(Refusal::TooLarge(most >> 10));
     }
     let whole = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(most);
-    let mut room = Room { share, held: None, bytes: FREE, whole, most };
+    let mut room = Room { share, held: None, bytes: FREE, whole, most, patience: PATIENCE };
     tokio::time::timeout(TIME, collect(body, &mut room))
         .await
         .unwrap_or(Err(Refusal::Late))
@@ -118,6 +118,8 @@ struct Room<S> {
     /// How long it will be at most, as far as it says so.
     whole: usize,
     most: usize,
+    /// How long it may still wait.
+    patience: Duration,
 }
 
 impl<S: Fn() -> Share> Room<S> {
@@ -132,7 +134,9 @@ impl<S: Fn() -> Share> Room<S> {
         let ahead = if self.held.is_some() { (2 * self.bytes).min(self.whole).min(self.most) } else { 0 };
         let grown = bytes.max(ahead);
         let before = if self.held.is_some() { self.bytes } else { 0 };
-        let more = (self.share)().wait(weight(grown - before), PATIENCE).await.ok_or(Refusal::NoRoom)?;
+        let asked = Instant::now();
+        let more = (self.share)().wait(weight(grown - before), self.patience).await.ok_or(Refusal::NoRoom)?;
+        self.patience = self.patience.saturating_sub(asked.elapsed());
         match &mut self.held {
             Some(held) => held.absorb(more),
             None => self.held = Some(more),
@@ -248,5 +252,19 @@ mod tests {
             drop(first);
         };
         assert!(tokio::join!(waiting, leaving).0);
+    }
+
+    #[tokio::test]
+    async fn all_pieces_of_a_body_wait_no_longer_than_one_may() {
+        let buffers = Buffers::new(4 * weight(FREE));
+        let share = || buffers.share(&Caller::Unknown);
+        let mut room = Room { share, held: None, bytes: FREE, whole: MOST, most: MOST, patience: PATIENCE };
+        let full: Vec<Held> = std::iter::from_fn(|| share().hold(1 << 10)).collect();
+        let leaving = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            drop(full);
+        };
+        assert!(tokio::join!(room.make(2 * FREE), leaving).0.is_ok());
+        assert!(room.patience <= PATIENCE / 2, "{:?}", room.patience);
     }
 }
