@@ -18,7 +18,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the repository is missing")?;
+    // As cargo says it now: two checkouts that share a target folder share this program too.
+    let package =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
+    let repository = package.parent().ok_or("the repository is missing")?;
     let mut tree = Tree::of(repository)?;
     for (name, text) in rust_sdk::written(repository)? {
         let file = out.join(name.replace('/', "+"));
@@ -26,7 +29,7 @@ fn main() -> Result<()> {
         tree.files.insert(name, file);
     }
     std::fs::write(out.join("embedded.rs"), table(&tree)?)?;
-    watch(&tree, repository);
+    watch(&tree, repository, &package);
     Ok(())
 }
 
@@ -41,10 +44,10 @@ fn table(tree: &Tree) -> Result<String> {
     Ok(table)
 }
 
-fn watch(tree: &Tree, repository: &Path) {
+fn watch(tree: &Tree, repository: &Path, package: &Path) {
     let manifests = ["Cargo.toml", "sdk-guest/Cargo.toml", "sdk-guest/macros/Cargo.toml"];
     let manifests = manifests.map(|name| repository.join(name));
-    let script = ["build.rs", "build"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
+    let script = ["build.rs", "build"].map(|name| package.join(name));
     for path in tree.watched.iter().chain(&manifests).chain(&script) {
         println!("cargo::rerun-if-changed={}", path.display());
     }

@@ -176,7 +176,10 @@ impl Share {
             if let Some(held) = self.hold(bytes) {
                 return Some(held);
             }
-            tokio::time::timeout_at(end, freed).await.ok()?;
+            if tokio::time::timeout_at(end, freed).await.is_err() {
+                // Somebody else may have taken and given back the last of it while this looked.
+                return self.hold(bytes);
+            }
         }
     }
 

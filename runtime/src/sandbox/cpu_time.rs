@@ -2,8 +2,8 @@
 //!
 //! Fuel cannot bound time (a pointer chase is fifty times slower per unit than a loop), and wall time runs while a
 //! guest sleeps. The thread's CPU clock around each poll counts only what the guest really used, whatever else the
-//! machine does. Reading that clock is a system call of half a microsecond, so a call that is done in one short poll does
-//! without: a thread computes no longer than time passes, and that clock is read in user space.
+//! machine does. Reading that clock is a system call of half a microsecond, so a first poll that is short does without, but for
+//! one in a millisecond: a thread computes no longer than time passes, and that clock is read in user space.
 
 use std::cell::Cell;
 use std::pin::Pin;

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::cpu_time::thread_time;
 use super::meter::nanos;
-use super::places::Places;
+use super::places::{Places, Taken};
 
 /// What is small enough to be read or written where it is, bytes: some hundred microseconds.
 pub(crate) const SMALL: usize = 64 << 10;
@@ -141,19 +141,17 @@ impl Offload {
         let place = self.long.take().await.ok();
         let waits = Waits(Arc::default());
         let abandoned = Arc::clone(&waits.0);
-        let task = tokio::task::spawn_blocking(move || {
-            let done = work(&Allowance::until_abandoned(cpu, abandoned, spent));
-            drop(place);
-            done
-        });
-        match task.await {
-            Ok(done) => done,
-            Err(ended) => match ended.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                // The runtime itself ends, and with it whoever waits.
-                Err(_) => std::future::pending().await,
-            },
-        }
+        let work = move || work(&Allowance::until_abandoned(cpu, abandoned, spent));
+        let done = on_a_thread(place, work).await;
+        drop(waits);
+        done
+    }
+
+    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a place for reading. For
+    /// what a guest's own poll asks for, which may not block its thread.
+    pub(crate) async fn apart<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let place = self.short.take().await.ok();
+        on_a_thread(place, work).await
     }
 
     /// Does `work` that reads or writes `bytes` here, and if they are many with a place and so that the other tasks of this
@@ -168,6 +166,26 @@ impl Offload {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
             _ => work(),
         }
+    }
+}
+
+/// Does `work` on a thread for what blocks, and keeps its place until it has ended. A panic goes on here.
+async fn on_a_thread<T: Send + 'static>(
+    place: Option<Taken>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let task = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop(place);
+        done
+    });
+    match task.await {
+        Ok(done) => done,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime itself ends, and with it whoever waits.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

@@ -29,8 +29,10 @@ const COMPONENTS: usize = 3;
 /// The `cpu_ms` below, and a tick, which is how often a guest is looked at: more processor time has no call that ended well.
 const CPU: Duration = Duration::from_millis(200 + 10);
 
-/// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place.
-const LIMITS: &str = "[audit]\nmib = 4_096\n[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\ncpu_ms = 200\n\
+/// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place. As much
+/// memory as a server of two gigabytes has: what the pool keeps resident grows with it, on a large machine to 1 MiB for
+/// each of some hundred instances, and would hide what is really kept.
+const LIMITS: &str = "[server]\nguest_memory_mib = 1_024\n[audit]\nmib = 4_096\n[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\ncpu_ms = 200\n\
                       wall_ms = 2_000\nfuel = 100_000_000\n";
 
 /// What memory may have grown by, once all is over.
@@ -127,6 +129,7 @@ impl Campaign {
             all.waits.extend(round.waits);
             all.told.add(round.told);
             rounds += 1;
+            println!("round {rounds}: {} MiB of the server's own", Process::of(&server).own >> 20);
         }
         let name = format!("{rounds} rounds from seed {}", self.seed);
         let grown = assert_given_back(&name, &server, start, GROWTH).await;

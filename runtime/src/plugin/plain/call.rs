@@ -16,7 +16,7 @@ use super::write::{Unwritten, Writer};
 use super::{Answer, Function};
 use crate::config::{kib, mib};
 use crate::host::{ClientPort, State};
-use crate::sandbox::{Allowance, Exhausted, Meter};
+use crate::sandbox::{Exhausted, Meter};
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.
 const CONVERSION: usize = 100;
@@ -98,8 +98,8 @@ impl Errand for CallFunction<'_> {
 }
 
 impl Function {
-    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's places for large work:
-    /// one whose call was cancelled reads to its end, and keeps its place until then.
+    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's places for reading,
+    /// which never wait for checks: one whose call was cancelled reads to its end, and keeps its place until then.
     async fn read(&self, args: &str, plugin: &Plugin, meter: &Meter) -> Result<(Vec<Val>, usize), String> {
         let limits = &plugin.config().limits;
         let most_mib = limits.transfer_mib;
@@ -107,8 +107,7 @@ impl Function {
             return read(&self.parameters, args, most_mib);
         }
         let (parameters, args, meter) = (Arc::clone(&self.parameters), args.to_owned(), meter.clone());
-        let work = move |_: &Allowance| meter.timed(|| read(&parameters, &args, most_mib));
-        plugin.offload().run(limits.cpu(), work).await
+        plugin.offload().apart(move || meter.timed(|| read(&parameters, &args, most_mib))).await
     }
 
     /// Writes what the function gave. What is large may have to wait for a thread: it is counted like what is handed over to a

@@ -175,9 +175,9 @@ async fn finish(
     record: &mut Record,
 ) -> Result<Reply, RpcError> {
     let (offload, bytes) = (tool.plugin.offload(), record.bytes_out());
+    let _held = running::room(server, context, bytes)?;
     // Until it is written the client may withdraw the call, also while this waits for a place.
     let unchecked = record.checking();
-    let _held = running::room(server, context, bytes)?;
     let view = match offload.in_place(bytes, || ResultView::new(result)).await {
         Ok(view) => keeps_promise(tool, &view, record).await.map(|()| view),
         Err(fault) => Err(Broken::Contract(fault)),

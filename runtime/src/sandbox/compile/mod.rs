@@ -183,22 +183,29 @@ impl Compiler {
     }
 
     /// Waits while somebody else compiles the same, and then says to others that we do. However many wait too long for the
-    /// first, one of them becomes the second, and the others wait for that. Without a place for what is compiled there is
-    /// nothing to wait for.
+    /// first, one of them becomes the second, and the others wait for either, for `compile_ms` at most; then each compiles for
+    /// itself. Without a place for what is compiled there is nothing to wait for.
     async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
-        let first = tokio::time::timeout(limits.compile().min(PATIENCE), self.lock_as(key, false)).await;
+        let first = tokio::time::timeout(limits.compile().min(PATIENCE), self.lock_as(key, &[false])).await;
         match first {
             Ok(lock) => lock,
-            Err(_) => tokio::time::timeout(limits.compile(), self.lock_as(key, true)).await.ok().flatten(),
+            Err(_) => {
+                let any = self.lock_as(key, &[false, true]);
+                tokio::time::timeout(limits.compile(), any).await.ok().flatten()
+            }
         }
     }
 
-    async fn lock_as(&self, key: Key, second: bool) -> Option<CompileLock> {
+    /// Waits for one of these locks: the first, or also the second.
+    async fn lock_as(&self, key: Key, seconds: &'static [bool]) -> Option<CompileLock> {
         loop {
             let caches = Arc::clone(&self.caches);
-            let locking = spawn_blocking(move || caches.first().map(|cache| cache.lock(&key, second)));
-            match locking.await.ok()?? {
+            let locking = spawn_blocking(move || {
+                let cache = caches.first()?;
+                seconds.iter().find_map(|second| cache.lock(&key, *second).transpose())
+            });
+            match locking.await.ok()?.transpose() {
                 Ok(Some(lock)) => return Some(lock),
                 Ok(None) => tokio::time::sleep(LOOK).await,
                 Err(error) => {
