@@ -13,6 +13,10 @@ use plugport_tests::http::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
+/// How often an attack is repeated here. The program `containment` repeats it as often as the corpus says, a hundred times
+/// mostly.
+const EVERY_DAY: u32 = 20;
+
 /// One test for each entry that goes through the eight points.
 macro_rules! contained {
     ($($test:ident: $id:literal;)*) => {
@@ -22,7 +26,10 @@ macro_rules! contained {
             async fn $test() {
                 let entry = corpus::entries().find(|entry| entry.id == $id).unwrap();
                 // They take turns while they are measured. What is only waited for is waited for together.
-                let attacks = entry.attacks().map(|attack| tokio::spawn(assert_contained(entry.id, attack)));
+                let attacks = entry.attacks().map(|attack| {
+                    let attack = attack.times(attack.repeats.min(EVERY_DAY));
+                    tokio::spawn(async move { assert_contained(entry.id, &attack).await })
+                });
                 for attack in attacks.collect::<Vec<_>>() {
                     attack.await.unwrap();
                 }

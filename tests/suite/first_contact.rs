@@ -90,7 +90,7 @@ async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_hears_of_progress_and_can_cancel() {
     let plugins = cold();
-    let mut pipe = Pipe::start(plugins.path());
+    let mut pipe = Pipe::cold(plugins.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(1), "tools/list", json!({ "_meta": { "progressToken": "t" } })).await;
     let mut last = 0.0;

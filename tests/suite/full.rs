@@ -35,7 +35,7 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
     // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
-    let server = builder.start().await;
+    let server = builder.cold().start().await;
     let client = Client::new(server.url());
     answers(&client, "version_a-version", Some("a")).await;
     put("version_b", server.folder(), "v.wasm");

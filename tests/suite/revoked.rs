@@ -56,7 +56,7 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
         "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         outside.path()
     );
-    let server = Server::builder().guest("lister").config(&config).start().await;
+    let server = Server::builder().guest("lister").config(&config).cold().start().await;
     let slow = burdened(&bytes("lister"), 30_000);
     std::fs::write(server.folder().join("lister.wasm"), slow).unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -92,7 +92,7 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
 /// What is compiled while the folder becomes strict is judged by what holds when it is ready.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_begun_before_is_judged_by_what_holds_now() {
-    let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").cold().start().await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;

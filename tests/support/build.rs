@@ -51,8 +51,15 @@ pub fn program() -> Command {
     command
 }
 
-/// What a server of this folder has as the home of its state and its compiled code: a folder that is left alone among plugins.
+/// What a server of this folder has as the home of its state, a folder that is left alone among plugins, and of its compiled code,
+/// which all tests share: each guest is compiled once.
 pub fn homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+    let [state, _] = cold_homes(folder);
+    [state, ("XDG_CACHE_HOME", own_cache())]
+}
+
+/// The same for a server that shares its compiled code with no other test, and begins with none.
+pub fn cold_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
         .map(|(name, kind)| (name, folder.join(HOME).join(kind)))
 }
@@ -65,7 +72,7 @@ pub fn sockets(folder: &Path) -> PathBuf {
     folder.join(HOME).join("state/plugport/run")
 }
 
-/// Where they keep compiled code.
+/// Where those that share it with nobody keep compiled code.
 pub fn compiled(folder: &Path) -> PathBuf {
     folder.join(HOME).join("cache/plugport/compiled")
 }

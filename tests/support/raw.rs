@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::build::{homes, program};
+use crate::build::{cold_homes, program};
 use crate::contained::children;
 
 /// How long to wait for anything: an unoptimised build compiles every component anew.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-/// A server that may be killed while it starts. Its configuration and its state are among its plugins.
+/// A server that may be killed while it starts. Its configuration, its state and its compiled code are among its plugins.
 pub struct Raw {
     pub child: Child,
     said: Arc<Mutex<String>>,
@@ -26,7 +26,7 @@ impl Raw {
         std::fs::write(&file, config).unwrap();
         let mut command = Command::from(program());
         command.args(["serve", "--listen", "127.0.0.1:0", "--plugins"]).arg(plugins);
-        command.arg("--config").arg(file).envs(homes(plugins));
+        command.arg("--config").arg(file).envs(cold_homes(plugins));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let said = Arc::new(Mutex::new(String::new()));

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 
-use crate::build::{self, homes, own_cache, own_state};
+use crate::build::{self, cold_homes, homes, own_cache, own_state};
 pub use crate::build::{binary, program};
 pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
@@ -47,6 +47,7 @@ pub struct Builder {
     env: Vec<(String, String)>,
     under: Option<String>,
     alone: bool,
+    cold: bool,
 }
 
 impl Server {
@@ -59,6 +60,7 @@ impl Server {
             env: Vec::new(),
             under: None,
             alone: false,
+            cold: false,
         }
     }
 
@@ -220,6 +222,11 @@ impl Builder {
         Self { alone: true, ..self }
     }
 
+    /// Without compiled code from other tests, and with a place of its own for it.
+    pub fn cold(self) -> Self {
+        Self { cold: true, ..self }
+    }
+
     pub async fn start(self) -> Server {
         let share = if self.alone {
             Share::Whole(whole_machine().await)
@@ -232,7 +239,7 @@ impl Builder {
         };
         command.args(["serve", "--listen", self.listen, "--plugins"]);
         command.arg(self.plugins.as_deref().unwrap_or(self.folder.path()));
-        command.current_dir(self.folder.path()).envs(homes(self.folder.path()));
+        command.current_dir(self.folder.path()).envs(self.homes());
         if let Some(text) = &self.config {
             let file: PathBuf = self.folder.path().join("plugport.toml");
             std::fs::write(&file, text).unwrap();
@@ -249,6 +256,11 @@ impl Builder {
         let url = tokio::time::timeout(START, url).await.expect("the server starts in time");
         let url = url.unwrap_or_else(|_| panic!("the server did not start:\n{}", said.lock().unwrap()));
         Server { share: Some(share), child, url, said, folder: self.folder, start: begun.elapsed() }
+    }
+
+    fn homes(&self) -> [(&'static str, PathBuf); 2] {
+        let folder = self.folder.path();
+        if self.cold { cold_homes(folder) } else { homes(folder) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A client on a pipe that sees every line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::build::{homes, program};
+use crate::build::{cold_homes, homes, program};
 use crate::guests::patient;
 use crate::schema::Conversation;
 
@@ -25,10 +25,19 @@ pub struct Pipe {
 
 impl Pipe {
     pub fn start(plugins: &Path) -> Self {
+        Self::with(plugins, homes(plugins))
+    }
+
+    /// One that begins without compiled code.
+    pub fn cold(plugins: &Path) -> Self {
+        Self::with(plugins, cold_homes(plugins))
+    }
+
+    fn with(plugins: &Path, homes: [(&'static str, PathBuf); 2]) -> Self {
         let mut command = Command::from(program());
         patient(plugins);
         command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins);
-        command.envs(homes(plugins));
+        command.envs(homes);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -2,7 +2,8 @@
 //! eight points, so that no test can forget one.
 //!
 //! An attack runs against the real binary, over HTTP, with a polite plugin loaded beside it and called all the while. It is
-//! repeated, a hundred times where that takes seconds, because what a single call leaks does not show. While it is measured
+//! repeated, because what a single call leaks does not show: twenty times in the suite, and by the program `containment` a
+//! hundred times where that takes seconds. While it is measured
 //! it has the machine to itself; for threads that end by themselves it waits beside others. What was measured comes back as a
 //! [`Row`], for whoever prints it.
 
