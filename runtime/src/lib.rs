@@ -1,14 +1,6 @@
 //! Plugport: an MCP server whose tools come from sandboxed WebAssembly components.
 //!
-//! A call walks down once, and its answer is the return value:
-//!
-//! ```text
-//! transport -> protocol -> catalog -> plugin -> host -> sandbox -> config
-//! ```
-//!
-//! Each layer may use only what is to its right. [`reload`] sits beside: it builds the next catalog and is never on the
-//! path of a call. [`observe`] and [`json`] are leaves that any layer may use. `runtime/tests/layers.rs` reads the `use`
-//! lines and fails on a breach.
+//! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
 
 mod bindings;
 pub mod catalog;
