@@ -9,6 +9,18 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is inside the repository")
 }
 
+/// Every file below a folder of the repository.
+pub fn files_below(folder: &str) -> Vec<PathBuf> {
+    let (mut files, mut pending) = (Vec::new(), vec![root().join(folder)]);
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() { pending.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
 /// Runs cargo in the repository and panics with what it printed if it fails.
 fn cargo(args: &[&str]) {
     let mut command = Command::new(env!("CARGO"));

@@ -1,5 +1,5 @@
-//! Every feature of an SDK once, under the names that the same guest has in every language. `tests/suite/languages.rs`
-//! drives them all.
+//! Every feature of an SDK once, under the names that the same guest has in every language.
+//! `tests/suite/languages/sdk_features.rs` drives them all.
 
 use plugport_sdk::completions::{Completion, rank};
 use plugport_sdk::prelude::*;

@@ -1,0 +1,13 @@
+//! What operators and authors of plugins type, and what they read: `call`, `inspect`, `check`, `status`, `new`, `build` and
+//! `dev`, the code that commands keep compiled, and the audit.
+//!
+//! `approve` is in `approval`. What a command needs of each language's tools is in `languages`.
+
+mod audit;
+mod call_and_inspect;
+mod check;
+mod code_cache;
+mod dev;
+mod dev_killed;
+mod new_and_build;
+pub(crate) mod status;

@@ -1,0 +1,12 @@
+//! Clients that others wrote, against the real program: rmcp, the official packages for Python and TypeScript, the Inspector
+//! and more. They hold a whole conversation, answer what a guest asks, get the first list and follow a changed one.
+//!
+//! The official conformance suite is in `mcp`, and what only the suite's own client can see is in the folder of its subject.
+//! The clients' code is in `tests/clients`.
+
+mod client_requests;
+mod first_list;
+mod list_changed;
+mod python_typescript;
+mod rmcp_client;
+mod rmcp_client_requests;

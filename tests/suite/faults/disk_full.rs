@@ -1,0 +1,144 @@
+//! A disk without room, beyond the audit and the lock (C11): plugins are served without compiled code being kept, and those
+//! that keep something can read it and are told that they change nothing.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plugport_tests::build::compiled;
+use plugport_tests::contained::{Neighbour, PATIENCE};
+use plugport_tests::guests::plugin;
+use plugport_tests::http::Client;
+use plugport_tests::reload::{answers, put, said};
+use plugport_tests::server::{Builder, Server};
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::faults::os_faults::full_beyond;
+
+/// Lets no file of the server grow beyond so many bytes, or any.
+async fn limit(server: &Server, bytes: Option<u64>) {
+    let bytes = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+    let (pid, limit) = (server.pid().to_string(), format!("--fsize={bytes}:"));
+    assert!(Command::new("prlimit").args(["--pid", &pid, &limit]).status().await.unwrap().success());
+}
+
+/// The files with compiled code, and those that are not finished.
+fn kept(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(compiled(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name != "secret").collect()
+}
+
+/// Code for which there is no room is not kept, and nothing for plugins is; that costs nobody a call.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
+    let builder = Server::builder().guest("polite").guest("version_a");
+    // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
+    let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
+    let server = builder.cold().start().await;
+    let client = Client::new(server.url());
+    answers(&client, "version_a-version", Some("a")).await;
+    put("version_b", server.folder(), "v.wasm");
+    answers(&client, "v-version", Some("b")).await;
+    Neighbour::new(server.url()).ask().await;
+    assert_eq!(kept(server.folder()), [""; 0], "{}", server.said());
+    for (remark, remedy) in [
+        (
+            "compiled code cannot be kept",
+            "cache/plugport/compiled for now, so it is compiled anew next time; see to",
+        ),
+        ("plugins cannot keep anything for now", "see to its disk and its mode"),
+    ] {
+        let told = server.said();
+        assert_eq!(told.matches(remark).count(), 1, "{told}");
+        assert!(told.contains(remedy), "{told}");
+    }
+    limit(&server, None).await;
+    put("pin_description", server.folder(), "v.wasm");
+    answers(&client, "v-version", Some("described")).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while kept(server.folder()).is_empty() {
+        assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.said());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.terminate().await, Some(0));
+}
+
+/// Two notebooks that share the database, which lies in `state`.
+fn notebooks(state: &Path) -> Builder {
+    let config = format!(
+        "[server]\nstate = {:?}\n[plugins.notes.grants]\nkv = true\n[plugins.other.grants]\nkv = true\n",
+        state.display().to_string()
+    );
+    let other = std::fs::read(plugin("notes")).unwrap();
+    let builder = Server::builder().guest("polite").plugin("notes").file("other.wasm", &other);
+    // Reaching the limit that is set later is an error and not the end.
+    builder.config(&config).under("trap '' XFSZ")
+}
+
+/// Whether a note of this title was written. If not, the disk was the reason.
+async fn writes(client: &Client, plugin: &str, title: &str) -> bool {
+    let note = json!({ "title": title, "text": "x".repeat(60_000) });
+    let reply = client.call(&format!("{plugin}-write_note"), note).await;
+    let written = reply.result()["isError"] != true;
+    assert!(written || reply.tool_error().contains("the server's disk takes no writes"), "{reply:?}");
+    written
+}
+
+/// Writes notes until one is refused, and says how many were not.
+async fn fill(client: &Client, plugin: &str, title: &str) -> u64 {
+    for number in 0..100 {
+        if !writes(client, plugin, &format!("{title} {number}")).await {
+            return number;
+        }
+    }
+    panic!("there always was room");
+}
+
+/// How many notes each notebook has.
+async fn counts(client: &Client) -> [u64; 2] {
+    let mut counts = [0; 2];
+    for (plugin, count) in ["notes", "other"].iter().zip(&mut counts) {
+        let reply = client.call(&format!("{plugin}-find_notes"), json!({})).await;
+        let total = reply.result()["structuredContent"]["total"].as_u64();
+        *count = total.unwrap_or_else(|| panic!("{reply:?}"));
+    }
+    counts
+}
+
+/// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well, and
+/// is there for the next server too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
+    let state = tempfile::tempdir().unwrap();
+    let server = notebooks(state.path()).start().await;
+    let client = Client::new(server.url());
+    said(&server, "published ", 3).await;
+    assert!(writes(&client, "other", "Kept").await, "{}", server.said());
+    let database = state.path().join("plugins.redb");
+    limit(&server, Some(database.metadata().unwrap().len() + (64 << 10))).await;
+    let visiting = Neighbour::new(server.url()).visit();
+    let mut written = [fill(&client, "notes", "First").await, 1];
+    for round in 0..10 {
+        assert_eq!(counts(&client).await, written, "round {round}: {}", server.said());
+        written[1] += fill(&client, "other", &format!("Round {round}")).await;
+    }
+    let waits = visiting.end().await;
+    assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
+    let told = server.said();
+    let times = |remark: &str| told.matches(remark).count();
+    // A note may have found room that another had left.
+    assert_eq!(times("takes no writes, so plugins can"), 1 + times("can keep things again"), "{told}");
+    limit(&server, None).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !writes(&client, "notes", "Again").await {
+        assert!(Instant::now() < deadline, "there is room again, and nothing is written: {}", server.said());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    written[0] += 1;
+    server.says("plugins can keep things again").await;
+    assert_eq!(server.terminate().await, Some(0));
+    let server = notebooks(state.path()).start().await;
+    said(&server, "published ", 3).await;
+    assert_eq!(counts(&Client::new(server.url())).await, written);
+}

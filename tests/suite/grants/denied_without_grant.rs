@@ -1,0 +1,69 @@
+//! What is not granted cannot be had: the twin of every capability's own test. The guest gets a typed failure, the client
+//! hears nothing of it, and the operator hears which line would allow it.
+
+use plugport_tests::http::Client;
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use crate::mcp::session_client_requests::{able, form, prompt};
+
+/// What would allow the denials of this plugin that the audit has, once it has as many.
+pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
+    let lines = server.audited("denied", count).await;
+    assert!(lines.iter().all(|line| line["plugin"] == plugin && line["wanted"].is_string()), "{lines:?}");
+    lines.iter().map(|line| line["allow"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn question_is_denied(method: &str, params: Value, line: &str) {
+    let server = Server::builder().guest("asker").start().await;
+    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let call = json!({ "name": "asker-ask", "arguments": { "method": method, "params": params } });
+    let reply = session.request("tools/call", call).await;
+    assert_eq!(reply.messages.len(), 1, "the client is asked nothing: {reply:?}");
+    let told = reply.tool_text();
+    assert!(told.contains("Denied") && !told.contains("plugport.toml") && !told.contains(line), "{told}");
+    assert_eq!(allowed_by(&server, "asker", 1).await, [line]);
+    server.says(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
+}
+
+#[tokio::test]
+async fn sampling_is_denied() {
+    question_is_denied("sampling/createMessage", prompt(), "sampling = true").await;
+}
+
+#[tokio::test]
+async fn elicitation_is_denied() {
+    question_is_denied("elicitation/create", form(), "elicitation = true").await;
+}
+
+#[tokio::test]
+async fn roots_are_denied() {
+    question_is_denied("roots/list", json!({}), "roots = true").await;
+}
+
+#[tokio::test]
+async fn the_store_is_denied() {
+    let server = Server::builder().plugin("notes").start().await;
+    let reply = Client::new(server.url()).call("notes-find_notes", json!({})).await;
+    reply.tool_error();
+    assert_eq!(allowed_by(&server, "notes", 2).await, ["kv = true"; 2]);
+    assert!(!server.state().join("plugins.redb").exists(), "nothing was made for it");
+}
+
+/// The host sees no attempt that it could note: a path leads nowhere without a directory to begin from, and a plugin that was
+/// granted none has none. So it is the guest's own library that fails, and the audit has nothing.
+#[tokio::test]
+async fn directories_are_not_there() {
+    let server = Server::builder().guest("scribe").start().await;
+    let client = Client::new(server.url());
+    for path in ["/etc/passwd", "plugport.toml", "/", "../x"] {
+        for (tool, arguments) in
+            [("read", json!({ "path": path })), ("write", json!({ "path": path, "text": "x" }))]
+        {
+            let reply = client.call(&format!("scribe-{tool}"), arguments).await;
+            assert_eq!(reply.tool_error(), "No such file or directory (os error 44)", "{tool} {path}");
+        }
+    }
+    server.audited("call", 9).await;
+    assert!(server.audit().iter().all(|line| line["event"] != "denied"), "{:?}", server.audit());
+}

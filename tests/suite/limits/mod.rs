@@ -1,0 +1,14 @@
+//! How much a guest, a caller or a compiler may use, and that nobody else waits for it: time, log, memory behind handles,
+//! rates, large work of the server itself, a fair share. Compiling is here with its limits and the server's code cache, and
+//! so are instances that serve several calls.
+//!
+//! The corpus of attacks, with lowered limits, is in `hostile`. Quotas of directories are in `grants`, and the code cache of
+//! commands is in `cli`.
+
+mod compiling;
+mod fairness;
+mod handle_memory;
+mod instance_pool;
+mod large_work;
+mod rates;
+mod time_and_logs;

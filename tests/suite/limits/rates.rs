@@ -1,0 +1,184 @@
+//! How often things may happen: calls, completions, failures, questions to the model, lines of log.
+
+use std::time::{Duration, Instant};
+
+use plugport_tests::http::{Client, Session};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use crate::mcp::session_client_requests::{able, model_says, prompt};
+
+async fn flood(client: &Client, tool: &str, calls: usize) -> Vec<Value> {
+    let calls: Vec<_> = (0..calls)
+        .map(|_| {
+            let (client, tool) = (client.clone(), tool.to_owned());
+            tokio::spawn(async move { client.call(&tool, json!({ "message": "x" })).await.result().clone() })
+        })
+        .collect();
+    let mut results = Vec::new();
+    for call in calls {
+        results.push(call.await.unwrap());
+    }
+    results
+}
+
+fn refused<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
+    results.iter().filter(|result| result["isError"] == true && result.to_string().contains(limit)).collect()
+}
+
+#[tokio::test]
+async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
+    let audit = tempfile::NamedTempFile::new().unwrap();
+    let config = format!(
+        "[plugins.polite]\nlimits = {{ tool_calls_per_second = 5 }}\n[audit]\nfile = {:?}\n",
+        audit.path()
+    );
+    let server = Server::builder().guest("polite").guest("version_a").config(&config).start().await;
+    let client = Client::new(server.url());
+    let results = flood(&client, "polite-echo", 40).await;
+    let refused = refused(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
+    assert!((20..=35).contains(&refused.len()), "{} of 40 were refused", refused.len());
+    assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    assert!(server.said().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
+    drop(client);
+    assert_eq!(server.terminate().await, Some(0));
+    let text = std::fs::read_to_string(audit.path()).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.retain(|line| line["event"] == "call");
+    let (limits, begun): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|line| line["limit"] == "tool_calls_per_second");
+    assert_eq!(begun.len(), 44 - refused.len(), "one line for each that began, and for each listing");
+    let times: u64 = limits.iter().map(|line| line["times"].as_u64().unwrap_or(1)).sum();
+    assert_eq!(
+        (limits.len(), times),
+        (2, refused.len() as u64),
+        "the first, and all others together: {limits:?}"
+    );
+    assert_eq!((&limits[0]["times"], &limits[0]["arguments"]), (&json!(null), &json!(null)));
+}
+
+#[tokio::test]
+async fn a_caller_has_a_rate_for_all_plugins_together() {
+    let config = "[server]\ncaller_calls_per_second = 5\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let results = flood(&Client::new(server.url()), "polite-echo", 30).await;
+    let refused = refused(
+        &results,
+        "at most 5 times in a second, all plugins together (limit [server] `caller_calls_per_second`)",
+    );
+    assert!((15..=25).contains(&refused.len()), "{} of 30 were refused", refused.len());
+}
+
+#[tokio::test]
+async fn completions_have_a_rate() {
+    let config = "[plugins.library]\nlimits = { completions_per_second = 2 }\n";
+    let server = Server::builder().guest("library").config(config).start().await;
+    let client = Client::new(server.url());
+    let params = json!({ "ref": { "type": "ref/prompt", "name": "library-review" }, "argument": { "name": "topic", "value": "" } });
+    let mut refused = 0;
+    for _ in 0..12 {
+        let reply = client.request("completion/complete", params.clone()).await;
+        refused += usize::from(format!("{reply:?}").contains("completions_per_second"));
+    }
+    assert!(refused >= 6, "{refused} of 12 were refused");
+}
+
+#[tokio::test]
+async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
+    let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3, quarantine_s = 2 }\n";
+    let server = Server::builder().guest("hostile_panic").guest("polite").config(config).start().await;
+    let client = Client::new(server.url());
+    let boom = || client.call("hostile_panic-boom", json!({ "message": "x" }));
+    for _ in 0..3 {
+        assert!(boom().await.tool_error().contains("panicked"));
+    }
+    let begun = Instant::now();
+    let told = client.call("hostile_panic-ok", json!({})).await;
+    assert!(told.tool_error().contains("is left alone because its calls keep failing"), "{told:?}");
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
+    let listed = client.request("tools/list", json!({})).await.result().to_string();
+    assert!(listed.contains("hostile_panic-ok"), "its tools stay in the list");
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    assert!(boom().await.tool_error().contains("panicked"), "the trial");
+    let told = client.call("hostile_panic-ok", json!({})).await;
+    assert!(told.tool_error().contains("left alone"), "{told:?}");
+    let lines = server.audited("quarantine", 2).await;
+    assert_eq!((&lines[0]["seconds"], &lines[1]["seconds"]), (&json!(2), &json!(4)));
+    tokio::time::sleep(Duration::from_millis(4_100)).await;
+    assert_eq!(client.call("hostile_panic-ok", json!({})).await.tool_text(), "ok");
+    server.says("is left alone because its calls keep failing").await;
+}
+
+#[tokio::test]
+async fn bad_arguments_of_one_caller_do_not_take_a_plugin_from_others() {
+    let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3 }\n";
+    let server = Server::builder().guest("hostile_panic").config(config).start().await;
+    let client = Client::new(server.url());
+    for _ in 0..6 {
+        client.call("hostile_panic-boom", json!({ "message": "x" })).await.tool_error();
+        assert_eq!(client.call("hostile_panic-ok", json!({})).await.tool_text(), "ok");
+    }
+}
+
+#[tokio::test]
+async fn logs_of_many_calls_have_one_rate() {
+    let config = "[plugins.polite]\nlimits = { log_kib = 8, log_kib_per_second = 1 }\n";
+    let server = Server::builder().guest("polite").config(config).start().await;
+    let client = Client::new(server.url());
+    let more = json!({ "io.modelcontextprotocol/logLevel": "debug" });
+    let mut heard = 0;
+    for _ in 0..10 {
+        let params = json!({ "name": "polite-narrate", "arguments": { "steps": 50 } });
+        let reply = client.request_with_meta("tools/call", params, more.clone()).await;
+        heard += reply.notifications("notifications/message").len();
+    }
+    assert!((50..200).contains(&heard), "{heard} of 500 messages from 8 KiB and 1 KiB a second");
+    server.says("`log_kib_per_second` was dropped").await;
+}
+
+fn ask(tokens: u64) -> Value {
+    let mut params = prompt();
+    params["maxTokens"] = json!(tokens);
+    json!({ "name": "ask", "arguments": { "method": "sampling/createMessage", "params": params } })
+}
+
+/// Asks the client's model for at most so many tokens, which answers.
+async fn answered(session: &Session, id: u64, tokens: u64) {
+    let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
+    let question = stream.message().await;
+    session.answer(&question, model_says("sure")).await;
+    let answer = stream.message().await;
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
+}
+
+/// The same when the client is not asked: why.
+async fn refused_to(session: &Session, tokens: u64) -> String {
+    session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
+}
+
+#[tokio::test]
+async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
+    let config = "[plugins.asker]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
+                  [plugins.asker.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
+    let server = Server::builder().guest("asker").config(config).start().await;
+    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
+    answered(&session, 2, 500).await;
+    answered(&session, 3, 500).await;
+    let why = refused_to(&session, 500).await;
+    assert!(why.contains("1200 an hour (grant `sampling.tokens_per_hour`)"), "{why}");
+    answered(&session, 5, 10).await;
+    let why = refused_to(&session, 10).await;
+    assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
+    let noted = server.audited("limit", 3).await;
+    assert!(
+        noted
+            .iter()
+            .all(|line| line["plugin"] == "asker" && line["why"].as_str().unwrap().contains("sampling")),
+        "{noted:?}"
+    );
+    server.says("was refused: the plugin may ask the model 3 times an hour").await;
+}

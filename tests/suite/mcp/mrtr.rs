@@ -1,0 +1,157 @@
+//! Guests ask stateless clients: the call is answered with its questions and goes on when the request comes again.
+
+use std::time::Duration;
+
+use plugport_tests::http::{Client, Reply};
+use plugport_tests::server::Server;
+use serde_json::{Value, json};
+
+use crate::mcp::session_client_requests::{GRANTED, able, asker, form, model_says, prompt};
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+pub(crate) struct Caller(Client);
+
+impl Caller {
+    pub(crate) fn of(server: &Server) -> Self {
+        Self(Client::new(server.url()))
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value, more: Value) -> Reply {
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+    }
+}
+
+fn asking(key: &str) -> Value {
+    json!({ "key": key, "method": "elicitation/create", "params": form() })
+}
+
+pub(crate) fn accepted(key: &str, name: &str) -> Value {
+    json!({ key: { "action": "accept", "content": { "name": name } } })
+}
+
+pub(crate) fn state(reply: &Reply) -> Value {
+    assert_eq!(reply.result()["resultType"], "input_required", "{reply:?}");
+    reply.result()["requestState"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_goes_on_where_it_asked() {
+    let server = asker("").await;
+    let caller = Caller::of(&server);
+    let asked = caller.call("twice", &asking("who"), json!({})).await;
+    let question = &asked.result()["inputRequests"]["who"];
+    assert_eq!((asked.status, question["method"].as_str()), (200, Some("elicitation/create")));
+    assert_eq!(asked.result()["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "plugport");
+    let first = state(&asked);
+    let retry = json!({ "requestState": first, "inputResponses": accepted("who", "Ada") });
+    let again = caller.call("twice", &asking("who"), retry).await;
+    let second = state(&again);
+    assert_ne!(first, second);
+    let retry = json!({ "requestState": second, "inputResponses": accepted("who", "Bob") });
+    let done = caller.call("twice", &asking("who"), retry).await;
+    let text = done.tool_text();
+    assert!(text.contains("Ada") && text.contains("then") && text.contains("Bob"), "{text}");
+    assert_eq!(done.result()["resultType"], "complete");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
+    let server = asker("").await;
+    let caller = Caller::of(&server);
+    let questions = json!({ "questions": [
+        { "key": "model", "method": "sampling/createMessage", "params": prompt() },
+        asking("who"),
+        { "key": "folders", "method": "roots/list" },
+    ] });
+    let asked = caller.call("gather", &questions, json!({})).await;
+    assert_eq!(asked.result()["inputRequests"].as_object().unwrap().len(), 3);
+    assert!(asked.result()["inputRequests"]["folders"]["params"].is_object());
+    let some =
+        json!({ "requestState": state(&asked), "inputResponses": { "model": model_says("hi"), "other": 5 } });
+    let again = caller.call("gather", &questions, some).await;
+    let left: Vec<&String> = again.result()["inputRequests"].as_object().unwrap().keys().collect();
+    assert_eq!(left, ["folders", "who"]);
+    let mut rest = accepted("who", "Ada");
+    rest["folders"] = json!({ "roots": [{ "uri": "file:///work" }] });
+    let retry = json!({ "requestState": state(&again), "inputResponses": rest });
+    let done = caller.call("gather", &questions, retry).await;
+    for part in ["hi", "Ada", "file:///work"] {
+        assert!(done.tool_text().contains(part), "{done:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_in_advance_spare_the_round_trip() {
+    let server = asker("").await;
+    let caller = Caller::of(&server);
+    let done = caller.call("ask", &asking("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
+    assert!(done.tool_text().contains("Ada"));
+    // What does not fit is asked for, as if it had not been there.
+    let asked = caller.call("ask", &asking("who"), json!({ "inputResponses": { "who": 12345 } })).await;
+    assert!(state(&asked).is_string());
+    let refused = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;
+    assert_eq!(refused.error_code(), -32602);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
+    let server = asker("").await;
+    let caller = Caller::of(&server);
+    let refused =
+        |reply: &Reply| (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned());
+    let asked = state(&caller.call("ask", &asking("who"), json!({})).await);
+    let retry =
+        |state: &Value, name: &str| json!({ "requestState": state, "inputResponses": accepted("who", name) });
+
+    let mut forged = asked.as_str().unwrap().to_owned();
+    forged.replace_range(0..1, if forged.starts_with('A') { "B" } else { "A" });
+    for forged in
+        [json!(forged), json!(format!("{}-TAMPERED", asked.as_str().unwrap())), json!("x"), json!("")]
+    {
+        let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&forged, "Eve")).await);
+        assert!(code == -32602 && why.contains("not issued by this server"), "{why}");
+    }
+    for (tool, arguments) in [("twice", asking("who")), ("ask", asking("other"))] {
+        let (code, why) = refused(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
+        assert!(code == -32602 && why.contains("belongs to another request"), "{why}");
+    }
+    let unfit = json!({ "requestState": asked, "inputResponses": { "who": { "action": "perhaps" } } });
+    let (code, why) = refused(&caller.call("ask", &asking("who"), unfit).await);
+    assert!(code == -32602 && why.contains("`who`"), "{why}");
+    // None of that has used it up.
+    assert!(caller.call("ask", &asking("who"), retry(&asked, "Ada")).await.tool_text().contains("Ada"));
+    let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&asked, "Ada")).await);
+    assert!(code == -32602 && why.contains("already been used"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_calls_expire_and_make_way() {
+    let server = asker("[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 2\n").await;
+    let caller = Caller::of(&server);
+    let first = state(&caller.call("ask", &asking("who"), json!({})).await);
+    let second = state(&caller.call("ask", &asking("who"), json!({})).await);
+    let retry = |state: &Value| json!({ "requestState": state, "inputResponses": accepted("who", "Ada") });
+    let gone = caller.call("ask", &asking("who"), retry(&first)).await;
+    assert!(gone.text.contains("given up to make room") && gone.error_code() == -32602, "{gone:?}");
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
+    let late = caller.call("ask", &asking("who"), retry(&second)).await;
+    assert!(late.text.contains("has expired") && late.error_code() == -32602, "{late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_without_the_capability_is_told_which_one_is_needed() {
+    let server = Server::builder().guest("asker").config(GRANTED).start().await;
+    let client = Client::new(server.url());
+    for (method, params, required) in [
+        ("sampling/createMessage", prompt(), json!({ "sampling": {} })),
+        ("roots/list", json!({}), json!({ "roots": {} })),
+        ("elicitation/create", form(), json!({ "elicitation": {} })),
+    ] {
+        let reply = client.call("pass", json!({ "method": method, "params": params })).await;
+        assert_eq!((reply.status, reply.error_code()), (400, -32021), "{reply:?}");
+        assert_eq!(reply.answer()["error"]["data"]["requiredCapabilities"], required);
+    }
+}

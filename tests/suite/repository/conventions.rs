@@ -1,0 +1,111 @@
+//! Promises about the repository itself.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plugport_tests::build::{files_below, root};
+
+fn git(args: &[&str]) -> String {
+    let output = Command::new("git").args(args).current_dir(root()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn nothing_compiled_is_committed() {
+    assert_eq!(git(&["ls-files", "*.wasm", "*.cwasm", "*.so", "*.o"]), "");
+}
+
+/// What servers keep, secrets among it, is neither committed nor left where the next commit would find it.
+#[test]
+fn no_state_of_a_server_is_in_the_repository() {
+    let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output() else {
+        eprintln!("skipped: there is no git");
+        return;
+    };
+    let tracked = String::from_utf8(listed.stdout).unwrap();
+    let mut found: Vec<PathBuf> =
+        tracked.split('\0').map(PathBuf::from).filter(|path| is_state(path)).collect();
+    let mut pending = vec![root().join("tests")];
+    while let Some(folder) = pending.pop() {
+        // What another test removes meanwhile is not in the repository.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.file_name().unwrap_or_default();
+            if ["target", "node_modules", ".git"].iter().any(|skipped| name == *skipped) {
+                continue;
+            }
+            if path.is_dir() && !path.is_symlink() {
+                pending.push(path.clone());
+            }
+            found.extend(is_state(path.strip_prefix(root()).unwrap()).then_some(path));
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Whether this is the state of a server, or code that one compiled.
+fn is_state(path: &Path) -> bool {
+    let compiled = path.extension().is_some_and(|extension| extension == "code" || extension == "cwasm");
+    compiled
+        || path
+            .components()
+            .any(|part| ["plugins.redb", "audit.jsonl"].iter().any(|kept| part.as_os_str() == *kept))
+}
+
+/// Commands keep compiled code for the person who types them, which tests are not to do in anyone's home.
+#[test]
+fn programs_that_tests_start_keep_nothing_in_a_home() {
+    let bare = ["binary()", "server::binary()"].map(|program| format!("Command::new({program})"));
+    for folder in ["tests/suite", "tests/support"] {
+        for path in files_below(folder) {
+            if path.ends_with("support/build.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let is_bare = bare.iter().any(|bare| text.contains(bare));
+            assert!(!is_bare, "take the command `program()` in {}", path.display());
+        }
+    }
+}
+
+/// A guest that no test names is a behaviour that nobody checks.
+#[test]
+fn every_guest_has_a_test() {
+    // The table of the corpus is a part of the suite.
+    let sources = ["tests/suite", "tests/support/corpus"];
+    let sources = sources.iter().flat_map(|folder| files_below(folder));
+    let suite: String = sources.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    for entry in std::fs::read_dir(root().join("tests/guests/examples")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(suite.contains(&format!("\"{name}\"")), "no test uses the guest {name}");
+    }
+    for entry in std::fs::read_dir(root().join("tests/guests/languages")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let test = format!("fn every_feature_works_in_{name}()");
+        assert!(suite.contains(&test), "no test uses the guest in {name}");
+    }
+}
+
+/// The page that operators read must not drift from the table that is enforced.
+#[test]
+fn the_limits_page_has_every_limit_with_its_default_and_maximum() {
+    let page = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    for spec in plugport::config::Limits::TABLE {
+        let row = format!("| `{}` | {} | {} |", spec.name, spec.default, spec.max);
+        assert!(page.contains(&row), "docs/limits.md lacks the row\n{row} {} |", spec.why);
+    }
+}
+
+/// What each language costs is measured by a command, whose table must have been filled.
+#[test]
+fn the_languages_page_has_every_number() {
+    let page = std::fs::read_to_string(root().join("docs/languages.md")).unwrap();
+    for language in ["rust", "typescript", "javascript", "python", "go", "c"] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {language} | ")));
+        let row = row.unwrap_or_else(|| panic!("`cargo measure languages` has measured no {language}"));
+        let numbers = row.split('|').skip(2).map(str::trim).filter(|cell| cell.parse::<f64>().is_ok());
+        assert_eq!(numbers.count(), 9, "{row}");
+    }
+}
