@@ -79,14 +79,15 @@ async fn soak_a_campaign_of_half_an_hour_finds_nothing() {
     let found = Campaign { seed, time, round, percent: PERCENT }.run().await;
     let ms = |percent| found.waits.percentile(percent).as_secs_f64() * 1e3;
     println!(
-        "{} rounds from seed {seed}, {} calls ({:?}); a neighbour waited {:.1} ms, 99 in 100 {:.1}, at most {:.1}; {:+} MiB",
+        "{} rounds from seed {seed}, {} calls ({:?}); a neighbour waited {:.1} ms, 99 in 100 {:.1}, at most {:.1}; {:+} MiB, in the rounds {:?}",
         found.rounds,
         found.calls,
         found.outcomes,
         ms(50),
         ms(99),
         ms(100),
-        found.grown >> 20
+        found.grown >> 20,
+        found.own
     );
 }
 

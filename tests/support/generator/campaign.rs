@@ -68,6 +68,8 @@ pub struct Found {
     pub outcomes: BTreeMap<String, usize>,
     /// Bytes that the server had more of at the end.
     pub grown: i64,
+    /// What it had of its own after each round, while calls went on, MiB.
+    pub own: Vec<u64>,
 }
 
 /// What came of one round.
@@ -123,13 +125,13 @@ impl Campaign {
         let mut start = Process::of(&server).settled().await;
         // The engine keeps the image of a plugin's memory in an open file, and not all components of a round are published.
         start.files += COMPONENTS;
-        let (begun, mut rounds) = (Instant::now(), 1);
+        let (begun, mut rounds, mut own) = (Instant::now(), 1, Vec::new());
         while begun.elapsed() < self.time {
             let round = self.round(&server, &neighbour, self.seed + rounds).await;
             all.waits.extend(round.waits);
             all.told.add(round.told);
             rounds += 1;
-            println!("round {rounds}: {} MiB of the server's own", Process::of(&server).own >> 20);
+            own.push(Process::of(&server).own >> 20);
         }
         let name = format!("{rounds} rounds from seed {}", self.seed);
         let grown = assert_given_back(&name, &server, start, GROWTH).await;
@@ -138,7 +140,7 @@ impl Campaign {
         let (calls, outcomes) = audited(&server, all.told).await;
         self.assert_stops(server).await;
         place.assert_untouched();
-        Found { rounds, calls, waits: Latencies::of(all.waits), outcomes, grown }
+        Found { rounds, calls, waits: Latencies::of(all.waits), outcomes, grown, own }
     }
 
     /// One round: new components, attackers, and a neighbour.
