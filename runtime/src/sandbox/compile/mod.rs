@@ -7,10 +7,10 @@
 
 mod cache;
 mod child;
+mod compile_lock;
 mod confine;
 mod frame;
 mod left;
-mod lock;
 mod names;
 mod trusted;
 mod work;
