@@ -19,10 +19,10 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use plugport::config::{Config, Server};
+use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader};
-use plugport::sandbox::{Cache, Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader};
+use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
 use support::native::runtime;
 use support::{GUEST, Row};
@@ -42,9 +42,9 @@ async fn measure(file: &Path) {
     println!("{GUEST}, {} KiB", file.metadata().unwrap().len() >> 10);
     println!("{}", Row::HEAD);
     println!("{}", row("compiled outside", COMPILED, file, &loader(outside())).await);
-    let cache = || Cache::open(state.path(), 64).unwrap();
-    load(&loader(outside().keeping(cache())), file).await;
-    let kept = loader(outside().keeping(cache()));
+    let cache = || CodeCache::open(state.path(), 64).unwrap();
+    load(&loader(outside().with_caches(cache())), file).await;
+    let kept = loader(outside().with_caches(cache()));
     println!("{}", row("from kept code", RECALLED, file, &kept).await);
 }
 
@@ -61,9 +61,9 @@ async fn row(name: &str, count: usize, file: &Path, loader: &Loader) -> Row {
 
 fn loader(compiler: Compiler) -> Loader {
     Loader::new(
-        &Server { parked_calls: 0, ..Server::default() },
-        Store::new("unused".into()),
-        Audit::none(),
+        &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+        KvDatabase::new("unused".into()),
+        Audit::disabled(),
         compiler,
     )
     .unwrap()
@@ -71,7 +71,7 @@ fn loader(compiler: Compiler) -> Loader {
 
 async fn load(loader: &Loader, file: &Path) {
     let settings = Config::new("unused".into()).plugin("polite");
-    let artifact = Artifact::read(file, settings.limits.wasm_mib).unwrap();
+    let artifact = ComponentFile::read(file, settings.limits.wasm_mib).unwrap();
     loader.load("polite", artifact, settings).await.unwrap();
 }
 

@@ -24,12 +24,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
-use plugport::catalog::{Catalog, Entry, Snapshot};
-use plugport::config::{Config, Server as Settings};
+use plugport::catalog::{Catalog, PluginEntry, Snapshot};
+use plugport::config::{Config, ServerConfig};
+use plugport::mcp::Server;
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader};
-use plugport::protocol::Server;
-use plugport::sandbox::{Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader};
+use plugport::sandbox::{Compiler, KvDatabase};
 use plugport::transport::http::router;
 use serde_json::{Value, json};
 use tower_service::Service as _;
@@ -88,12 +88,15 @@ async fn routes(file: PathBuf) -> Router {
     plugin.limits.set("parked_calls", PARKED as u64).unwrap();
     plugin.grants.roots = true;
     plugin.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
-    let settings =
-        Settings { parked_calls: PARKED, caller_calls_per_second: 1_000_000_000, ..Settings::default() };
-    let store = Store::new("unused".into());
-    let loader = Loader::new(&settings, store, Audit::none(), Compiler::here()).unwrap();
-    let artifact = Artifact::read(&file, plugin.limits.wasm_mib).unwrap();
-    let entry = Entry::vet(loader.load(GUEST, artifact, plugin).await.unwrap());
+    let settings = ServerConfig {
+        parked_calls: PARKED,
+        caller_calls_per_second: 1_000_000_000,
+        ..ServerConfig::default()
+    };
+    let store = KvDatabase::new("unused".into());
+    let loader = Loader::new(&settings, store, Audit::disabled(), Compiler::in_process()).unwrap();
+    let artifact = ComponentFile::read(&file, plugin.limits.wasm_mib).unwrap();
+    let entry = PluginEntry::validate(loader.load(GUEST, artifact, plugin).await.unwrap());
     router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(vec![entry]))), settings)))
 }
 

@@ -8,7 +8,7 @@ wasmtime::component::bindgen!({
     imports: { default: async | trappable },
     exports: { default: async },
     with: { "plugport:plugin/request.call": crate::host::Call },
-    trappable_error_type: { "plugport:plugin/types.error" => crate::host::Failure },
+    trappable_error_type: { "plugport:plugin/types.error" => crate::host::HostCallError },
 });
 
 /// The standard interface for what is kept between calls.

@@ -45,7 +45,7 @@ pub enum Command {
     Compile(Compile),
     /// Keep what a compiler answers whose server has ended
     #[command(hide = true)]
-    Keep(Keep),
+    Keep(AwaitCompile),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
@@ -259,7 +259,7 @@ pub struct Compile {
 
 /// `plugport keep`: what a server leaves behind that ends while something is compiled.
 #[derive(Debug, Clone, Args)]
-pub struct Keep {
+pub struct AwaitCompile {
     /// Folder with compiled code
     #[arg(long)]
     pub folder: PathBuf,

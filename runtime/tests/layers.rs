@@ -12,15 +12,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// From the top of a call to its bottom. A layer may use those after it.
-const ORDER: [&str; 8] =
-    ["commands", "transport", "protocol", "catalog", "plugin", "host", "sandbox", "config"];
+const ORDER: [&str; 8] = ["commands", "transport", "mcp", "catalog", "plugin", "host", "sandbox", "config"];
 
 /// Usable by every layer; they use none.
 const LEAVES: [&str; 2] = ["json", "observe"];
 
 /// Beside the order: who may use what.
 const BESIDE: [(&str, &[&str]); 4] = [
-    ("reload", &["catalog", "plugin", "config"]),
+    ("watch", &["catalog", "plugin", "config"]),
     ("bindings", &["host"]),
     ("cli", &[]),
     ("main", &["cli", "commands"]),
@@ -28,7 +27,7 @@ const BESIDE: [(&str, &[&str]); 4] = [
 
 /// Who may use what stands beside the order.
 const USERS: [(&str, &[&str]); 3] =
-    [("reload", &["commands"]), ("bindings", &["plugin", "host"]), ("cli", &["commands", "main"])];
+    [("watch", &["commands"]), ("bindings", &["plugin", "host"]), ("cli", &["commands", "main"])];
 
 /// Crates that belong to some layers only.
 const CRATES: [(&str, &[&str]); 11] = [
@@ -40,7 +39,7 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("clap", &["cli", "main"]),
     ("toml", &["config", "catalog", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
-    ("notify", &["reload", "commands"]),
+    ("notify", &["watch", "commands"]),
     ("wit_component", &["commands"]),
     ("wit_parser", &["commands"]),
 ];
@@ -191,11 +190,9 @@ fn no_file_outgrows_its_reader() {
 
 #[test]
 fn the_rule_can_fail() {
-    assert!(may_use("transport", "protocol") && may_use("plugin", "observe") && may_use("host", "bindings"));
-    assert!(
-        !may_use("protocol", "transport") && !may_use("sandbox", "host") && !may_use("catalog", "bindings")
-    );
-    assert!(!may_use("protocol", "reload") && !may_use("reload", "protocol"));
+    assert!(may_use("transport", "mcp") && may_use("plugin", "observe") && may_use("host", "bindings"));
+    assert!(!may_use("mcp", "transport") && !may_use("sandbox", "host") && !may_use("catalog", "bindings"));
+    assert!(!may_use("mcp", "watch") && !may_use("watch", "mcp"));
     let text = "use crate::a::b;\n// crate::c\n x(crate::d) use crate::{e::{x, y}, f};";
     let names: Vec<String> = names_after(text, "crate::").into_iter().collect();
     assert_eq!(names, ["a", "d", "e", "f"]);

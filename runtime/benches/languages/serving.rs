@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use plugport::catalog::Entry;
-use plugport::config::{Config, PluginConfig, Server};
-use plugport::host::{Answers, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question};
+use plugport::catalog::PluginEntry;
+use plugport::config::{Config, PluginConfig, ServerConfig};
+use plugport::host::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel, NoClient};
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader, Plugin};
-use plugport::sandbox::{Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader, Plugin};
+use plugport::sandbox::{Compiler, KvDatabase};
 
 use super::support::loader;
 use super::support::native::{Subject, measure_in_process, runtime};
@@ -63,9 +63,10 @@ impl Memory {
         match self {
             Self::Pooled => loader(),
             Self::Unpooled => {
-                let server = Server { parked_calls: 0, ..Server::default() };
-                let store = Store::new("unused".into());
-                Loader::without_pool(&server, store, Audit::none(), Compiler::here()).unwrap()
+                let server = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+                let store = KvDatabase::new("unused".into());
+                Loader::without_pooling_allocator(&server, store, Audit::disabled(), Compiler::in_process())
+                    .unwrap()
             }
         }
     }
@@ -75,8 +76,9 @@ impl Memory {
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
         let outside = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
-        let server = Server { parked_calls: 0, ..Server::default() };
-        let loader = Loader::new(&server, Store::new("unused".into()), Audit::none(), outside).unwrap();
+        let server = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+        let loader =
+            Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), outside).unwrap();
         let start = Instant::now();
         load(&loader, component, Instances::Fresh.settings()?).await?;
         Ok(start.elapsed().as_secs_f64())
@@ -108,9 +110,10 @@ pub fn instance_us(component: &Path, memory: Memory) -> Result<f64, String> {
 }
 
 async fn load(loader: &Loader, component: &Path, settings: PluginConfig) -> Result<Arc<Plugin>, String> {
-    let artifact = Artifact::read(component, settings.limits.wasm_mib).map_err(|error| error.to_string())?;
+    let artifact =
+        ComponentFile::read(component, settings.limits.wasm_mib).map_err(|error| error.to_string())?;
     let loaded = loader.load("hello", artifact, settings).await;
-    Ok(Entry::vet(loaded.map_err(|error| error.to_string())?).plugin)
+    Ok(PluginEntry::validate(loaded.map_err(|error| error.to_string())?).plugin)
 }
 
 struct Hello {
@@ -132,20 +135,20 @@ struct Idle {
 
 impl Subject for Idle {
     async fn once(&mut self) {
-        self.plugin.make_idle_instance().await.unwrap();
+        self.plugin.make_instance().await.unwrap();
     }
 }
 
 /// A client that hears nothing, but is known to be the same in each call: for nobody else an instance is kept.
 struct OnThePipe;
 
-impl ClientPort for OnThePipe {
+impl Client for OnThePipe {
     fn caller(&self) -> Caller {
         Caller::Stdio
     }
 
-    fn client(&self) -> ClientInfo {
-        NoClient.client()
+    fn info(&self) -> ClientInfo {
+        NoClient.info()
     }
 
     fn meta_size(&self) -> usize {
@@ -164,7 +167,7 @@ impl ClientPort for OnThePipe {
 
     fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
 
-    fn ask(&self, _: Vec<Question>) -> BoxFuture<'_, Answers> {
+    fn send_requests(&self, _: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {
         unreachable!("the tool has its argument")
     }
 }

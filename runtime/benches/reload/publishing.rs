@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport::config::{Limits, Server};
+use plugport::config::{Limits, ServerConfig};
 use plugport::sandbox::{Compiler, engine};
 
 use super::build;
@@ -14,7 +14,7 @@ const ROUNDS: usize = 40;
 /// Rounds before those that count.
 const WARM_UP: usize = 4;
 
-/// How long a file must stay the same: `SETTLE` of `runtime/src/reload`.
+/// How long a file must stay the same: `SETTLE` of `runtime/src/watch/debounce.rs`.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Between two rounds. A prime number of milliseconds, to stay out of step with everything.
@@ -56,7 +56,7 @@ impl Watched {
 /// differ by more than all that we do.
 pub async fn with_new_code(table: &mut Table) {
     let mut watched = Watched::start().await;
-    let engine = engine(&Server { parked_calls: 0, ..Server::default() }).unwrap();
+    let engine = engine(&ServerConfig { parked_calls: 0, ..ServerConfig::default() }).unwrap();
     let (compiler, limits) = (Compiler::with_program(PROGRAM.into()), Limits::default());
     let (mut totals, mut compiles) = (Vec::new(), Vec::new());
     for number in 0..WARM_UP + ROUNDS {

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::catalog::{Catalog, Entry, Snapshot};
-use plugport::config::{Config, Server};
+use plugport::catalog::{Catalog, PluginEntry, Snapshot};
+use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader};
-use plugport::sandbox::{Cache, Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader};
+use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
 use super::served::PROGRAM;
 use super::table::{Spread, Table};
@@ -56,13 +56,13 @@ pub async fn measure(table: &mut Table, plugins: usize) {
 }
 
 fn loader(state: &Path) -> Loader {
-    let compiler = Compiler::with_program(PROGRAM.into()).keeping(Cache::open(state, 64).unwrap());
-    let settings = Server { parked_calls: 0, ..Server::default() };
-    Loader::new(&settings, Store::new("unused".into()), Audit::none(), compiler).unwrap()
+    let compiler = Compiler::with_program(PROGRAM.into()).with_caches(CodeCache::open(state, 64).unwrap());
+    let settings = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+    Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap()
 }
 
-async fn load(loader: &Loader, name: &str, file: &Path) -> Entry {
+async fn load(loader: &Loader, name: &str, file: &Path) -> PluginEntry {
     let settings = Config::new("unused".into()).plugin(name);
-    let artifact = Artifact::read(file, settings.limits.wasm_mib).unwrap();
-    Entry::vet(loader.load(name, artifact, settings).await.unwrap())
+    let artifact = ComponentFile::read(file, settings.limits.wasm_mib).unwrap();
+    PluginEntry::validate(loader.load(name, artifact, settings).await.unwrap())
 }

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use plugport::config::Server;
+use plugport::config::ServerConfig;
 use plugport::transport::http::{Listener, serve};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -47,7 +47,7 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
             let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
             send_address.send(listener.address).unwrap();
             let cpu = thread_cpu();
-            serve(listener, router, &Server::default(), stopped).await;
+            serve(listener, router, &ServerConfig::default(), stopped).await;
             thread_cpu() - cpu
         })
     });

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
-use plugport::catalog::{Catalog, Entry, Snapshot};
-use plugport::config::{Config, Server as Settings};
+use plugport::catalog::{Catalog, PluginEntry, Snapshot};
+use plugport::config::{Config, ServerConfig};
 use plugport::host::NoClient;
+use plugport::mcp::Server;
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader, Plugin};
-use plugport::protocol::Server;
-use plugport::sandbox::{Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader, Plugin};
+use plugport::sandbox::{Compiler, KvDatabase};
 use plugport::transport::http::router;
 
 use native::Subject;
@@ -62,24 +62,25 @@ const UNBOUNDED: u64 = 1_000_000_000;
 
 /// What loads guests, with an audit like that of a server.
 pub fn loader() -> Loader {
-    let server = Settings { parked_calls: 0, caller_calls_per_second: UNBOUNDED, ..Settings::default() };
+    let server =
+        ServerConfig { parked_calls: 0, caller_calls_per_second: UNBOUNDED, ..ServerConfig::default() };
     let file =
         std::env::temp_dir().join(format!("plugport-bench-{}", std::process::id())).join("audit.jsonl");
     let (audit, writer) = Audit::open(file, 64 << 20, 1).unwrap();
     // It is needed until the process ends.
     std::mem::forget(writer);
-    Loader::new(&server, Store::new("unused".into()), audit, Compiler::here()).unwrap()
+    Loader::new(&server, KvDatabase::new("unused".into()), audit, Compiler::in_process()).unwrap()
 }
 
 /// A guest with other limits than usual.
-pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> Entry {
+pub async fn entry(loader: &Loader, guest: &Path, limits: &[(&str, u64)]) -> PluginEntry {
     let config = Config::new(guest.parent().unwrap().to_owned());
     let name = guest.file_stem().unwrap().to_str().unwrap();
     let mut settings = config.plugin(name);
     settings.limits.set("tool_calls_per_second", UNBOUNDED).unwrap();
     limits.iter().for_each(|(name, value)| settings.limits.set(name, *value).unwrap());
-    let artifact = Artifact::read(guest, settings.limits.wasm_mib).unwrap();
-    Entry::vet(loader.load(name, artifact, settings).await.unwrap())
+    let artifact = ComponentFile::read(guest, settings.limits.wasm_mib).unwrap();
+    PluginEntry::validate(loader.load(name, artifact, settings).await.unwrap())
 }
 
 /// A plugin, called without a transport.
@@ -100,6 +101,6 @@ pub fn plugin_router(guest: &Path) -> impl AsyncFnOnce() -> Router + Send + 'sta
     let guest = guest.to_owned();
     async move || {
         let catalog = Catalog::new(Snapshot::new(vec![entry(&loader(), &guest, &[]).await]));
-        router(Arc::new(Server::new(Arc::new(catalog), Settings::default())))
+        router(Arc::new(Server::new(Arc::new(catalog), ServerConfig::default())))
     }
 }

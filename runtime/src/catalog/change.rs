@@ -1,4 +1,4 @@
-//! What clients may want to hear of when the catalog changes.
+//! Changes of the catalog, as clients are notified of them.
 //!
 //! Of lists only how they look now is kept, and each listener knows how they looked when it was last told: one that was away
 //! or is slow is told once of a list, however often it changed, and never of one that looks as it did.
@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum CatalogChange {
     /// The list of tools.
     Tools,
     /// The list of resources or that of resource templates.
@@ -27,13 +27,13 @@ pub enum Change {
 
 /// How the lists look: equal for those that look the same to clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lists {
+pub struct ListDigests {
     tools: u64,
     resources: (u64, u64),
     prompts: u64,
 }
 
-impl Lists {
+impl ListDigests {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         Self {
             tools: snapshot.tools().id(),
@@ -43,18 +43,18 @@ impl Lists {
     }
 
     /// Takes over one difference from `now`.
-    fn step(&mut self, now: &Self) -> Option<Change> {
+    fn step(&mut self, now: &Self) -> Option<CatalogChange> {
         if self.tools != now.tools {
             self.tools = now.tools;
-            return Some(Change::Tools);
+            return Some(CatalogChange::Tools);
         }
         if self.resources != now.resources {
             self.resources = now.resources;
-            return Some(Change::Resources);
+            return Some(CatalogChange::Resources);
         }
         if self.prompts != now.prompts {
             self.prompts = now.prompts;
-            return Some(Change::Prompts);
+            return Some(CatalogChange::Prompts);
         }
         None
     }
@@ -62,40 +62,40 @@ impl Lists {
 
 /// One listener's view of the changes.
 #[derive(Debug)]
-pub struct Changes {
+pub struct ChangeReceiver {
     /// None while clients have no lists that could have changed.
-    told: Option<Lists>,
-    given: watch::Receiver<Option<Lists>>,
-    lists: watch::Receiver<Lists>,
+    known: Option<ListDigests>,
+    released: watch::Receiver<Option<ListDigests>>,
+    lists: watch::Receiver<ListDigests>,
     updates: broadcast::Receiver<Arc<str>>,
 }
 
-impl Changes {
+impl ChangeReceiver {
     pub(super) fn new(
-        told: Option<Lists>,
-        given: watch::Receiver<Option<Lists>>,
-        lists: watch::Receiver<Lists>,
+        known: Option<ListDigests>,
+        released: watch::Receiver<Option<ListDigests>>,
+        lists: watch::Receiver<ListDigests>,
         updates: broadcast::Receiver<Arc<str>>,
     ) -> Self {
-        Self { told, given, lists, updates }
+        Self { known, released, lists, updates }
     }
 
     /// The next change; `None` when there will be no more. Can be dropped and called again without losing any.
-    pub async fn next(&mut self) -> Option<Change> {
+    pub async fn next(&mut self) -> Option<CatalogChange> {
         loop {
-            if self.told.is_none() {
-                self.told = *self.given.borrow_and_update();
+            if self.known.is_none() {
+                self.known = *self.released.borrow_and_update();
             }
             let now = *self.lists.borrow_and_update();
-            if let Some(change) = self.told.as_mut().and_then(|told| told.step(&now)) {
+            if let Some(change) = self.known.as_mut().and_then(|known| known.step(&now)) {
                 return Some(change);
             }
             tokio::select! {
                 changed = self.lists.changed() => changed.ok()?,
-                given = self.given.changed(), if self.told.is_none() => given.ok()?,
+                released = self.released.changed(), if self.known.is_none() => released.ok()?,
                 updated = self.updates.recv() => return match updated {
-                    Ok(uri) => Some(Change::Updated(uri)),
-                    Err(RecvError::Lagged(_)) => Some(Change::Lost),
+                    Ok(uri) => Some(CatalogChange::Updated(uri)),
+                    Err(RecvError::Lagged(_)) => Some(CatalogChange::Lost),
                     Err(RecvError::Closed) => None,
                 },
             }
@@ -107,11 +107,11 @@ impl Changes {
 mod tests {
     use super::*;
 
-    fn lists(tools: u64, prompts: u64) -> Lists {
-        Lists { tools, prompts, ..Lists::default() }
+    fn lists(tools: u64, prompts: u64) -> ListDigests {
+        ListDigests { tools, prompts, ..ListDigests::default() }
     }
 
-    async fn now(changes: &mut Changes) -> Option<Change> {
+    async fn now(changes: &mut ChangeReceiver) -> Option<CatalogChange> {
         tokio::select! {
             biased;
             change = changes.next() => change,
@@ -123,13 +123,17 @@ mod tests {
     async fn a_list_is_told_of_once_and_only_while_it_looks_different() {
         let (sender, receiver) = watch::channel(lists(1, 1));
         let (_updates, updated) = broadcast::channel(1);
-        let (_given, given) = watch::channel(None);
-        let mut changes = Changes::new(Some(lists(1, 0)), given, receiver, updated);
-        assert_eq!(now(&mut changes).await, Some(Change::Prompts), "it changed before anyone listened");
+        let (_release, released) = watch::channel(None);
+        let mut changes = ChangeReceiver::new(Some(lists(1, 0)), released, receiver, updated);
+        assert_eq!(
+            now(&mut changes).await,
+            Some(CatalogChange::Prompts),
+            "it changed before anyone listened"
+        );
         for tools in 2..9 {
             sender.send_replace(lists(tools, 1));
         }
-        assert_eq!(now(&mut changes).await, Some(Change::Tools));
+        assert_eq!(now(&mut changes).await, Some(CatalogChange::Tools));
         sender.send_replace(lists(1, 1));
         sender.send_replace(lists(8, 1));
         assert_eq!(now(&mut changes).await, None, "it looks as it did");
@@ -139,24 +143,24 @@ mod tests {
     async fn nobody_is_told_of_changes_of_lists_that_nobody_got() {
         let (sender, receiver) = watch::channel(lists(1, 1));
         let (_updates, updated) = broadcast::channel(1);
-        let (give, given) = watch::channel(None);
-        let mut changes = Changes::new(None, given, receiver, updated);
+        let (release, released) = watch::channel(None);
+        let mut changes = ChangeReceiver::new(None, released, receiver, updated);
         sender.send_replace(lists(2, 1));
         assert_eq!(now(&mut changes).await, None);
-        give.send_replace(Some(lists(2, 1)));
+        release.send_replace(Some(lists(2, 1)));
         assert_eq!(now(&mut changes).await, None);
         sender.send_replace(lists(2, 2));
-        assert_eq!(now(&mut changes).await, Some(Change::Prompts));
+        assert_eq!(now(&mut changes).await, Some(CatalogChange::Prompts));
     }
 
     #[tokio::test]
     async fn updates_that_are_too_many_are_told_as_one() {
-        let (_sender, receiver) = watch::channel(Lists::default());
+        let (_sender, receiver) = watch::channel(ListDigests::default());
         let (updates, updated) = broadcast::channel(2);
-        let (_given, given) = watch::channel(None);
-        let mut changes = Changes::new(None, given, receiver, updated);
+        let (_release, released) = watch::channel(None);
+        let mut changes = ChangeReceiver::new(None, released, receiver, updated);
         (0..9).for_each(|n| drop(updates.send(format!("n:{n}").into())));
-        assert_eq!(changes.next().await, Some(Change::Lost));
-        assert_eq!(changes.next().await, Some(Change::Updated("n:7".into())));
+        assert_eq!(changes.next().await, Some(CatalogChange::Lost));
+        assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:7".into())));
     }
 }

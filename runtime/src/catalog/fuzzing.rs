@@ -1,23 +1,23 @@
-//! Vetting, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled: behind
+//! Validation, for the fuzz targets in `tests/fuzz`: what passes, as clients would get it. Hidden, and always compiled: behind
 //! a feature this package would be built once more for the tests, and a door that is used by nobody costs nothing.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::headers::ParamHeader;
-use super::published::{PublishedResource, PublishedTemplate};
+use super::items::{PublishedResource, PublishedTemplate};
+use super::param_headers::ParamHeader;
 use super::schema::Schema;
-use super::template::Template;
-use super::vetting;
+use super::uri_template::UriTemplate;
+use super::validation;
 use crate::config::Limits;
 use crate::json::RawObject;
 use crate::plugin::{Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::sandbox::Allowance;
+use crate::sandbox::WorkBudget;
 
 /// A tool that passed.
 #[derive(Debug)]
-pub struct Passed {
+pub struct ValidTool {
     /// Its public name.
     pub name: String,
     /// Of its arguments.
@@ -30,31 +30,31 @@ pub struct Passed {
     pub extra: RawObject,
 }
 
-/// Vets a tool.
+/// Validates a tool.
 ///
 /// # Errors
 /// With the reason for the operator.
-pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<Passed, String> {
-    let passed = vetting::tool(tool, prefix, limits).map_err(|error| error.to_string())?;
-    let vetting::Vetted { name, input, output, headers, extra } = passed;
-    Ok(Passed { name, input, output, headers, extra })
+pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<ValidTool, String> {
+    let passed = validation::tool(tool, prefix, limits).map_err(|error| error.to_string())?;
+    let validation::ValidatedTool { name, input, output, headers, extra } = passed;
+    Ok(ValidTool { name, input, output, headers, extra })
 }
 
 /// Checks a value that was `bytes` long as text, for a second of processor time at most. Whether it fits.
 pub fn fits(schema: &Schema, value: &Value, bytes: usize) -> bool {
-    let allowance = Allowance::of(Duration::from_secs(1));
+    let allowance = WorkBudget::of(Duration::from_secs(1));
     schema.validate(value, bytes, &allowance).is_ok_and(|checked| checked.is_ok())
 }
 
-/// Vets a prompt; its public name and further fields.
+/// Validates a prompt; its public name and further fields.
 ///
 /// # Errors
 /// With the reason for the operator.
 pub fn prompt(prompt: &Prompt, prefix: &str, limits: &Limits) -> Result<(String, RawObject), String> {
-    vetting::prompt(prompt, prefix, limits).map_err(|error| error.to_string())
+    validation::prompt(prompt, prefix, limits).map_err(|error| error.to_string())
 }
 
-/// Vets a resource; its further fields.
+/// Validates a resource; its further fields.
 ///
 /// # Errors
 /// With the reason for the operator.
@@ -62,7 +62,7 @@ pub fn resource(resource: &ResourceDescriptor, limits: &Limits) -> Result<RawObj
     PublishedResource::check(resource, limits).map_err(|error| error.to_string())
 }
 
-/// Vets a resource template.
+/// Validates a resource template.
 ///
 /// # Errors
 /// With the reason for the operator.
@@ -73,7 +73,7 @@ pub fn template(template: &ResourceTemplate, limits: &Limits) -> Result<(Matcher
 
 /// A template that passed.
 #[derive(Debug)]
-pub struct Matcher(Template);
+pub struct Matcher(UriTemplate);
 
 impl Matcher {
     /// Whether a URI can come from it.

@@ -1,53 +1,56 @@
-//! What is offered right now.
+//! The catalog: what is published now.
 //!
 //! An immutable [`Snapshot`] behind an atomic pointer: a request takes the snapshot once and keeps what it took, a
 //! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
-//! Whoever serves clients hears of every change. Vets what plugins say of themselves; never calls a guest.
+//! The protocol layer receives every change. Listings are validated here; no guest is ever called from here.
 
-mod absent;
+mod approval;
 mod change;
-mod disputes;
-mod effort;
-mod entry;
 #[doc(hidden)]
 pub mod fuzzing;
-mod headers;
-mod list;
-mod marks;
-mod metered;
+mod initial_load;
+mod item_list;
+mod items;
+mod legacy_schema;
+mod metered_json;
+mod name_conflicts;
+mod name_owners;
 mod naming;
-mod owners;
-mod paging;
-mod pins;
-mod plain;
-mod published;
+mod null_arguments;
+mod pagination;
+mod param_headers;
+mod plugin_entry;
+mod regex_states;
 mod schema;
+mod schema_budget;
 mod snapshot;
-mod start;
-mod states;
-mod template;
+mod step_keyword;
 mod uri;
-mod vetting;
+mod uri_template;
+mod validation;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 
-pub use change::{Change, Changes, Lists};
-pub use entry::{Entry, Refused};
-pub use headers::{HeaderError, ParamHeader, ParamKind};
-pub use list::{Fingerprint, Item, Kind, List, Print};
-pub use naming::{NameError, plugin_name, public_key};
-pub use owners::{Claimant, Owners};
-pub use paging::{BadCursor, Page};
-pub use pins::{Approved, Descriptor, Descriptors, Difference, How, Lock, LockError, Pins, Subject, compare};
-pub use published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
-pub use schema::{Mismatch, Schema, SchemaError};
+pub use approval::{
+    ApprovalPolicy, ApprovedPlugin, DiffKind, DiffSubject, Difference, ItemDescriptor, ItemDescriptors,
+    Lockfile, LockfileError, compare,
+};
+pub use change::{CatalogChange, ChangeReceiver, ListDigests};
+pub use initial_load::LoadProgress;
+pub use item_list::{Item, ItemDigest, ItemHasher, ItemKind, ItemList};
+pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+pub use name_owners::{Claimant, NameOwners};
+pub use naming::{NameError, plugin_name, published_key};
+pub use pagination::{InvalidCursor, Page};
+pub use param_headers::{ParamHeader, ParamHeaderError, ParamKind};
+pub use plugin_entry::{PluginEntry, RejectedItem};
+pub use schema::{Schema, SchemaError, SchemaMismatch};
 pub use snapshot::Snapshot;
-pub use start::Begun;
 
-use start::Start;
+use initial_load::InitialLoad;
 
 /// Updates of resources that a listener may lag behind; one that lags further is told that it missed some.
 const LAG: usize = 256;
@@ -56,78 +59,78 @@ const LAG: usize = 256;
 #[derive(Debug)]
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
-    /// One publisher at a time, so that none undoes what another did.
+    /// One update at a time, so that none undoes what another did.
     publishing: Mutex<()>,
-    lists: watch::Sender<Lists>,
+    lists: watch::Sender<ListDigests>,
     updates: broadcast::Sender<Arc<str>>,
-    start: Start,
-    /// How the lists looked when clients got them first. None: nobody has got any, so there is no change to tell of.
-    given: watch::Sender<Option<Lists>>,
+    initial_load: InitialLoad,
+    /// How the lists looked when clients could first get them. None: no client has any, so there is no change to send.
+    released: watch::Sender<Option<ListDigests>>,
 }
 
 impl Catalog {
     /// Starts with a first snapshot, which is complete.
     #[must_use]
     pub fn new(first: Snapshot) -> Self {
-        Self::with(first, Start::new(true))
+        Self::with(first, InitialLoad::new(true))
     }
 
-    /// Starts with nothing, while whoever fills it takes the first look.
+    /// Starts with nothing, while the first load of the folder is under way.
     #[must_use]
     pub fn empty() -> Self {
-        Self::with(Snapshot::new(Vec::new()), Start::new(false))
+        Self::with(Snapshot::new(Vec::new()), InitialLoad::new(false))
     }
 
-    fn with(first: Snapshot, start: Start) -> Self {
-        let now = Lists::of(&first);
+    fn with(first: Snapshot, initial_load: InitialLoad) -> Self {
+        let now = ListDigests::of(&first);
         Self {
             current: ArcSwap::from_pointee(first),
             publishing: Mutex::default(),
             lists: watch::Sender::new(now),
             updates: broadcast::Sender::new(LAG),
-            given: watch::Sender::new(start.is_over().then_some(now)),
-            start,
+            released: watch::Sender::new(initial_load.is_over().then_some(now)),
+            initial_load,
         }
     }
 
     /// Whether all that was there at the start is offered, as far as it can be.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.start.is_over()
+        self.initial_load.is_over()
     }
 
-    /// Whether the first look has come to what has to be compiled.
+    /// Whether the first load has come to what has to be compiled.
     pub(crate) fn is_compiling(&self) -> bool {
-        self.start.is_compiling()
+        self.initial_load.is_compiling()
     }
 
-    /// Tells how far the first look is; `None`: it is over.
-    pub fn begun(&self, begun: Option<Begun>) {
-        if begun.is_none() {
-            self.give();
+    /// Sets how far the first load is; `None`: it is over.
+    pub fn set_load_progress(&self, progress: Option<LoadProgress>) {
+        if progress.is_none() {
+            self.release_lists();
         }
-        self.start.set(begun);
+        self.initial_load.set(progress);
     }
 
-    /// Clients get lists from now on, and hear of what changes in them.
-    pub fn give(&self) {
+    /// From now on clients get lists, and notifications when they change.
+    pub fn release_lists(&self) {
         let now = self.lists();
-        self.given.send_if_modified(|given| {
-            let first = given.is_none();
-            given.get_or_insert(now);
+        self.released.send_if_modified(|released| {
+            let first = released.is_none();
+            released.get_or_insert(now);
             first
         });
     }
 
-    /// How far the first look is, and when that changes.
+    /// How far the first load is, and when that changes.
     #[must_use]
-    pub fn start(&self) -> watch::Receiver<Option<Begun>> {
-        self.start.watch()
+    pub fn load_progress(&self) -> watch::Receiver<Option<LoadProgress>> {
+        self.initial_load.watch()
     }
 
     /// When anything is published.
     #[must_use]
-    pub fn lists_changed(&self) -> watch::Receiver<Lists> {
+    pub fn lists_changed(&self) -> watch::Receiver<ListDigests> {
         self.lists.subscribe()
     }
 
@@ -147,39 +150,44 @@ impl Catalog {
         let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.current.load_full();
         let Some(after) = next(&before) else { return };
-        let lists = Lists::of(&after);
+        let lists = ListDigests::of(&after);
         self.current.store(Arc::new(after));
         self.lists.send_replace(lists);
     }
 
-    /// Tells that a resource has new contents.
-    pub fn updated(&self, uri: &str) {
+    /// A resource has new contents.
+    pub fn resource_updated(&self, uri: &str) {
         // Nobody listening is as good as everybody told.
         let _ = self.updates.send(uri.into());
     }
 
     /// How the lists look now.
     #[must_use]
-    pub fn lists(&self) -> Lists {
+    pub fn lists(&self) -> ListDigests {
         *self.lists.borrow()
     }
 
-    /// How the lists look to someone who begins now; `None` while clients get none.
+    /// How the lists look now; `None` while clients get none.
     #[must_use]
-    pub fn told(&self) -> Option<Lists> {
-        self.given.borrow().is_some().then(|| self.lists())
+    pub fn released_lists(&self) -> Option<ListDigests> {
+        self.released.borrow().is_some().then(|| self.lists())
     }
 
     /// Every change from now on, or from when clients get lists.
     #[must_use]
-    pub fn changes(&self) -> Changes {
-        self.changes_since(self.told())
+    pub fn changes(&self) -> ChangeReceiver {
+        self.changes_since(self.released_lists())
     }
 
-    /// The same for someone to whom the lists looked like this.
+    /// The same for a client to which the lists looked like this.
     #[must_use]
-    pub fn changes_since(&self, told: Option<Lists>) -> Changes {
-        Changes::new(told, self.given.subscribe(), self.lists.subscribe(), self.updates.subscribe())
+    pub fn changes_since(&self, known: Option<ListDigests>) -> ChangeReceiver {
+        ChangeReceiver::new(
+            known,
+            self.released.subscribe(),
+            self.lists.subscribe(),
+            self.updates.subscribe(),
+        )
     }
 }
 
@@ -190,12 +198,12 @@ mod tests {
     #[tokio::test]
     async fn listeners_hear_of_updates_and_only_of_lists_that_differ() {
         let catalog = Catalog::new(Snapshot::new(Vec::new()));
-        catalog.updated("n:before");
+        catalog.resource_updated("n:before");
         let mut changes = catalog.changes();
         catalog.publish(Snapshot::new(Vec::new()));
         catalog.update(|_| None);
-        catalog.updated("n:a");
-        assert_eq!(changes.next().await, Some(Change::Updated("n:a".into())));
+        catalog.resource_updated("n:a");
+        assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:a".into())));
         let more = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next()).await;
         assert!(more.is_err(), "{more:?}");
     }

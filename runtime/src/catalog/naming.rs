@@ -1,9 +1,9 @@
 //! Names that clients see.
 //!
 //! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for look-alikes. The
-//! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`Owners`](super::Owners).
+//! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`NameOwners`](super::NameOwners).
 
-use super::list::Kind;
+use super::item_list::ItemKind;
 
 /// MCP 2025-11-25 allows up to 128 characters.
 const LONGEST: usize = 128;
@@ -58,17 +58,17 @@ pub(super) fn public(prefix: &str, name: &str) -> Result<String, NameError> {
 
 /// The name or URI of an item that its plugin calls so; none, when it can have no public name.
 #[must_use]
-pub fn public_key(kind: Kind, prefix: &str, own: &str) -> Option<String> {
+pub fn published_key(kind: ItemKind, prefix: &str, own: &str) -> Option<String> {
     match kind {
-        Kind::Tool | Kind::Prompt => public(prefix, own).ok(),
-        Kind::Resource | Kind::Template => Some(own.to_owned()),
+        ItemKind::Tool | ItemKind::Prompt => public(prefix, own).ok(),
+        ItemKind::Resource | ItemKind::Template => Some(own.to_owned()),
     }
 }
 
 /// The same for names that a hurried reader, or a model, could take for one another: upper and lower case, `0` and `o`, `1`
 /// and `l` and `i`, `rn` and `m`, `vv` and `w`, the separators. Other characters than ASCII have no place in names, so this is
 /// all that can be confused. What begins with a text looks as what begins with the look of that text.
-pub(super) fn likeness(name: &str) -> String {
+pub(super) fn skeleton(name: &str) -> String {
     let mut alike = String::with_capacity(name.len() + 8);
     for character in name.chars() {
         match character.to_ascii_lowercase() {
@@ -85,8 +85,8 @@ pub(super) fn likeness(name: &str) -> String {
 }
 
 /// The same for names of plugins, where a separator more or less makes no other name either.
-pub(super) fn skeleton(name: &str) -> String {
-    likeness(name).replace('-', "")
+pub(super) fn plugin_skeleton(name: &str) -> String {
+    skeleton(name).replace('-', "")
 }
 
 #[cfg(test)]
@@ -107,11 +107,11 @@ mod tests {
             ("a-b0", "a.bO"),
             ("mail-view", "rnail-vievv"),
         ] {
-            assert_eq!(likeness(name), likeness(twin));
+            assert_eq!(skeleton(name), skeleton(twin));
         }
-        assert_ne!(likeness("files-read"), likeness("file-reads"));
-        assert_eq!(skeleton("GitHub_issues"), skeleton("git-hub-issues"));
-        assert!(likeness("corn").starts_with(&likeness("cor")) && likeness("com").starts_with("cor"));
+        assert_ne!(skeleton("files-read"), skeleton("file-reads"));
+        assert_eq!(plugin_skeleton("GitHub_issues"), plugin_skeleton("git-hub-issues"));
+        assert!(skeleton("corn").starts_with(&skeleton("cor")) && skeleton("com").starts_with("cor"));
     }
 
     #[test]

@@ -9,15 +9,15 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::absent;
-use super::effort::{self, Effort, Ended};
-use super::marks::{self, Step};
-use super::metered::{Metered, MeteredJson};
-use super::states::{rewriting, states};
+use super::metered_json::{MeteredJson, MeteredValue};
+use super::null_arguments;
+use super::regex_states::{rewriting, states};
+use super::schema_budget::{self, BudgetError, SchemaBudget};
+use super::step_keyword::{self, StepKeyword};
 use crate::config::{Limits, kib};
 use crate::json;
-use crate::observe::brief;
-use crate::sandbox::{Allowance, SMALL, Stopped};
+use crate::observe::truncate;
+use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// Faults that one message names; a model mends the first ones first.
 const FAULTS: usize = 5;
@@ -42,7 +42,7 @@ const REWRITING: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Schema {
     text: Box<RawValue>,
-    plain: Option<Box<RawValue>>,
+    legacy: Option<Box<RawValue>>,
     validator: Validator<MeteredJson>,
     object: bool,
     patterns: u64,
@@ -83,7 +83,7 @@ pub enum SchemaError {
 /// How a value differs from its schema, in words that let a model correct itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Mismatch(String);
+pub struct SchemaMismatch(String);
 
 impl Schema {
     /// Compiles a schema within the limits.
@@ -110,12 +110,13 @@ impl Schema {
             return Err(SchemaError::Invalid(why.to_owned()));
         }
         let size = kib(limits.pattern_kib);
-        let states = effort::roomy(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
+        let states =
+            schema_budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
-        let reach = marks::reach(&value);
+        let reach = step_keyword::reach(&value);
         let validator = build(value, size)?;
-        let plain = super::plain::plain(&raw);
-        Ok(Self { text: raw, plain, validator, object, patterns, states, reach })
+        let legacy = super::legacy_schema::convert(&raw);
+        Ok(Self { text: raw, legacy, validator, object, patterns, states, reach })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -129,16 +130,16 @@ impl Schema {
 
     /// Leaves nulls out of arguments where they stand for nothing; gives the text of what is left if there were any.
     /// Numbers beyond 64 bits are rounded in it. An allowance may end that before all are found; whoever gave it asks it then.
-    pub(crate) fn leave_out_nulls(
+    pub(crate) fn remove_nulls(
         &self,
         text: &str,
         value: &mut Value,
-        allowance: Option<&Allowance>,
+        allowance: Option<&WorkBudget>,
     ) -> Option<String> {
         // Most arguments have none at all.
         let schema =
             if text.contains("null") { serde_json::from_str(self.text.get()).ok()? } else { return None };
-        absent::leave_out_nulls(&schema, value, text.len(), allowance).then(|| value.to_string())
+        null_arguments::remove_nulls(&schema, value, text.len(), allowance).then(|| value.to_string())
     }
 
     /// The text, as written.
@@ -149,8 +150,8 @@ impl Schema {
 
     /// The text for revisions before 2026-07-28, which know objects only where JSON Schema also has `true` and `false`.
     #[must_use]
-    pub fn plain_text(&self) -> &RawValue {
-        self.plain.as_deref().unwrap_or(&self.text)
+    pub fn legacy_text(&self) -> &RawValue {
+        self.legacy.as_deref().unwrap_or(&self.text)
     }
 
     /// Whether it describes an object, which revisions before 2026-07-28 require.
@@ -166,11 +167,11 @@ impl Schema {
     }
 
     /// Checks a small value if that is sure to be short, else `None`.
-    pub(crate) fn validate_at_once(&self, value: &Value) -> Option<Result<(), Mismatch>> {
-        let effort = self.effort(AT_ONCE, SMALL, None);
-        let check = || match self.fits(value, &effort).ok()? {
+    pub(crate) fn validate_if_short(&self, value: &Value) -> Option<Result<(), SchemaMismatch>> {
+        let budget = self.budget(AT_ONCE, SMALL, None);
+        let check = || match self.fits(value, &budget).ok()? {
             true => Some(Ok(())),
-            false => self.explain(value, &effort).ok().map(Err),
+            false => self.explain(value, &budget).ok().map(Err),
         };
         if self.reach == 0 {
             return check();
@@ -178,7 +179,7 @@ impl Schema {
         // Steps are charged when references return. Until then, each level of the value may go through the whole schema.
         let levels = json::depth(value);
         let way = self.text.get().len().saturating_mul(levels + 1);
-        if way <= AT_ONCE_DEEP { effort::roomy_for(self.reach, levels, check) } else { None }
+        if way <= AT_ONCE_DEEP { schema_budget::with_stack_for(self.reach, levels, check) } else { None }
     }
 
     /// Checks a value that was `bytes` long as text. What does not fit is told with the JSON pointer of each fault and what was
@@ -190,56 +191,58 @@ impl Schema {
         &self,
         value: &Value,
         bytes: usize,
-        allowance: &Allowance,
-    ) -> Result<Result<(), Mismatch>, Stopped> {
+        allowance: &WorkBudget,
+    ) -> Result<Result<(), SchemaMismatch>, WorkStopped> {
         let steps = STEPS + STEPS_PER_BYTE * bytes as u64;
-        let effort = self.effort(steps, bytes, Some(allowance.clone()));
-        let check = || match self.fits(value, &effort) {
+        let budget = self.budget(steps, bytes, Some(allowance.clone()));
+        let check = || match self.fits(value, &budget) {
             Ok(true) => Ok(Ok(())),
             Ok(false) => {
                 // What has more faults than can be told has at least a first one.
-                let told = self.explain(value, &effort).or_else(|_| self.explain_first(value, &effort));
+                let told = self.explain(value, &budget).or_else(|_| self.explain_first(value, &budget));
                 told.map(Err)
             }
             Err(ended) => Err(ended),
         };
         let checked = match self.reach {
             0 => check(),
-            reach => effort::roomy_for(reach, json::depth(value), check),
+            reach => schema_budget::with_stack_for(reach, json::depth(value), check),
         };
         match checked {
             Ok(checked) => Ok(checked),
-            Err(Ended::Stopped(stopped)) => Err(stopped),
-            Err(Ended::Exhausted) => Ok(Err(Mismatch::too_much())),
-            Err(Ended::Faults) => Ok(Err(Mismatch("it has more faults than can be told".to_owned()))),
+            Err(BudgetError::Stopped(stopped)) => Err(stopped),
+            Err(BudgetError::Exhausted) => Ok(Err(SchemaMismatch::too_much())),
+            Err(BudgetError::Faults) => {
+                Ok(Err(SchemaMismatch("it has more faults than can be told".to_owned())))
+            }
         }
     }
 
-    fn effort(&self, steps: u64, value: usize, allowance: Option<Allowance>) -> Effort {
+    fn budget(&self, steps: u64, value: usize, allowance: Option<WorkBudget>) -> SchemaBudget {
         let (states, schema, reach) = (self.states, self.text.get().len(), self.reach);
-        Effort { steps, allowance, states, schema, value, reach }
+        SchemaBudget { steps, allowance, states, schema, value, reach }
     }
 
-    fn fits(&self, value: &Value, effort: &Effort) -> Result<bool, Ended> {
-        effort::within(effort, || self.validator.is_valid(Metered(value)))
+    fn fits(&self, value: &Value, budget: &SchemaBudget) -> Result<bool, BudgetError> {
+        schema_budget::with_budget(budget, || self.validator.is_valid(MeteredValue(value)))
     }
 
-    fn explain(&self, value: &Value, effort: &Effort) -> Result<Mismatch, Ended> {
-        effort::within(effort, || {
-            let faults = self.validator.iter_errors(Metered(value)).take(FAULTS);
-            Mismatch(faults.map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
+    fn explain(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
+        schema_budget::with_budget(budget, || {
+            let faults = self.validator.iter_errors(MeteredValue(value)).take(FAULTS);
+            SchemaMismatch(faults.map(|error| fault(&error)).collect::<Vec<_>>().join("; "))
         })
     }
 
-    fn explain_first(&self, value: &Value, effort: &Effort) -> Result<Mismatch, Ended> {
-        effort::within(effort, || {
-            let first = self.validator.validate(Metered(value)).err();
-            Mismatch(first.map(|error| fault(&error)).unwrap_or_default())
+    fn explain_first(&self, value: &Value, budget: &SchemaBudget) -> Result<SchemaMismatch, BudgetError> {
+        schema_budget::with_budget(budget, || {
+            let first = self.validator.validate(MeteredValue(value)).err();
+            SchemaMismatch(first.map(|error| fault(&error)).unwrap_or_default())
         })
     }
 }
 
-impl Mismatch {
+impl SchemaMismatch {
     /// Nobody can say whether it fits.
     pub(crate) fn too_much() -> Self {
         Self("checking takes too long; send less, or simplify the schema".to_owned())
@@ -247,8 +250,8 @@ impl Mismatch {
 }
 
 fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, SchemaError> {
-    marks::mark(&mut value);
-    if let Some(target) = marks::stray_reference(&value) {
+    step_keyword::insert(&mut value);
+    if let Some(target) = step_keyword::stray_reference(&value) {
         return Err(SchemaError::Reference(shortened(&target)));
     }
     let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
@@ -256,8 +259,10 @@ fn build(mut value: Value, size: usize) -> Result<Validator<MeteredJson>, Schema
         .with_draft(Draft::Draft202012)
         .offline()
         .with_pattern_options(patterns)
-        .with_keyword(marks::KEYWORD, |_, _, _| Ok(Box::new(Step)));
-    let built = effort::roomy(|| options.build(&value).map_err(|error| shortened(&error.to_string())));
+        .with_keyword(step_keyword::KEYWORD, |_, _, _| Ok(Box::new(StepKeyword)));
+    let built = schema_budget::with_big_stack(|| {
+        options.build(&value).map_err(|error| shortened(&error.to_string()))
+    });
     built.map_err(SchemaError::Invalid)
 }
 
@@ -292,11 +297,11 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
             shortened(&format!("{}: not a known property", names.join(", ")))
         }
         // Of what is written for `false`.
-        ValidationErrorKind::Not { schema } if *schema == marks::anything() => {
+        ValidationErrorKind::Not { schema } if *schema == step_keyword::anything() => {
             shortened(&format!("{at}: nothing is allowed here"))
         }
         // It shows the value, which may be large.
-        _ => brief(FAULT_LENGTH, format_args!("{}: {error}", if at.is_empty() { "/" } else { &at })),
+        _ => truncate(FAULT_LENGTH, format_args!("{}: {error}", if at.is_empty() { "/" } else { &at })),
     }
 }
 
@@ -306,7 +311,7 @@ fn escaped(name: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    brief(FAULT_LENGTH, format_args!("{text}"))
+    truncate(FAULT_LENGTH, format_args!("{text}"))
 }
 
 #[cfg(test)]

@@ -1,63 +1,63 @@
-//! Everything that is offered at one moment, immutable and in one order.
+//! Everything that is published at one moment, immutable and in one order.
 //!
 //! The order is that of names, so it does not depend on when a file was copied or which plugin compiled first. Entries stay
-//! as they were vetted and what plugins dispute is settled here, from what they offer and to whom names belong, so that a new
+//! as they were validated; name conflicts are resolved here, from the items of all plugins and the owners of names, so a new
 //! snapshot can be made when one of them changes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::disputes::{Disputes, Listed};
-use super::entry::{Entry, Refused};
-use super::list::{Item as _, Kind, List};
-use super::owners::{Claimant, Owners, Right};
-use super::published::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::item_list::{Item as _, ItemKind, ItemList};
+use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::name_conflicts::{NameConflicts, UriOwners};
+use super::name_owners::{Claimant, NameOwners, Rank};
+use super::plugin_entry::{PluginEntry, RejectedItem};
 use super::uri;
 use crate::plugin::Plugin;
 
 /// One moment's catalog.
 #[derive(Debug)]
 pub struct Snapshot {
-    entries: Vec<Arc<Entry>>,
-    owners: Arc<Owners>,
-    /// What plugins want and may not have, by plugin.
-    disputed: HashMap<String, Vec<Refused>>,
-    tools: List<PublishedTool>,
-    resources: List<PublishedResource>,
+    entries: Vec<Arc<PluginEntry>>,
+    owners: Arc<NameOwners>,
+    /// Items rejected because another plugin has their name or URI, by plugin.
+    name_conflicts: HashMap<String, Vec<RejectedItem>>,
+    tools: ItemList<PublishedTool>,
+    resources: ItemList<PublishedResource>,
     /// Who may answer for URIs that look like listed ones.
-    listed: Listed,
-    templates: List<PublishedTemplate>,
-    prompts: List<PublishedPrompt>,
+    uri_owners: UriOwners,
+    templates: ItemList<PublishedTemplate>,
+    prompts: ItemList<PublishedPrompt>,
 }
 
 impl Snapshot {
     /// Joins plugins as if they were all that the folder has.
     #[must_use]
-    pub fn new(entries: Vec<Entry>) -> Self {
+    pub fn new(entries: Vec<PluginEntry>) -> Self {
         let claimants = entries.iter().map(|entry| {
             let (plugin, prefix) = (entry.plugin.name().to_owned(), entry.plugin.config().prefix.clone());
             Claimant { named: prefix != plugin, plugin, prefix, approved: false }
         });
-        let owners = Owners::new(claimants);
-        Self::owned(entries, Arc::new(owners))
+        let owners = NameOwners::new(claimants);
+        Self::with_owners(entries, Arc::new(owners))
     }
 
     /// Joins plugins of a folder in which names belong to these.
     #[must_use]
-    pub fn owned(entries: Vec<Entry>, owners: Arc<Owners>) -> Self {
+    pub fn with_owners(entries: Vec<PluginEntry>, owners: Arc<NameOwners>) -> Self {
         Self::of(entries.into_iter().map(Arc::new).collect(), owners)
     }
 
     /// The same with one plugin's part replaced or added.
     #[must_use]
-    pub fn with(&self, entry: Arc<Entry>) -> Self {
+    pub fn with(&self, entry: Arc<PluginEntry>) -> Self {
         self.changed(vec![entry], &[], Arc::clone(&self.owners))
     }
 
     /// The same with the parts of some plugins replaced or added, each once, and those of others taken away, where names
     /// belong to these now.
     #[must_use]
-    pub fn changed(&self, fresh: Vec<Arc<Entry>>, gone: &[String], owners: Arc<Owners>) -> Self {
+    pub fn changed(&self, fresh: Vec<Arc<PluginEntry>>, gone: &[String], owners: Arc<NameOwners>) -> Self {
         let names: HashSet<&str> = fresh.iter().map(|entry| entry.plugin.name()).collect();
         let stays = |name: &str| !names.contains(name) && !gone.iter().any(|gone| gone == name);
         let others: Vec<_> =
@@ -66,23 +66,23 @@ impl Snapshot {
         Self::of(fresh.into_iter().chain(others).collect(), owners)
     }
 
-    fn of(mut entries: Vec<Arc<Entry>>, owners: Arc<Owners>) -> Self {
+    fn of(mut entries: Vec<Arc<PluginEntry>>, owners: Arc<NameOwners>) -> Self {
         entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
-        let stands = |entry: &&Arc<Entry>| owners.held_back(entry.plugin.name()).is_none();
-        let standing: Vec<&Arc<Entry>> = entries.iter().filter(stands).collect();
-        let mut disputes = Disputes::new(&owners);
-        let tools = disputes.names(standing.iter().flat_map(|entry| &entry.tools));
-        let prompts = disputes.names(standing.iter().flat_map(|entry| &entry.prompts));
-        let (templates, leads) = disputes.templates(standing.iter().flat_map(|entry| &entry.templates));
+        let stands = |entry: &&Arc<PluginEntry>| owners.held_back(entry.plugin.name()).is_none();
+        let standing: Vec<&Arc<PluginEntry>> = entries.iter().filter(stands).collect();
+        let mut conflicts = NameConflicts::new(&owners);
+        let tools = conflicts.names(standing.iter().flat_map(|entry| &entry.tools));
+        let prompts = conflicts.names(standing.iter().flat_map(|entry| &entry.prompts));
+        let (templates, prefixes) = conflicts.templates(standing.iter().flat_map(|entry| &entry.templates));
         let resources = standing.iter().flat_map(|entry| &entry.resources);
-        let (resources, listed) = disputes.resources(resources, &leads);
+        let (resources, uri_owners) = conflicts.resources(resources, &prefixes);
         for entry in &standing {
-            entry.refused.iter().for_each(|refused| disputes.explain(entry.plugin.name(), refused));
+            entry.rejected.iter().for_each(|rejected| conflicts.explain(entry.plugin.name(), rejected));
         }
-        let (tools, prompts) = (List::new(tools), List::new(prompts));
-        let (templates, resources) = (List::new(templates), List::new(resources));
-        let disputed = disputes.refused;
-        Self { entries, owners, disputed, tools, resources, listed, templates, prompts }
+        let (tools, prompts) = (ItemList::new(tools), ItemList::new(prompts));
+        let (templates, resources) = (ItemList::new(templates), ItemList::new(resources));
+        let name_conflicts = conflicts.rejected;
+        Self { entries, owners, name_conflicts, tools, resources, uri_owners, templates, prompts }
     }
 
     /// Whether there is nothing for a client to see.
@@ -96,67 +96,69 @@ impl Snapshot {
 
     /// The plugins, by name.
     #[must_use]
-    pub fn entries(&self) -> &[Arc<Entry>] {
+    pub fn entries(&self) -> &[Arc<PluginEntry>] {
         &self.entries
     }
 
     /// The plugin of this name, with what it contributes.
     #[must_use]
-    pub fn entry(&self, plugin: &str) -> Option<&Arc<Entry>> {
+    pub fn entry(&self, plugin: &str) -> Option<&Arc<PluginEntry>> {
         self.entries.iter().find(|entry| entry.plugin.name() == plugin)
     }
 
     /// To whom names belong.
     #[must_use]
-    pub fn owners(&self) -> &Arc<Owners> {
+    pub fn owners(&self) -> &Arc<NameOwners> {
         &self.owners
     }
 
     /// What of a plugin is not published, and why.
-    pub fn refused<'s>(&'s self, entry: &'s Entry) -> impl Iterator<Item = &'s Refused> {
-        let disputed = self.disputed(entry.plugin.name());
+    pub fn rejected<'s>(&'s self, entry: &'s PluginEntry) -> impl Iterator<Item = &'s RejectedItem> {
+        let name_conflicts = self.name_conflicts(entry.plugin.name());
         // What belongs to another plugin is told as that, whatever else is the matter with it.
-        let is_told = |own: &Refused| {
-            own.key.is_some() && disputed.iter().any(|told| (told.kind, &told.name) == (own.kind, &own.name))
+        let is_told = |own: &RejectedItem| {
+            own.key.is_some()
+                && name_conflicts.iter().any(|told| (told.kind, &told.name) == (own.kind, &own.name))
         };
-        entry.refused.iter().filter(move |own| !is_told(own)).chain(disputed)
+        entry.rejected.iter().filter(move |own| !is_told(own)).chain(name_conflicts)
     }
 
-    /// What a plugin wants and may not have.
+    /// The items of a plugin that are rejected because another one has their name or URI.
     #[must_use]
-    pub fn disputed(&self, plugin: &str) -> &[Refused] {
-        self.disputed.get(plugin).map(Vec::as_slice).unwrap_or_default()
+    pub fn name_conflicts(&self, plugin: &str) -> &[RejectedItem] {
+        self.name_conflicts.get(plugin).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What other plugins want of this one: each with the name or URI, and who wants it.
-    pub fn wanted_of<'s>(&'s self, plugin: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+    /// Names and URIs of this plugin that others list too: each with the plugin that lists it.
+    pub fn contested_names<'s>(&'s self, plugin: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
         let of_each = self.entries.iter().map(|entry| entry.plugin.name());
-        let all = of_each.flat_map(|other| self.disputed(other).iter().map(move |refused| (refused, other)));
-        let wanted = all.filter(move |(refused, _)| refused.owner.as_deref() == Some(plugin));
-        wanted.filter_map(|(refused, other)| Some((refused.key.as_deref()?, other)))
+        let all = of_each
+            .flat_map(|other| self.name_conflicts(other).iter().map(move |rejected| (rejected, other)));
+        let wanted = all.filter(move |(rejected, _)| rejected.owner.as_deref() == Some(plugin));
+        wanted.filter_map(|(rejected, other)| Some((rejected.key.as_deref()?, other)))
     }
 
     /// The tools, by name.
     #[must_use]
-    pub fn tools(&self) -> &List<PublishedTool> {
+    pub fn tools(&self) -> &ItemList<PublishedTool> {
         &self.tools
     }
 
     /// The resources, by URI.
     #[must_use]
-    pub fn resources(&self) -> &List<PublishedResource> {
+    pub fn resources(&self) -> &ItemList<PublishedResource> {
         &self.resources
     }
 
     /// The resource templates, in the order in which they are tried.
     #[must_use]
-    pub fn templates(&self) -> &List<PublishedTemplate> {
+    pub fn templates(&self) -> &ItemList<PublishedTemplate> {
         &self.templates
     }
 
     /// The prompts, by name.
     #[must_use]
-    pub fn prompts(&self) -> &List<PublishedPrompt> {
+    pub fn prompts(&self) -> &ItemList<PublishedPrompt> {
         &self.prompts
     }
 
@@ -175,7 +177,7 @@ impl Snapshot {
     /// The plugin that reads this URI: the one that lists it, else the first one with a template for it, unless the URI
     /// belongs to another one or could be taken for what another one lists.
     #[must_use]
-    pub fn resource(&self, uri: &str) -> Option<&Arc<Plugin>> {
+    pub fn plugin_for_uri(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let listed = self.resources.get(uri).map(|resource| &resource.plugin);
         listed.or_else(|| self.templated(uri))
     }
@@ -183,28 +185,28 @@ impl Snapshot {
     fn templated(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let mut matching = self.templates.items().iter().filter(|template| template.matches(uri)).peekable();
         matching.peek()?;
-        let looks = uri::looks(uri);
-        let lists = self.listed.get(&looks.text);
+        let form = uri::canonical(uri);
+        let lists = self.uri_owners.get(&form.text);
         let may_answer = |template: &&Arc<PublishedTemplate>| {
             let own = template.owner();
-            !self.owners.denies_uri(own, &looks) && lists.is_none_or(|lists| lists.as_deref() == Some(own))
+            !self.owners.is_owned_by_other(own, &form)
+                && lists.is_none_or(|lists| lists.as_deref() == Some(own))
         };
         matching.find(may_answer).map(|template| &template.plugin)
     }
 
     /// Whether a plugin answers for this URI that no stranger can take it from: the URI names it, or the operator's file does.
     #[must_use]
-    pub fn is_beyond_dispute(&self, uri: &str) -> bool {
-        let kind = if uri.contains('{') { Kind::Template } else { Kind::Resource };
-        let right =
-            |plugin: &Arc<Plugin>| self.owners.judge(plugin.name(), kind, uri).map(|(right, _)| right);
-        self.referred(uri).map(right).is_some_and(|right| right.is_ok_and(|right| right >= Right::Named))
+    pub fn has_sole_owner(&self, uri: &str) -> bool {
+        let kind = if uri.contains('{') { ItemKind::Template } else { ItemKind::Resource };
+        let rank = |plugin: &Arc<Plugin>| self.owners.check(plugin.name(), kind, uri).map(|(rank, _)| rank);
+        self.plugin_for_ref(uri).map(rank).is_some_and(|rank| rank.is_ok_and(|rank| rank >= Rank::Named))
     }
 
-    /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::resource`].
+    /// The plugin that serves a reference in a completion: the template written like this, or as [`Snapshot::plugin_for_uri`].
     #[must_use]
-    pub fn referred(&self, reference: &str) -> Option<&Arc<Plugin>> {
+    pub fn plugin_for_ref(&self, reference: &str) -> Option<&Arc<Plugin>> {
         let template = self.templates.get(reference).map(|template| &template.plugin);
-        template.or_else(|| self.resource(reference))
+        template.or_else(|| self.plugin_for_uri(reference))
     }
 }

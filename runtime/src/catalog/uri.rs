@@ -63,9 +63,9 @@ pub(super) fn allows(byte: u8) -> bool {
 /// Schemes that say how something is had, and not from whom, so a plugin that is called like one has no claim to it.
 const COMMON: [&str; 8] = ["data", "file", "ftp", "git", "http", "https", "ui", "urn"];
 
-/// How a URI looks.
+/// A name or URI in the form in which keys are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Looks {
+pub(super) struct Canonical {
     /// Equal for URIs that could be taken for one another.
     pub(super) text: String,
     /// The words in it that can name a plugin, as they look; the first one that does decides.
@@ -74,22 +74,22 @@ pub(super) struct Looks {
 
 /// How a URI looks: scheme and host in lower case, percent-encoding undone where it hides a plain character, no user, no
 /// usual port, no dots at the end of the host, no empty or dotted segments, and then as names look.
-pub(super) fn looks(uri: &str) -> Looks {
-    look(uri, true)
+pub(super) fn canonical(uri: &str) -> Canonical {
+    canonicalize(uri, true)
 }
 
 /// The same of what all URIs of a template begin with. Its last part may go on, so it names nobody, and is left out where it
 /// could become something else.
-pub(super) fn lead(literal: &str) -> Looks {
+pub(super) fn canonical_prefix(literal: &str) -> Canonical {
     let cut = literal.rfind('%').filter(|at| at + 3 > literal.len());
-    look(literal.get(..cut.unwrap_or(literal.len())).unwrap_or_default(), false)
+    canonicalize(literal.get(..cut.unwrap_or(literal.len())).unwrap_or_default(), false)
 }
 
-fn look(uri: &str, whole: bool) -> Looks {
+fn canonicalize(uri: &str, whole: bool) -> Canonical {
     let plain = decoded(uri);
     let (scheme, rest) = plain.split_once(':').unwrap_or((&plain, ""));
     let is_common = COMMON.iter().any(|common| scheme.eq_ignore_ascii_case(common));
-    let scheme = naming::likeness(scheme);
+    let scheme = naming::skeleton(scheme);
     let mut names: Vec<String> = (!is_common).then(|| scheme.clone()).into_iter().collect();
     let mut text = format!("{scheme}:");
     let mut path = rest;
@@ -100,14 +100,14 @@ fn look(uri: &str, whole: bool) -> Looks {
         path = tail;
         if end.is_some() || whole {
             let host = host(authority);
-            text.push_str(&naming::likeness(&host));
+            text.push_str(&naming::skeleton(&host));
             // A name with dots is one of the net's.
             let label = host.split(':').next().unwrap_or_default();
-            names.extend((!label.is_empty() && !label.contains('.')).then(|| naming::likeness(label)));
+            names.extend((!label.is_empty() && !label.contains('.')).then(|| naming::skeleton(label)));
         }
     }
-    text.push_str(&naming::likeness(&shortened(path, whole)));
-    Looks { text, names }
+    text.push_str(&naming::skeleton(&shortened(path, whole)));
+    Canonical { text, names }
 }
 
 /// Without the encoding of characters that can be seen; other bytes stay encoded.
@@ -197,25 +197,25 @@ mod tests {
             ("n:all", "n:a1l"),
             ("n:a%c3%a9", "n:a%C3%A9"),
         ] {
-            assert_eq!(looks(uri).text, looks(twin).text, "{uri} {twin}");
+            assert_eq!(canonical(uri).text, canonical(twin).text, "{uri} {twin}");
         }
         for (uri, other) in
             [("n:a", "n:b"), ("n:///a/b", "n:///a/c"), ("n:x?a=1", "n:x?a=2"), ("http://a:1/", "http://a:2/")]
         {
-            assert_ne!(looks(uri).text, looks(other).text, "{uri} {other}");
+            assert_ne!(canonical(uri).text, canonical(other).text, "{uri} {other}");
         }
     }
 
     #[test]
     fn a_scheme_names_somebody_and_so_does_a_host_without_dots() {
-        assert_eq!(looks("Notes:all").names, ["notes"]);
-        assert_eq!(looks("ui://git-hub:8080/x").names, ["glt-hub"]);
-        assert_eq!(looks("memo://all/x").names, [naming::likeness("memo"), "all".to_owned()]);
+        assert_eq!(canonical("Notes:all").names, ["notes"]);
+        assert_eq!(canonical("ui://git-hub:8080/x").names, ["glt-hub"]);
+        assert_eq!(canonical("memo://all/x").names, [naming::skeleton("memo"), "all".to_owned()]);
         for nobody in ["https://github.com/x", "file:///x", "urn:isbn:1", "data:,"] {
-            assert!(looks(nobody).names.is_empty(), "{nobody}");
+            assert!(canonical(nobody).names.is_empty(), "{nobody}");
         }
-        assert!(lead("ui://git").names.is_empty(), "the host may go on");
-        assert_eq!(lead("ui://git/").names, ["glt"]);
+        assert!(canonical_prefix("ui://git").names.is_empty(), "the host may go on");
+        assert_eq!(canonical_prefix("ui://git/").names, ["glt"]);
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
             ("n://h/x?", "n://h/x?a=../b"),
             ("notes:///", "notes:///a"),
         ] {
-            let (lead, uri) = (lead(literal).text, looks(uri).text);
+            let (lead, uri) = (canonical_prefix(literal).text, canonical(uri).text);
             assert!(uri.starts_with(&lead), "{literal}: {uri} does not begin with {lead}");
         }
     }

@@ -1,4 +1,4 @@
-//! `plugport call`: one tool, no server, the same walls.
+//! `plugport call`: calls one tool without a server, under the same limits.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,104 +8,111 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
-use super::compiler::compiler;
-use super::{Failure, console, unknown};
-use crate::catalog::{Entry, Kind, Mismatch, Pins, PublishedTool, Refused, plugin_name};
+use super::cached_compiler::compiler;
+use super::{CommandError, console, unknown};
+use crate::catalog::{
+    ApprovalPolicy, ItemKind, PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name,
+};
 use crate::cli;
-use crate::config::{self, Config, Grants, Instances, Pin, Place, PluginConfig};
+use crate::config::{self, ApprovalMode, Config, GrantContext, Grants, InstanceMode, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
+use crate::mcp::{tool_error_json, tool_result_json};
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{Artifact, CallFailure, ContentData, LeftOut, Loader, ToolResult};
-use crate::protocol::{tool_error_json, tool_result_json};
-use crate::reload::scan;
-use crate::sandbox::{Allowance, Store};
+use crate::plugin::{CallError, ComponentFile, ContentData, Loader, RejectedFunction, ToolResult};
+use crate::sandbox::{KvDatabase, WorkBudget};
+use crate::watch::scan;
 
-pub(super) async fn run(args: cli::Call) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
     let mut value: Value = serde_json::from_str(&args.args).map_err(|error| {
-        Failure::Usage(anyhow!("--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"))
+        CommandError::Usage(anyhow!(
+            "--args is not JSON: {error}; write an object such as '{{\"zone\":\"UTC\"}}'"
+        ))
     })?;
     if !value.is_object() {
-        return Err(Failure::Usage(anyhow!("--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'")));
+        return Err(CommandError::Usage(anyhow!(
+            "--args must be a JSON object, such as '{{\"zone\":\"UTC\"}}'"
+        )));
     }
     let entry = load(&args, &config).await?;
     let tool = find(&entry, &args.tool)?;
-    let text = tool.input.leave_out_nulls(&args.args, &mut value, None);
+    let text = tool.input.remove_nulls(&args.args, &mut value, None);
     let text = text.unwrap_or_else(|| args.args.clone());
-    let allowance = Allowance::of(tool.plugin.config().limits.cpu());
+    let allowance = WorkBudget::of(tool.plugin.config().limits.cpu_time());
     let checked = tool.input.validate(&value, text.len(), &allowance);
-    checked.unwrap_or_else(|_| Err(Mismatch::too_much())).map_err(|mismatch| {
-        Failure::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
+    checked.unwrap_or_else(|_| Err(SchemaMismatch::too_much())).map_err(|mismatch| {
+        CommandError::Usage(anyhow!("the arguments do not fit the tool's schema: {mismatch}"))
     })?;
     let called = tool.plugin.call_tool(&tool.tool.name, &text, Arc::new(NoClient)).await;
-    let left = tool.plugin.config().limits.cpu().saturating_sub(called.record.usage().cpu);
+    let left = tool.plugin.config().limits.cpu_time().saturating_sub(called.record.usage().cpu);
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, left, args.json) {
             Ok(code) => return Ok(code),
             Err(fault) => format!("the tool broke its contract: {fault}"),
         },
-        Err(CallFailure::Guest(error)) => error.in_words(),
+        Err(CallError::Guest(error)) => error.in_words(),
         Err(failure) => failure.to_string(),
     };
     if args.json {
         console::print_json(&tool_error_json(failed));
         return Ok(ExitCode::FAILURE);
     }
-    Err(Failure::Failed(anyhow!(failed)))
+    Err(CommandError::Failed(anyhow!(failed)))
 }
 
 /// What is to be loaded: a file, as whom, what that may do, and where it keeps things.
-pub(super) struct Meant {
+pub(super) struct LoadTarget {
     pub(super) path: PathBuf,
     pub(super) name: String,
     pub(super) settings: PluginConfig,
-    pub(super) store: Arc<Store>,
+    pub(super) store: Arc<KvDatabase>,
     /// Whether it is a plugin of the folder, which is read as a server reads it.
     pub(super) own: bool,
 }
 
 /// Loads what is meant, unless it is a plugin that is not as it was approved. What `--grant` says is said by whoever calls, and
 /// needs no approval.
-async fn load(args: &cli::Call, config: &Config) -> Result<Entry, Failure> {
-    let (mut meant, pins) = locate(args, config)?;
-    let artifact = read(&meant)?;
-    let judged = pins.before(&meant.name, &artifact.digest, &meant.settings.grants);
-    let shown = meant.path.display().to_string();
-    let unapproved = |why: String| Failure::Usage(anyhow!("{shown}: {why}"));
+async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
+    let (mut target, approval) = locate(args, config)?;
+    let artifact = read(&target)?;
+    let judged = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
+    let shown = target.path.display().to_string();
+    let unapproved = |why: String| CommandError::Usage(anyhow!("{shown}: {why}"));
     let warning = judged.map_err(unapproved)?;
     let protected = config.protected();
     for grant in &args.grant {
-        let place = Place { base: Path::new(""), protected: &protected };
-        meant.settings.grants.add(grant, place).map_err(|error| Failure::Usage(error.into()))?;
+        let context = GrantContext { base: Path::new(""), protected: &protected };
+        target.settings.grants.add(grant, context).map_err(|error| CommandError::Usage(error.into()))?;
     }
-    let entry = load_read(meant, artifact, config).await?;
-    let (entry, warnings) = pins.after(entry);
+    let entry = load_component(target, artifact, config).await?;
+    let (entry, warnings) = approval.check_listing(entry);
     for warning in warning.into_iter().chain(warnings) {
-        console::remark(&format!("{shown}: {warning}"));
+        console::eprint(&format!("{shown}: {warning}"));
     }
     Ok(entry)
 }
 
 /// Finds the file, what the configuration says of it, and by what it is judged. A stranger's file that has a plugin's name
 /// gets nothing that the plugin has.
-fn locate(args: &cli::Call, config: &Config) -> Result<(Meant, Pins), Failure> {
-    let path = meant(&args.plugin, &config.folder)?;
+fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
+    let path = resolve_path(&args.plugin, &config.folder)?;
     let name = stem(&path);
     let Some(path) = own_file(&path, &name, config) else {
-        return Ok((stranger(path, name, config)?, Pins::off()));
+        return Ok((outside_folder(path, name, config)?, ApprovalPolicy::off()));
     };
     // As by a server that listens where the configuration says.
-    let mode = config.server.pin.unwrap_or_else(|| Pin::usual(Some(config.server.listen)));
-    let pins = Pins::read(mode, config).map_err(|error| Failure::Usage(error.into()))?;
-    let (settings, store) = (config.plugin_at(&name, &path)?, Store::of_state(config.state.clone()));
-    Ok((Meant { path, name, settings, store, own: true }, pins))
+    let mode = config.server.pin.unwrap_or_else(|| ApprovalMode::default_for(Some(config.server.listen)));
+    let approval = ApprovalPolicy::read(mode, config).map_err(|error| CommandError::Usage(error.into()))?;
+    let (settings, store) =
+        (config.plugin_with_sidecar(&name, &path)?, KvDatabase::of_state(config.state.clone()));
+    Ok((LoadTarget { path, name, settings, store, own: true }, approval))
 }
 
 /// The file that a person means: the one of this path, or that of a plugin of the folder.
-fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
+fn resolve_path(given: &str, folder: &Path) -> Result<PathBuf, CommandError> {
     let path = Path::new(given);
-    let usage = |why: String| Failure::Usage(anyhow!(why));
+    let usage = |why: String| CommandError::Usage(anyhow!(why));
     if path.extension().is_some_and(|extension| extension == "wasm") {
         return Ok(path.to_owned());
     }
@@ -121,7 +128,7 @@ fn meant(given: &str, folder: &Path) -> Result<PathBuf, Failure> {
         let none = "is no .wasm file and no name of a plugin; give the path of a component, or the name of a plugin in";
         return Err(usage(format!("{given} {none} {}", folder.display())));
     }
-    let found = scan(folder).map_err(|error| Failure::Usage(error.into()))?;
+    let found = scan(folder).map_err(|error| CommandError::Usage(error.into()))?;
     let names: Vec<&str> = found.iter().filter_map(|found| found.name.as_deref().ok()).collect();
     Err(usage(unknown(
         &format!("there is no plugin `{given}` in {}", folder.display()),
@@ -140,9 +147,9 @@ fn own_file(path: &Path, name: &str, config: &Config) -> Option<PathBuf> {
 }
 
 /// A file that is not in the plugins folder: nothing is granted to it, and what it keeps is gone when the call is over.
-fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failure> {
+fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTarget, CommandError> {
     if config.plugins.contains_key(&name) && path.exists() {
-        console::remark(&format!(
+        console::eprint(&format!(
             "{} is not the plugin `{name}` of the plugins folder, so it gets none of its limits and grants",
             path.display()
         ));
@@ -152,12 +159,12 @@ fn stranger(path: PathBuf, name: String, config: &Config) -> Result<Meant, Failu
         prefix: name.clone(),
         limits: config.limits.clone(),
         grants: Grants::default(),
-        instances: Instances::default(),
+        instances: InstanceMode::default(),
         require_signature: false,
         signature_keys: Arc::default(),
     };
-    let store = Store::in_memory().context("cannot keep anything in memory")?;
-    Ok(Meant { path, name, settings, store, own: false })
+    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    Ok(LoadTarget { path, name, settings, store, own: false })
 }
 
 /// The name that a file gives its plugin.
@@ -165,46 +172,53 @@ pub(super) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-pub(super) fn read(meant: &Meant) -> Result<Artifact, Failure> {
-    if meant.path.is_dir() {
-        return Err(Failure::Usage(anyhow!("{} is a folder; name a .wasm file in it", meant.path.display())));
+pub(super) fn read(target: &LoadTarget) -> Result<ComponentFile, CommandError> {
+    if target.path.is_dir() {
+        return Err(CommandError::Usage(anyhow!(
+            "{} is a folder; name a .wasm file in it",
+            target.path.display()
+        )));
     }
-    let unusable = |error| anyhow::Error::new(error).context(meant.path.display().to_string());
-    let most = meant.settings.limits.wasm_mib;
-    let read = match meant.own {
-        true => Artifact::read_any(&meant.path, most).and_then(|read| read.check().map(|()| read)),
-        false => Artifact::read(&meant.path, most),
+    let unusable = |error| anyhow::Error::new(error).context(target.path.display().to_string());
+    let most = target.settings.limits.wasm_mib;
+    let read = match target.own {
+        true => ComponentFile::read_any(&target.path, most).and_then(|read| read.check().map(|()| read)),
+        false => ComponentFile::read(&target.path, most),
     };
-    read.map_err(|error| Failure::Usage(unusable(error)))
+    read.map_err(|error| CommandError::Usage(unusable(error)))
 }
 
 /// Loads what was read.
-pub(super) async fn load_read(meant: Meant, artifact: Artifact, config: &Config) -> Result<Entry, Failure> {
-    let Meant { path, name, settings, store, .. } = meant;
+pub(super) async fn load_component(
+    target: LoadTarget,
+    artifact: ComponentFile,
+    config: &Config,
+) -> Result<PluginEntry, CommandError> {
+    let LoadTarget { path, name, settings, store, .. } = target;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
-    let loader = Loader::new(&server, store, Audit::none(), compiler(config)).context("cannot start")?;
-    let loader = loader.for_a_command();
+    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let loader = Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?;
+    let loader = loader.for_cli();
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
-    let vetting = tokio::task::spawn_blocking(|| Entry::vet(loaded));
+    let vetting = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
     Ok(vetting.await.context("cannot check what the plugin offers")?)
 }
 
 /// The tool of this name: the plugin's own for it, or the public one.
-fn find<'e>(entry: &'e Entry, name: &str) -> Result<&'e PublishedTool, Failure> {
+fn find<'e>(entry: &'e PluginEntry, name: &str) -> Result<&'e PublishedTool, CommandError> {
     let found = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
     found.map(|tool| &**tool).ok_or_else(|| {
-        let is_it = |refused: &&Refused| refused.kind == Kind::Tool && refused.name == name;
-        if let Some(refused) = entry.refused.iter().find(is_it) {
-            return Failure::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
+        let is_it = |refused: &&RejectedItem| refused.kind == ItemKind::Tool && refused.name == name;
+        if let Some(refused) = entry.rejected.iter().find(is_it) {
+            return CommandError::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
         }
-        let is_it = |left_out: &&LeftOut| left_out.name == name;
-        if let Some(left_out) = entry.plugin.left_out().iter().find(is_it) {
-            return Failure::Usage(anyhow!("the function `{name}` is no tool: {}", left_out.why));
+        let is_it = |rejected: &&RejectedFunction| rejected.name == name;
+        if let Some(rejected) = entry.plugin.rejected_functions().iter().find(is_it) {
+            return CommandError::Usage(anyhow!("the function `{name}` is no tool: {}", rejected.why));
         }
         let names: Vec<&str> = entry.tools.iter().map(|tool| tool.tool.name.as_str()).collect();
-        Failure::Usage(anyhow!(unknown(
+        CommandError::Usage(anyhow!(unknown(
             &format!("there is no tool `{name}`"),
             "the plugin has",
             name,
@@ -218,8 +232,8 @@ fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -
     let structured =
         result.structured.as_deref().map(json::raw).transpose().map_err(|error| error.to_string())?;
     let limits = &tool.plugin.config().limits;
-    let kept = tool.keeps_promise(structured.as_deref(), result.is_error, &Allowance::of(left));
-    kept.map_err(|_| CallFailure::limit(limits, "cpu_ms").to_string())??;
+    let kept = tool.matches_output_schema(structured.as_deref(), result.is_error, &WorkBudget::of(left));
+    kept.map_err(|_| CallError::limit(limits, "cpu_ms").to_string())??;
     let in_words = || {
         match (&structured, &*result.content) {
             // As for clients that read nothing but text.
@@ -229,7 +243,7 @@ fn show(tool: &PublishedTool, result: &ToolResult, left: Duration, json: bool) -
     };
     match (json, result.is_error) {
         (true, _) => console::print_json(&tool_result_json(result)?),
-        (false, true) => console::remark(&in_words()),
+        (false, true) => console::eprint(&in_words()),
         (false, false) => console::print(&in_words()),
     }
     Ok(if result.is_error { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -1,11 +1,11 @@
-//! What a plugin can reach beyond itself, in one table: which imports lead there and which grants open the way.
+//! Compares the capabilities that a plugin imports with those that it is granted. One table says which imports and which
 //!
-//! Importing is not using: most toolchains import all of WASI, so what is not granted is a remark and no fault. `inspect`,
-//! `check` and the announcement of `serve` all speak from here, or they would tell an operator different things.
+//! grants belong to a capability. Importing is not using: most toolchains import all of WASI, so a missing grant is a remark
+//! and no fault. `inspect`, `check` and `serve` all use this table, or they would tell an operator different things.
 
 use serde_json::{Value, json};
 
-use crate::config::{Granted, Grants};
+use crate::config::{GrantSentence, Grants};
 
 /// One thing to reach.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,27 +22,27 @@ pub(super) struct Capability {
 
 const FILES: &str = "wasi:filesystem/";
 
-/// One that says something of the plugin.
-const fn telling(import: &'static str, what: &'static str, grants: &'static [&'static str]) -> Capability {
+/// A capability that not every standard library imports.
+const fn capability(import: &'static str, what: &'static str, grants: &'static [&'static str]) -> Capability {
     Capability { import, what, grants, usual: false }
 }
 
 const TABLE: &[Capability] = &[
-    telling(FILES, "files", &["dirs", "roots"]),
-    telling("wasi:http/", "outgoing HTTP", &["http"]),
-    telling("wasi:sockets/", "sockets", &[]),
-    telling("wasi:keyvalue/", "values kept between calls", &["kv"]),
-    telling("wasi:config/", "settings and secrets", &["config", "secrets"]),
+    capability(FILES, "files", &["dirs", "roots"]),
+    capability("wasi:http/", "outgoing HTTP", &["http"]),
+    capability("wasi:sockets/", "sockets", &[]),
+    capability("wasi:keyvalue/", "values kept between calls", &["kv"]),
+    capability("wasi:config/", "settings and secrets", &["config", "secrets"]),
     Capability {
         import: "wasi:cli/environment",
         what: "environment variables",
         grants: &["env"],
         usual: true,
     },
-    telling("plugport:plugin/sampling", "the client's model", &["sampling"]),
-    telling("plugport:plugin/elicitation", "the person at the client", &["elicitation"]),
-    telling("plugport:plugin/roots", "the client's roots", &["roots"]),
-    telling(
+    capability("plugport:plugin/sampling", "the client's model", &["sampling"]),
+    capability("plugport:plugin/elicitation", "the person at the client", &["elicitation"]),
+    capability("plugport:plugin/roots", "the client's roots", &["roots"]),
+    capability(
         "plugport:plugin/inputs",
         "several questions to the client at once",
         &["sampling", "elicitation", "roots"],
@@ -51,11 +51,11 @@ const TABLE: &[Capability] = &[
 
 /// What a plugin imports, set against what it is granted.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(super) struct CapabilityReport {
     /// What its imports lead to.
     needs: Vec<&'static Capability>,
     /// What it may do.
-    granted: Vec<Granted>,
+    granted: Vec<GrantSentence>,
     /// What it imports and is not granted.
     unreachable: Vec<&'static Capability>,
     /// Keys of grants that none of its imports can use.
@@ -64,7 +64,7 @@ pub(super) struct Reach {
     remarks: Vec<String>,
 }
 
-impl Reach {
+impl CapabilityReport {
     pub(super) fn of(imports: &[String], grants: &Grants) -> Self {
         let imported = |row: &&Capability| imports.iter().any(|import| import.starts_with(row.import));
         let needs: Vec<_> = TABLE.iter().filter(imported).collect();
@@ -130,25 +130,25 @@ impl Capability {
 }
 
 /// Everything that is granted, kind by kind.
-pub(super) fn granted(grants: &Grants) -> Vec<Granted> {
-    grants.in_words()
+pub(super) fn granted(grants: &Grants) -> Vec<GrantSentence> {
+    grants.describe()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Place, Protected};
+    use crate::config::{GrantContext, ProtectedPaths};
 
     fn grants(given: &[&str]) -> Grants {
         let mut grants = Grants::default();
-        let place = Place { base: std::path::Path::new(""), protected: &Protected::default() };
-        given.iter().for_each(|text| grants.add(text, place).unwrap());
+        let context = GrantContext { base: std::path::Path::new(""), protected: &ProtectedPaths::default() };
+        given.iter().for_each(|text| grants.add(text, context).unwrap());
         grants
     }
 
-    fn reach(imports: &[&str], grants: &Grants) -> Reach {
+    fn report(imports: &[&str], grants: &Grants) -> CapabilityReport {
         let imports: Vec<_> = imports.iter().map(|import| format!("{import}@0.2.6")).collect();
-        Reach::of(&imports, grants)
+        CapabilityReport::of(&imports, grants)
     }
 
     fn whats(rows: &[&Capability]) -> Vec<&'static str> {
@@ -159,7 +159,7 @@ mod tests {
     fn imports_are_set_against_grants() {
         let imports =
             ["wasi:filesystem/types", "wasi:filesystem/preopens", "wasi:sockets/tcp", "wasi:config/store"];
-        let found = reach(&imports, &grants(&["config=region=eu", "kv"]));
+        let found = report(&imports, &grants(&["config=region=eu", "kv"]));
         assert_eq!(whats(&found.needs), ["files", "sockets", "settings and secrets"]);
         assert_eq!(whats(&found.unreachable), ["files", "sockets"]);
         assert_eq!(found.superfluous, ["kv"]);
@@ -170,9 +170,9 @@ mod tests {
     #[test]
     fn a_question_among_several_needs_one_of_three_grants() {
         let one = Grants { roots: true, ..Grants::default() };
-        let found = reach(&["plugport:plugin/inputs"], &one);
+        let found = report(&["plugport:plugin/inputs"], &one);
         assert!(found.unreachable.is_empty() && found.superfluous.is_empty(), "{found:?}");
-        let none = reach(&["plugport:plugin/inputs"], &Grants::default());
+        let none = report(&["plugport:plugin/inputs"], &Grants::default());
         assert_eq!(
             none.lines()[0],
             "would need several questions to the client at once (`sampling` or `elicitation` or `roots`)"
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_imported_and_harmless_needs_nothing() {
         let found =
-            reach(&["wasi:clocks/wall-clock", "wasi:cli/stdout", "wasi:io/streams"], &Grants::default());
+            report(&["wasi:clocks/wall-clock", "wasi:cli/stdout", "wasi:io/streams"], &Grants::default());
         assert!(found.needs.is_empty() && found.granted.is_empty(), "{found:?}");
     }
 
@@ -190,7 +190,7 @@ mod tests {
     fn values_are_never_told() {
         let grants = grants(&["env=TZ=hunter2!", "config=region=hunter2!", "secret=path=env:PATH"]);
         let mut object = json!({});
-        reach(&["wasi:config/store"], &grants).describe(&mut object);
+        report(&["wasi:config/store"], &grants).describe(&mut object);
         let text = object.to_string();
         assert!(
             text.contains("TZ") && text.contains("region") && text.contains("the variable PATH"),
@@ -206,7 +206,7 @@ mod tests {
         let text = "[plugins.all.grants]\nroots = { read = [\".\"] }\n[plugins.names.grants]\nroots = true\n";
         std::fs::write(&file, text).unwrap();
         let config = crate::config::Config::read(&file, dir.path().join("plugins")).unwrap();
-        let found = |plugin: &str| reach(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
+        let found = |plugin: &str| report(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
         let all = found("all");
         assert!(all.unreachable.is_empty() && all.superfluous.is_empty(), "{all:?}");
         let names = found("names");
@@ -216,10 +216,10 @@ mod tests {
     #[test]
     fn what_every_standard_library_imports_is_told_when_it_is_granted() {
         let imports = ["wasi:cli/environment", "wasi:sockets/tcp"];
-        let told = reach(&imports, &Grants::default());
+        let told = report(&imports, &Grants::default());
         assert_eq!(told.lines(), ["would need sockets (never granted)", "cannot reach sockets"]);
         assert_eq!(whats(&told.unreachable), ["sockets", "environment variables"], "programs are told all");
-        let told = reach(&imports, &grants(&["env=TZ=UTC"]));
+        let told = report(&imports, &grants(&["env=TZ=UTC"]));
         assert!(told.superfluous.is_empty() && told.lines().contains(&"may see the variables TZ".to_owned()));
     }
 }

@@ -12,21 +12,21 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::capabilities::Reach;
-use super::compiler::compiler;
+use super::cached_compiler::compiler;
+use super::capabilities::CapabilityReport;
 use super::inspect::left_out_json;
-use super::memory::Bound;
-use super::published::Published;
-use super::{Failure, call, console};
-use crate::catalog::{Entry, Refused, Snapshot};
+use super::memory_estimate::MemoryEstimate;
+use super::published_names::PublishedNames;
+use super::{CommandError, call, console};
+use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
 use crate::cli;
 use crate::config::{self, Config, ConfigError, Grants};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
-use crate::reload::{Found, Skipped, Terms, load_folder};
-use crate::sandbox::Store;
+use crate::sandbox::KvDatabase;
+use crate::watch::{LoadPolicy, LoadedFolder, RejectedFile, load_folder};
 
-pub(super) async fn run(args: cli::Check) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
     let checked = check(&args).await;
     if args.json
         && let Err(failure) = &checked
@@ -58,27 +58,27 @@ const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and
                         offers; only `serve` can find out whether it can be served: ";
 
 /// Everything that was found.
-struct Checked {
+struct CheckResult {
     config: Config,
     snapshot: Snapshot,
     /// They cannot be served.
-    skipped: Vec<Skipped>,
+    skipped: Vec<RejectedFile>,
     /// They did not tell what they offer, and have grants that they were not given here.
-    unlisted: Vec<Skipped>,
+    unlisted: Vec<RejectedFile>,
 }
 
-async fn check(args: &cli::Check) -> Result<Checked, Failure> {
+async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let config = args.source.configuration()?;
-    let store = Store::in_memory().context("cannot keep anything in memory")?;
-    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
-    let loader = Loader::new(&server, store, Audit::none(), compiler(&config)).context("cannot start")?;
-    let terms = Terms::read(Arc::new(config.clone()), Some(config.server.listen));
-    let terms = terms.map_err(|error| Failure::Usage(error.into()))?.ungranted();
-    let Found { snapshot, skipped } =
-        load_folder(&loader, &terms).await.map_err(|error| Failure::Usage(error.into()))?;
+    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let loader = Loader::new(&server, store, Audit::disabled(), compiler(&config)).context("cannot start")?;
+    let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
+    let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
+    let LoadedFolder { snapshot, rejected: skipped } =
+        load_folder(&loader, &policy).await.map_err(|error| CommandError::Usage(error.into()))?;
     let (unlisted, skipped) =
         skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
-    Ok(Checked { config, snapshot, skipped, unlisted })
+    Ok(CheckResult { config, snapshot, skipped, unlisted })
 }
 
 fn is_granted_something(config: &Config, file: &Path) -> bool {
@@ -87,14 +87,14 @@ fn is_granted_something(config: &Config, file: &Path) -> bool {
 
 /// What a plugin is granted when it is served.
 fn grants(config: &Config, name: &str, file: &Path) -> Grants {
-    config.plugin_at(name, file).map(|plugin| plugin.grants).unwrap_or_default()
+    config.plugin_with_sidecar(name, file).map(|plugin| plugin.grants).unwrap_or_default()
 }
 
 /// What kept anything from being checked, for programs.
-fn faults(failure: &Failure) -> Vec<Value> {
-    let (Failure::Usage(error) | Failure::Failed(error)) = failure;
+fn faults(failure: &CommandError) -> Vec<Value> {
+    let (CommandError::Usage(error) | CommandError::Failed(error)) = failure;
     match error.downcast_ref::<ConfigError>() {
-        Some(ConfigError::Invalid { faults, .. }) => faults
+        Some(ConfigError::Invalid { diagnostics, .. }) => diagnostics
             .iter()
             .map(|fault| json!({ "line": fault.line, "key": fault.key, "message": fault.message.trim_end() }))
             .collect(),
@@ -102,7 +102,7 @@ fn faults(failure: &Failure) -> Vec<Value> {
     }
 }
 
-impl Checked {
+impl CheckResult {
     /// Plugins that the configuration names and the folder does not have.
     fn missing(&self) -> Vec<&str> {
         let is_there = |name: &str| {
@@ -114,34 +114,34 @@ impl Checked {
 
     /// The plugin of the folder that a section was likely meant for.
     fn meant(&self, name: &str) -> Option<&str> {
-        self.config.meant(name, self.snapshot.entries().iter().map(|entry| entry.plugin.name()))
+        self.config.suggest_plugin(name, self.snapshot.entries().iter().map(|entry| entry.plugin.name()))
     }
 
-    fn refused(&self) -> usize {
-        let of = |entry: &Arc<Entry>| match self.held_back(entry) {
+    fn rejected_count(&self) -> usize {
+        let of = |entry: &Arc<PluginEntry>| match self.held_back(entry) {
             Some(_) => 1,
-            None => self.snapshot.refused(entry).count(),
+            None => self.snapshot.rejected(entry).count(),
         };
         self.snapshot.entries().iter().map(of).sum()
     }
 
     /// Why nothing of a plugin is published, because of what it is called.
-    fn held_back(&self, entry: &Entry) -> Option<&str> {
+    fn held_back(&self, entry: &PluginEntry) -> Option<&str> {
         self.snapshot.owners().held_back(entry.plugin.name())
     }
 
     /// What others want of a plugin, each with who does.
-    fn wanted_of<'c>(&'c self, entry: &'c Entry) -> impl Iterator<Item = (&'c str, &'c str)> {
-        self.snapshot.wanted_of(entry.plugin.name())
+    fn wanted_of<'c>(&'c self, entry: &'c PluginEntry) -> impl Iterator<Item = (&'c str, &'c str)> {
+        self.snapshot.contested_names(entry.plugin.name())
     }
 
     fn faults(&self) -> usize {
-        self.skipped.len() + self.missing().len() + self.refused()
+        self.skipped.len() + self.missing().len() + self.rejected_count()
     }
 
     fn as_json(&self) -> Value {
         let plugins: Vec<_> = self.snapshot.entries().iter().map(|entry| self.plugin_json(entry)).collect();
-        let files = |files: &[Skipped]| -> Value {
+        let files = |files: &[RejectedFile]| -> Value {
             files.iter().map(|file| json!({ "file": file.path, "why": file.why })).collect()
         };
         json!({
@@ -154,13 +154,13 @@ impl Checked {
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
             "remarks": self.config.remarks(),
-            "memory": self.bound().as_json(),
+            "memory": self.estimate().as_json(),
         })
     }
 
-    fn plugin_json(&self, entry: &Entry) -> Value {
+    fn plugin_json(&self, entry: &PluginEntry) -> Value {
         let plugin = &entry.plugin;
-        let refused: Vec<_> = self.snapshot.refused(entry).map(refused_json).collect();
+        let refused: Vec<_> = self.snapshot.rejected(entry).map(rejected_json).collect();
         let wanted = self.wanted_of(entry).map(|(key, by)| json!({ "key": key, "by": by }));
         let mut described = json!({
             "name": plugin.name(),
@@ -168,16 +168,16 @@ impl Checked {
             "digest": format!("sha256:{}", plugin.digest()),
             "ok": refused.is_empty() && self.held_back(entry).is_none(),
             "heldBack": self.held_back(entry),
-            "published": Published::of(&self.snapshot, plugin.name()).as_json(),
+            "published": PublishedNames::of(&self.snapshot, plugin.name()).as_json(),
             "refused": refused,
             "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
             "leftOut": left_out_json(plugin),
-            "imports": entry.surface.imports,
+            "imports": entry.interfaces.imports,
         });
         let grants = self.grants(entry);
-        Reach::of(&entry.surface.imports, &grants).describe(&mut described);
-        grants.secrets.mask().value(&mut described);
+        CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
+        grants.secrets.redactor().value(&mut described);
         described
     }
 
@@ -186,7 +186,7 @@ impl Checked {
         for entry in self.snapshot.entries() {
             let grants = self.grants(entry);
             let own = self.plugin_lines(entry, &grants).into_iter();
-            lines.extend(own.map(|line| Escaped(&grants.secrets.mask().text(&line)).to_string()));
+            lines.extend(own.map(|line| Escaped(&grants.secrets.redactor().text(&line)).to_string()));
         }
         lines.extend(file_lines(&self.skipped, "cannot be served", "fault: "));
         lines.extend(file_lines(&self.unlisted, "was not checked to the end", UNLISTED));
@@ -204,15 +204,15 @@ impl Checked {
             lines.push(format!("  fault: {what}"));
         }
         lines.extend(self.config.remarks().into_iter().map(|remark| format!("remark: {remark}")));
-        let bound = self.bound();
-        lines.push(format!("memory: {}", bound.in_words()));
-        lines.extend(bound.warning().map(|warning| format!("  remark: {warning}")));
+        let estimate = self.estimate();
+        lines.push(format!("memory: {}", estimate.in_words()));
+        lines.extend(estimate.warning().map(|warning| format!("  remark: {warning}")));
         lines.push(self.summary());
         lines.join("\n")
     }
 
-    fn bound(&self) -> Bound {
-        Bound::of(&self.config.server)
+    fn estimate(&self) -> MemoryEstimate {
+        MemoryEstimate::of(&self.config.server)
     }
 
     fn summary(&self) -> String {
@@ -232,27 +232,29 @@ impl Checked {
     }
 
     /// What a plugin is granted when it is served.
-    fn grants(&self, entry: &Entry) -> Grants {
+    fn grants(&self, entry: &PluginEntry) -> Grants {
         let name = entry.plugin.name();
         grants(&self.config, name, &file_of(&self.config.folder, name))
     }
 
-    fn plugin_lines(&self, entry: &Entry, grants: &Grants) -> Vec<String> {
+    fn plugin_lines(&self, entry: &PluginEntry, grants: &Grants) -> Vec<String> {
         let name = entry.plugin.name();
-        let reach = Reach::of(&entry.surface.imports, grants);
-        let published = Published::of(&self.snapshot, name).in_words();
+        let capabilities = CapabilityReport::of(&entry.interfaces.imports, grants);
+        let published = PublishedNames::of(&self.snapshot, name).in_words();
         let mut lines = vec![
             format!("{name}: sha256:{}", entry.plugin.digest()),
             format!("  publishes {}", if published.is_empty() { "nothing" } else { &published }),
-            format!("  imports {}", packages(&entry.surface.imports).join(", ")),
+            format!("  imports {}", packages(&entry.interfaces.imports).join(", ")),
         ];
-        lines.extend(entry.plugin.config().instances.price().map(|price| format!("  {price}")));
-        lines.extend(reach.lines().into_iter().map(|line| format!("  {line}")));
+        lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
+        lines.extend(capabilities.lines().into_iter().map(|line| format!("  {line}")));
         match self.held_back(entry) {
             Some(why) => lines.push(format!("  fault: is held back: {why}")),
-            None => lines.extend(self.snapshot.refused(entry).map(|Refused { kind, name, why, .. }| {
-                format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
-            })),
+            None => {
+                lines.extend(self.snapshot.rejected(entry).map(|RejectedItem { kind, name, why, .. }| {
+                    format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
+                }))
+            }
         }
         lines.extend(self.wanted_of(entry).map(|(key, by)| {
             format!("  remark: the plugin `{by}` offers `{key}`, which belongs to this one and is not published for it")
@@ -261,7 +263,7 @@ impl Checked {
         lines.extend(
             entry
                 .plugin
-                .left_out()
+                .rejected_functions()
                 .iter()
                 .map(|left| format!("  remark: the function {} is no tool: {}", left.shown(), left.why)),
         );
@@ -269,8 +271,8 @@ impl Checked {
     }
 }
 
-fn refused_json(refused: &Refused) -> Value {
-    let Refused { kind, name, key, why, owner } = refused;
+fn rejected_json(refused: &RejectedItem) -> Value {
+    let RejectedItem { kind, name, key, why, owner } = refused;
     json!({ "kind": kind.as_str(), "name": name, "key": key, "why": why, "owner": owner })
 }
 
@@ -291,7 +293,11 @@ fn packages(imports: &[String]) -> Vec<String> {
 }
 
 /// Files that are not among the plugins, each with the reason.
-fn file_lines<'f>(files: &'f [Skipped], what: &'f str, why: &'f str) -> impl Iterator<Item = String> + 'f {
+fn file_lines<'f>(
+    files: &'f [RejectedFile],
+    what: &'f str,
+    why: &'f str,
+) -> impl Iterator<Item = String> + 'f {
     files.iter().flat_map(move |file| {
         let path = file.path.display().to_string();
         [format!("{}: {what}", Escaped(&path)), format!("  {why}{}", Escaped(&file.why))]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, Read as _, Write as _};
 
-use crate::observe::{Escaped, Stderr, is_deceptive};
+use crate::observe::{Escaped, StderrWriter, is_deceptive};
 
 /// Prints a result. A reader that has gone away has seen enough.
 pub(super) fn print(text: &str) {
@@ -12,12 +12,12 @@ pub(super) fn print(text: &str) {
 
 /// Prints JSON, which may have a stranger's words in it. It may be a terminal that reads it.
 pub(super) fn print_json(text: &str) {
-    print(&harmless(text));
+    print(&escape_json(text));
 }
 
 /// The same JSON with every character spelled out that could move a cursor or hide words. Such characters can stand within
 /// strings only, but for the one that JSON has as white space.
-fn harmless(json: &str) -> String {
+fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
@@ -37,18 +37,18 @@ fn spell(character: char, out: &mut String) {
     }
 }
 
-/// Prints a remark. Parts of it may be a stranger's words, so nothing in it can move the cursor or forge a line that is
+/// Prints to stderr. Parts of the text may be a stranger's words, so nothing in it can move the cursor or forge a line that is
 /// not indented.
-pub(super) fn remark(text: &str) {
+pub(super) fn eprint(text: &str) {
     let lines: String = text.split('\n').map(|line| format!("{}\n", Escaped(line))).collect();
-    let _ = Stderr.write_all(lines.as_bytes());
+    let _ = StderrWriter.write_all(lines.as_bytes());
 }
 
 /// Longest answer that is read, bytes.
 const ANSWER: u64 = 1_024;
 
 /// Asks a person, who has to say yes. Blocks.
-pub(super) fn ask(question: &str) -> bool {
+pub(super) fn confirm(question: &str) -> bool {
     let mut stderr = std::io::stderr();
     let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();
@@ -62,10 +62,10 @@ fn is_yes(answer: &str) -> bool {
 
 /// Prints one sentence and its causes, numbered.
 pub(super) fn report(error: &anyhow::Error) {
-    remark(&format!("plugport: {error}"));
+    eprint(&format!("plugport: {error}"));
     for (number, cause) in error.chain().skip(1).enumerate() {
         let text = cause.to_string();
-        remark(&format!("  {}. {}", number + 1, text.replace('\n', "\n     ")));
+        eprint(&format!("  {}. {}", number + 1, text.replace('\n', "\n     ")));
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
             "plain ünïcode ✓ \u{9b}31m \u{7f} \u{202e}x\u{200b} \u{e0041} \u{feff} a\nb\r\u{1b}[2J \\";
         let value = serde_json::json!({ "words": words, "\u{2066}": [words] });
         for text in [value.to_string(), format!("{value:#}").replace('\n', "\r\n\t")] {
-            let shown = harmless(&text);
+            let shown = escape_json(&text);
             assert!(shown.contains("✓ \\u009b31m \\u007f \\u202ex\\u200b \\udb40\\udc41 \\ufeff"), "{shown}");
             assert!(!shown.chars().any(|c| is_deceptive(c) && !matches!(c, '\n' | '\t')), "{shown}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);

@@ -7,36 +7,37 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
-use super::capabilities::Reach;
+use super::capabilities::CapabilityReport;
 use super::metadata::Metadata;
-use super::signed::Signature;
-use super::{Failure, call, console};
+use super::signature_report::SignatureReport;
+use super::{CommandError, call, console};
 use crate::catalog::{
-    Entry, Item, Kind, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool, plugin_name,
+    Item, ItemKind, PluginEntry, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
+    plugin_name,
 };
 use crate::cli;
-use crate::config::{Config, Grants, Instances, PluginConfig};
+use crate::config::{Config, Grants, InstanceMode, PluginConfig};
 use crate::observe::Escaped;
-use crate::plugin::{LeftOut, Plugin, PromptArgument, ResourceDescriptor, ResourceTemplate};
-use crate::sandbox::Store;
+use crate::plugin::{Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate};
+use crate::sandbox::KvDatabase;
 
 /// A component, its file, and what it is granted.
-struct Inspected {
-    entry: Entry,
+struct Inspection {
+    entry: PluginEntry,
     file: PathBuf,
     bytes: usize,
-    signature: Signature,
-    instances: Instances,
+    signature: SignatureReport,
+    instances: InstanceMode,
     metadata: Metadata,
-    reach: Reach,
+    capabilities: CapabilityReport,
 }
 
-pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
     let name = call::stem(&args.file);
     if !args.file.exists() && plugin_name(&args.file.to_string_lossy()).is_ok() {
         let file = Path::new("plugins").join(format!("{name}.wasm"));
         let why = format!("there is no file {name}; name the file of a plugin, such as {}", file.display());
-        return Err(Failure::Usage(anyhow!(why)));
+        return Err(CommandError::Usage(anyhow!(why)));
     }
     let config = match &args.config {
         Some(file) => Config::read(file, PathBuf::new())?,
@@ -51,16 +52,16 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
         signature_keys: Arc::default(),
         ..settings.clone()
     };
-    let store = Store::in_memory().context("cannot keep anything in memory")?;
-    let meant = call::Meant { path: args.file.clone(), name, settings: ungranted, store, own: false };
-    let artifact = call::read(&meant)?;
-    let signature = Signature::of(&artifact, &config.server.signature_keys, settings.require_signature);
+    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let target = call::LoadTarget { path: args.file.clone(), name, settings: ungranted, store, own: false };
+    let artifact = call::read(&target)?;
+    let signature = SignatureReport::of(&artifact, &config.server.signature_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
     let metadata = Metadata::of(&artifact.bytes);
-    let entry = call::load_read(meant, artifact, &config).await?;
-    let reach = Reach::of(&entry.surface.imports, &settings.grants);
+    let entry = call::load_component(target, artifact, &config).await?;
+    let capabilities = CapabilityReport::of(&entry.interfaces.imports, &settings.grants);
     let instances = settings.instances;
-    let found = Inspected { entry, file: args.file, bytes, signature, instances, metadata, reach };
+    let found = Inspection { entry, file: args.file, bytes, signature, instances, metadata, capabilities };
     if args.json {
         console::print_json(&format!("{:#}", as_json(&found)));
     } else {
@@ -69,11 +70,11 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(found: &Inspected) -> Value {
-    let Inspected { entry, file, bytes, signature, instances, metadata, reach } = found;
+fn as_json(found: &Inspection) -> Value {
+    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
     let refused: Vec<Value> = entry
-        .refused
+        .rejected
         .iter()
         .map(|refused| json!({ refused.kind.as_str(): refused.name, "why": refused.why }))
         .collect();
@@ -84,23 +85,27 @@ fn as_json(found: &Inspected) -> Value {
         "signature": signature.as_json(),
         "instances": instances.as_str(),
         "metadata": metadata.as_json(),
-        "imports": entry.surface.imports,
-        "exports": entry.surface.exports,
+        "imports": entry.interfaces.imports,
+        "exports": entry.interfaces.exports,
         "tools": tools,
         "resources": entry.resources.iter().map(|resource| resource_json(resource)).collect::<Vec<_>>(),
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
         "refused": refused,
-        "plain": entry.plugin.is_plain(),
+        "plain": entry.plugin.has_function_tools(),
         "leftOut": left_out_json(&entry.plugin),
     });
-    reach.describe(&mut described);
+    capabilities.describe(&mut described);
     described
 }
 
 /// The functions of a plain component that are no tools.
 pub(super) fn left_out_json(plugin: &Plugin) -> Value {
-    plugin.left_out().iter().map(|LeftOut { name, why }| json!({ "function": name, "why": why })).collect()
+    plugin
+        .rejected_functions()
+        .iter()
+        .map(|RejectedFunction { name, why }| json!({ "function": name, "why": why }))
+        .collect()
 }
 
 fn tool_json(tool: &PublishedTool) -> Value {
@@ -148,51 +153,57 @@ fn prompt_json(prompt: &PublishedPrompt) -> Value {
     })
 }
 
-fn as_text(found: &Inspected) -> String {
-    let Inspected { entry, file, bytes, signature, instances, metadata, reach } = found;
+fn as_text(found: &Inspection) -> String {
+    let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = found;
     let mut lines = vec![
         format!("{}  {bytes} bytes", Escaped(&file.display().to_string())),
         format!("sha256:{}", entry.plugin.digest()),
         Escaped(&signature.in_words()).to_string(),
     ];
-    if entry.plugin.is_plain() {
+    if entry.plugin.has_function_tools() {
         lines.push("a plain component: it knows nothing of MCP, and its functions are its tools".to_owned());
     }
-    lines.extend(instances.price().map(ToOwned::to_owned));
+    lines.extend(instances.cost_note().map(ToOwned::to_owned));
     let said = metadata.lines();
     if !said.is_empty() {
         lines.push("says of itself".to_owned());
         lines.extend(said.iter().map(|said| format!("  {}", Escaped(said))));
     }
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
-    lines.extend(offered("tools", Kind::Tool, tools.collect(), entry));
+    lines.extend(offered("tools", ItemKind::Tool, tools.collect(), entry));
     let resources =
         entry.resources.iter().map(|item| (item.own_name(), item.resource.description.as_deref()));
-    lines.extend(offered("resources", Kind::Resource, resources.collect(), entry));
+    lines.extend(offered("resources", ItemKind::Resource, resources.collect(), entry));
     let templates =
         entry.templates.iter().map(|item| (item.own_name(), item.template.description.as_deref()));
-    lines.extend(offered("resource templates", Kind::Template, templates.collect(), entry));
+    lines.extend(offered("resource templates", ItemKind::Template, templates.collect(), entry));
     let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
-    lines.extend(offered("prompts", Kind::Prompt, prompts.collect(), entry));
+    lines.extend(offered("prompts", ItemKind::Prompt, prompts.collect(), entry));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())
             .chain(items.into_iter().map(|item| format!("  {}", Escaped(&item))))
             .collect::<Vec<_>>()
     };
-    if !entry.plugin.left_out().is_empty() {
-        let left_out = entry.plugin.left_out().iter().map(|left| format!("{}: {}", left.shown(), left.why));
-        lines.extend(section("functions that are no tools", &left_out.collect::<Vec<_>>()));
+    if !entry.plugin.rejected_functions().is_empty() {
+        let rejected =
+            entry.plugin.rejected_functions().iter().map(|left| format!("{}: {}", left.shown(), left.why));
+        lines.extend(section("functions that are no tools", &rejected.collect::<Vec<_>>()));
     }
-    lines.extend(section("exports", &entry.surface.exports));
-    lines.extend(section("imports", &entry.surface.imports));
-    lines.extend(section("reaches, if it uses what it imports", &reach.lines()));
+    lines.extend(section("exports", &entry.interfaces.exports));
+    lines.extend(section("imports", &entry.interfaces.imports));
+    lines.extend(section("reaches, if it uses what it imports", &capabilities.lines()));
     lines.join("\n")
 }
 
 /// One kind of items, with those that cannot be published. Nothing at all when the plugin has none.
-fn offered(title: &str, kind: Kind, items: Vec<(&str, Option<&str>)>, entry: &Entry) -> Vec<String> {
-    let refused: Vec<_> = entry.refused.iter().filter(|refused| refused.kind == kind).collect();
+fn offered(
+    title: &str,
+    kind: ItemKind,
+    items: Vec<(&str, Option<&str>)>,
+    entry: &PluginEntry,
+) -> Vec<String> {
+    let refused: Vec<_> = entry.rejected.iter().filter(|refused| refused.kind == kind).collect();
     if items.is_empty() && refused.is_empty() {
         return Vec::new();
     }

@@ -1,26 +1,26 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
 mod approve;
+mod atomic_write;
+mod await_compile;
 mod build;
+mod cached_compiler;
 mod call;
 mod capabilities;
 mod check;
-mod compile;
-mod compiler;
+mod compile_worker;
 mod console;
 mod dev;
 mod inspect;
-mod keep;
-mod memory;
+mod memory_estimate;
 mod metadata;
 mod new;
 mod project;
-mod published;
-mod replace;
+mod published_names;
 mod serve;
-mod signed;
-mod standing;
+mod signature_report;
 mod status;
+mod status_server;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,14 +38,14 @@ const BLOCKING_THREADS: usize = 1024;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
-enum Failure {
+enum CommandError {
     /// What was asked for cannot be: exit 2.
     Usage(anyhow::Error),
     /// It was tried and failed: exit 1.
     Failed(anyhow::Error),
 }
 
-impl Failure {
+impl CommandError {
     fn code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
@@ -54,13 +54,13 @@ impl Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         Self::Usage(error.into())
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CommandError {
     fn from(error: anyhow::Error) -> Self {
         Self::Failed(error)
     }
@@ -71,14 +71,14 @@ impl From<anyhow::Error> for Failure {
 pub fn run(cli: Cli) -> ExitCode {
     if let Command::Compile(args) = &cli.command {
         // Before there are threads or files: this process is about to be bounded.
-        return compile::run(args);
+        return compile_worker::run(args);
     }
     if let Command::Keep(args) = &cli.command {
-        return keep::run(args);
+        return await_compile::run(args);
     }
     // Dropped when the last word has been said.
-    let _unawaited = match cli.command {
-        Command::Serve(_) => observe::unawaited().ok(),
+    let _stderr = match cli.command {
+        Command::Serve(_) => observe::spawn_stderr_writer().ok(),
         _ => None,
     };
     let outcome = start_logging(&cli).and_then(|()| {
@@ -94,8 +94,8 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::New(args) => new::run(&args),
                 Command::Build(args) => build::run(args).await,
                 Command::Dev(args) => dev::run(args, &cli.log).await,
-                Command::Compile(args) => Ok(compile::run(&args)),
-                Command::Keep(args) => Ok(keep::run(&args)),
+                Command::Compile(args) => Ok(compile_worker::run(&args)),
+                Command::Keep(args) => Ok(await_compile::run(&args)),
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.
@@ -105,7 +105,7 @@ pub fn run(cli: Cli) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(failure) => {
-            let (Failure::Usage(error) | Failure::Failed(error)) = &failure;
+            let (CommandError::Usage(error) | CommandError::Failed(error)) = &failure;
             console::report(error);
             failure.code()
         }
@@ -113,20 +113,20 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 /// These give plugins nothing, so what they are denied there says nothing of how they are served and is not told.
-fn start_logging(cli: &Cli) -> Result<(), Failure> {
+fn start_logging(cli: &Cli) -> Result<(), CommandError> {
     let log = &cli.log;
     let filter = match cli.command {
         Command::Check(_) | Command::Approve(_) => format!("plugin=error,{log}"),
         _ => log.clone(),
     };
-    observe::start(&filter)
-        .map_err(|error| Failure::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}")))
+    observe::init_tracing(&filter)
+        .map_err(|error| CommandError::Usage(anyhow::anyhow!("--log {log} cannot be read: {error}")))
 }
 
 /// The interval is 2 because guests yield often: with the default of 61, two busy guests delay every socket by 50 ms
 /// and more, and 1 would starve tasks that yield by way of tokio. There is one worker more than guests may occupy, and there
 /// are threads for guests that run beside the workers (`docs/decisions/0003-engine.md`).
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(sandbox::worker_threads())
         .max_blocking_threads(BLOCKING_THREADS)

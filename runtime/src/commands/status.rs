@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::{Failure, console};
+use super::{CommandError, console};
 use crate::cli::{self, Source};
-use crate::config::{Config, every_own_state};
+use crate::config::{Config, all_user_state_dirs};
 use crate::observe::Escaped;
-use crate::transport::local;
+use crate::transport::status_socket;
 
 /// Hexadecimal digits of a digest that are shown: enough to tell versions apart.
 const DIGITS: usize = 12;
@@ -23,16 +23,16 @@ const DIGITS: usize = 12;
 /// The columns, by the fields of the document that they show.
 const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
 
-pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {
     let is_named = args.config.is_some();
     let states = states(args.config)?;
     let (mut documents, mut silent): (Vec<Value>, _) = (Vec::new(), 0);
     for state in &states {
-        let answers = match local::ask(state).await.map_err(anyhow::Error::from) {
+        let answers = match status_socket::query(state).await.map_err(anyhow::Error::from) {
             Ok(answers) => answers,
             // Nobody named this folder, and servers may well have their sockets in another one.
             Err(error) if !is_named => {
-                console::remark(&format!("{error:#}"));
+                console::eprint(&format!("{error:#}"));
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -44,7 +44,7 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
                 Err(why) => {
                     silent += 1;
                     let socket = state.join("run").join(name);
-                    console::remark(&format!("the server at {}: {why:#}", socket.display()));
+                    console::eprint(&format!("the server at {}: {why:#}", socket.display()));
                 }
             }
         }
@@ -56,20 +56,20 @@ pub(super) async fn run(args: cli::Status) -> Result<ExitCode, Failure> {
         console::print(&servers.join("\n\n"));
     }
     if documents.is_empty() && silent == 0 {
-        return Err(nobody(&states).into());
+        return Err(no_servers(&states).into());
     }
     Ok(if silent == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Where servers have their sockets: those of the configuration that is named, or else all of this person's and those of the
 /// configuration that is here, which may have been started from another home.
-fn states(named: Option<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+fn states(named: Option<PathBuf>) -> Result<Vec<PathBuf>, CommandError> {
     if let Some(file) = named {
         return Ok(Config::state_folder(&file)?.into_iter().collect());
     }
     let here = Source { plugins: PathBuf::new(), config: None }.file();
     let state = here.map(|file| Config::state_folder(&file)).transpose()?.flatten();
-    Ok(every_own_state().into_iter().chain(state).collect())
+    Ok(all_user_state_dirs().into_iter().chain(state).collect())
 }
 
 /// Whether two documents are of the same server.
@@ -82,7 +82,7 @@ fn read(document: &[u8]) -> anyhow::Result<Value> {
         .context("answered with what is not JSON; is it another version of this program?")
 }
 
-fn nobody(states: &[PathBuf]) -> anyhow::Error {
+fn no_servers(states: &[PathBuf]) -> anyhow::Error {
     let states: Vec<String> = states.iter().map(|state| state.join("run").display().to_string()).collect();
     anyhow::anyhow!(
         "no server of yours runs, as far as {} can tell; start one with `plugport serve`, or ask as the user who runs it",

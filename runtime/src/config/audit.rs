@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::reader::{Reader, Section};
+use super::toml_reader::{TomlReader, TomlTable};
 
 /// How the audit is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl AuditConfig {
     /// The name of the file in the state folder.
     pub const FILE: &'static str = "audit.jsonl";
 
-    pub(super) fn read(mut from: Section<'_>, base: &Path, reader: &mut Reader<'_>) -> Self {
+    pub(super) fn read(mut from: TomlTable<'_>, base: &Path, reader: &mut TomlReader<'_>) -> Self {
         let mut audit = Self::default();
         let flag = |value: Option<bool>, usual| value.unwrap_or(usual);
         audit.enabled = flag(from.take("enabled").and_then(|entry| entry.boolean(reader)), true);

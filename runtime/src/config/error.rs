@@ -17,12 +17,12 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file was read and has mistakes.
-    #[error("{}", Listing { file, faults })]
+    #[error("{}", DiagnosticList { file, diagnostics })]
     Invalid {
         /// The file as it was given.
         file: PathBuf,
         /// At least one, by line.
-        faults: Vec<Fault>,
+        diagnostics: Vec<Diagnostic>,
     },
     /// A value given on the command line is wrong.
     #[error("{0}")]
@@ -40,7 +40,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// One mistake in a configuration file.
 #[derive(Debug)]
-pub struct Fault {
+pub struct Diagnostic {
     /// Counted from 1.
     pub line: usize,
     /// Dotted path of the key; empty when the text is not TOML.
@@ -49,19 +49,19 @@ pub struct Fault {
     pub message: String,
 }
 
-struct Listing<'a> {
+struct DiagnosticList<'a> {
     file: &'a std::path::Path,
-    faults: &'a [Fault],
+    diagnostics: &'a [Diagnostic],
 }
 
-impl fmt::Display for Listing<'_> {
+impl fmt::Display for DiagnosticList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = self.file.display();
-        let count = self.faults.len();
+        let count = self.diagnostics.len();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
         let them = if count == 1 { "it" } else { "them" };
         write!(f, "{count} {noun} in {file}; mend {them}")?;
-        for Fault { line, key, message } in self.faults {
+        for Diagnostic { line, key, message } in self.diagnostics {
             let colon = if key.is_empty() { "" } else { ": " };
             write!(f, "\n  {file}:{line}: {key}{colon}{}", message.trim_end())?;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What the table says of one limit.
 #[derive(Debug, Clone, Copy)]
-pub struct Spec {
+pub struct LimitSpec {
     /// The key in the configuration; its last part is the unit.
     pub name: &'static str,
     /// What holds when nothing is configured.
@@ -28,8 +28,8 @@ macro_rules! limits {
 
         impl Limits {
             /// The whole table, in the order of this file.
-            pub const TABLE: &'static [Spec] = &[
-                $( Spec { name: stringify!($name), default: $default, max: $max, why: $why }, )*
+            pub const TABLE: &'static [LimitSpec] = &[
+                $( LimitSpec { name: stringify!($name), default: $default, max: $max, why: $why }, )*
             ];
 
             /// One limit by its name; 0 when there is none of this name.
@@ -41,7 +41,7 @@ macro_rules! limits {
                 }
             }
 
-            fn slot(&mut self, name: &str) -> Option<&mut u64> {
+            fn field_mut(&mut self, name: &str) -> Option<&mut u64> {
                 match name {
                     $( stringify!($name) => Some(&mut self.$name), )*
                     _ => None,
@@ -184,7 +184,7 @@ impl Limits {
         match value {
             0 => Err(LimitError::Zero),
             _ if value > spec.max => Err(LimitError::TooLarge(spec.max)),
-            _ => self.slot(name).map(|slot| *slot = value).ok_or(LimitError::Unknown),
+            _ => self.field_mut(name).map(|slot| *slot = value).ok_or(LimitError::Unknown),
         }
     }
 
@@ -195,7 +195,7 @@ impl Limits {
     }
 
     /// Those that let a plugin do more than `other` does, in the order of the table.
-    pub fn laxer_than<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'static Spec> + 'a {
+    pub fn looser_than<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'static LimitSpec> + 'a {
         Self::TABLE.iter().filter(move |spec| {
             let (own, others) = (self.get(spec.name), other.get(spec.name));
             // The one that keeps a plugin from running.
@@ -205,31 +205,31 @@ impl Limits {
 
     /// Wall time of one call.
     #[must_use]
-    pub fn wall(&self) -> Duration {
+    pub fn wall_time(&self) -> Duration {
         Duration::from_millis(self.wall_ms)
     }
 
     /// Processor time of one call.
     #[must_use]
-    pub fn cpu(&self) -> Duration {
+    pub fn cpu_time(&self) -> Duration {
         Duration::from_millis(self.cpu_ms)
     }
 
     /// Time of one HTTP request.
     #[must_use]
-    pub fn http(&self) -> Duration {
+    pub fn http_time(&self) -> Duration {
         Duration::from_millis(self.http_ms)
     }
 
     /// Time to compile.
     #[must_use]
-    pub fn compile(&self) -> Duration {
+    pub fn compile_time(&self) -> Duration {
         Duration::from_millis(self.compile_ms)
     }
 
     /// Wall time of instantiating and listing.
     #[must_use]
-    pub fn startup(&self) -> Duration {
+    pub fn startup_time(&self) -> Duration {
         Duration::from_millis(self.startup_ms)
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     fn a_limit_is_set_by_name_and_never_beyond_its_maximum() {
         let mut limits = Limits::default();
         assert_eq!(limits.set("wall_ms", 5), Ok(()));
-        assert_eq!(limits.wall(), Duration::from_millis(5));
+        assert_eq!(limits.wall_time(), Duration::from_millis(5));
         assert_eq!(limits.set("wall_ms", 0), Err(LimitError::Zero));
         assert_eq!(limits.set("wall_ms", 600_001), Err(LimitError::TooLarge(600_000)));
         assert_eq!(limits.set("walls", 1), Err(LimitError::Unknown));
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_limit_is_laxer_when_it_lets_a_plugin_do_more() {
         let usual = Limits::default();
-        let laxer = |limits: Limits| limits.laxer_than(&usual).map(|spec| spec.name).collect::<Vec<_>>();
+        let laxer = |limits: Limits| limits.looser_than(&usual).map(|spec| spec.name).collect::<Vec<_>>();
         assert_eq!(
             laxer(Limits { fuel: 1, quarantine_traps: 1, quarantine_s: 60, ..usual.clone() }),
             [""; 0]

@@ -4,39 +4,39 @@
 //! half-states left, so nothing about configuration can fail while a call is being served. Knows TOML and the file
 //! system; knows no plugin's contents.
 
+mod approval_mode;
 mod audit;
-mod beside;
 mod error;
 mod grants;
-mod instances;
+mod instance_mode;
 mod limits;
-mod meant;
-mod own;
-mod pin;
-mod reader;
+mod name_suggestion;
 mod server;
+mod sidecar;
 mod signatures;
+mod toml_reader;
+mod user_dirs;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use approval_mode::ApprovalMode;
 pub use audit::AuditConfig;
-pub use beside::beside;
-pub use error::{ConfigError, Fault};
+pub use error::{ConfigError, Diagnostic};
 pub use grants::{
-    DirGrant, GrantError, Granted, Grants, Host, HostError, HttpGrant, HttpGrantError, Place, Protected,
-    Room, RootRefusal, RootsGrant, SamplingGrant, Scheme, Secret, Secrets, Variable,
+    DirGrant, DirQuota, EnvVar, GrantContext, GrantError, GrantSentence, Grants, Host, HostParseError,
+    HttpGrant, HttpGrantError, ProtectedPaths, RootError, RootsGrant, SamplingGrant, Scheme, Secret, Secrets,
 };
-pub use instances::Instances;
-pub use limits::{LimitError, Limits, Spec, kib, mib};
-pub use own::{every_own_state, own_cache, own_state_home};
-pub use pin::Pin;
-pub use server::{Server, parse_listen};
+pub use instance_mode::InstanceMode;
+pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
+pub use server::{ServerConfig, parse_listen};
+pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
+pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
-pub(crate) use reader::nearest;
-use reader::{Entry, Reader, Section};
+pub(crate) use toml_reader::nearest;
+use toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// What was approved, beside the configuration file: made to be committed with it.
 const LOCK: &str = "plugport.lock";
@@ -45,7 +45,7 @@ const LOCK: &str = "plugport.lock";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where and how to listen.
-    pub server: Server,
+    pub server: ServerConfig,
     /// Limits of a plugin that has no section of its own.
     pub limits: Limits,
     /// Sections of single plugins, by the stem of their file.
@@ -72,7 +72,7 @@ pub struct PluginConfig {
     /// What it may reach.
     pub grants: Grants,
     /// Whether its instances outlive their calls.
-    pub instances: Instances,
+    pub instances: InstanceMode,
     /// Whether it is refused without a signature.
     pub require_signature: bool,
     /// Whose signatures are believed.
@@ -84,10 +84,10 @@ impl Config {
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self {
-            server: Server::default(),
+            server: ServerConfig::default(),
             limits: Limits::default(),
             plugins: BTreeMap::new(),
-            state: own::own_state(&folder),
+            state: user_dirs::server_state_dir(&folder),
             folder,
             file: None,
             audit: AuditConfig::default(),
@@ -113,10 +113,10 @@ impl Config {
     pub fn state_folder(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
-        let mut reader = Reader::new(&text);
-        let section = reader.root().take("server").and_then(|entry| entry.section(&mut reader));
-        let state = section.and_then(|section| Server::read(section, &mut reader).state);
-        Ok(state_of(file, state.as_deref()))
+        let mut reader = TomlReader::new(&text);
+        let table = reader.root().take("server").and_then(|entry| entry.table(&mut reader));
+        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state);
+        Ok(state_dir(file, state.as_deref()))
     }
 
     /// Where it is noted what plugins did, unless it is noted nowhere.
@@ -130,7 +130,7 @@ impl Config {
     ///
     /// # Errors
     /// With every mistake in the file at once.
-    pub fn reread(file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
+    pub fn reload(file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
         if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
             return Err(unreadable(std::io::Error::other("it is not a regular file")));
@@ -139,25 +139,25 @@ impl Config {
     }
 
     fn parse(text: &str, file: &Path, folder: PathBuf) -> Result<Self, ConfigError> {
-        let mut reader = Reader::new(text);
+        let mut reader = TomlReader::new(text);
         let mut root = reader.root();
         let mut config = Self { file: Some(file.to_owned()), ..Self::new(folder) };
-        if let Some(section) = root.take("server").and_then(|entry| entry.section(&mut reader)) {
-            config.server = Server::read(section, &mut reader);
+        if let Some(table) = root.take("server").and_then(|entry| entry.table(&mut reader)) {
+            config.server = ServerConfig::read(table, &mut reader);
         }
         if let Some(entry) = root.take("limits") {
             read_limits(entry, &mut config.limits, &mut reader);
         }
         let base = file.parent().unwrap_or(Path::new(""));
-        config.state = state_of(file, config.server.state.as_deref());
+        config.state = state_dir(file, config.server.state.as_deref());
         config.lock = base.join(LOCK);
-        if let Some(section) = root.take("audit").and_then(|entry| entry.section(&mut reader)) {
-            config.audit = AuditConfig::read(section, base, &mut reader);
+        if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
+            config.audit = AuditConfig::read(table, base, &mut reader);
         }
-        if let Some(mut section) = root.take("plugins").and_then(|entry| entry.section(&mut reader)) {
-            for (name, entry) in section.take_all() {
-                if let Some(section) = entry.section(&mut reader) {
-                    let plugin = config.read_plugin(&name, section, base, &mut reader);
+        if let Some(mut table) = root.take("plugins").and_then(|entry| entry.table(&mut reader)) {
+            for (name, entry) in table.take_all() {
+                if let Some(table) = entry.table(&mut reader) {
+                    let plugin = config.read_plugin(&name, table, base, &mut reader);
                     config.plugins.insert(name, plugin);
                 }
             }
@@ -169,9 +169,9 @@ impl Config {
     fn read_plugin(
         &self,
         name: &str,
-        mut from: Section<'_>,
+        mut from: TomlTable<'_>,
         base: &Path,
-        reader: &mut Reader<'_>,
+        reader: &mut TomlReader<'_>,
     ) -> PluginConfig {
         let mut plugin = self.plugin(name);
         if let Some(prefix) = from.take("prefix").and_then(|entry| entry.string(reader)) {
@@ -180,12 +180,12 @@ impl Config {
         if let Some(entry) = from.take("limits") {
             read_limits(entry, &mut plugin.limits, reader);
         }
-        if let Some(section) = from.take("grants").and_then(|entry| entry.section(reader)) {
+        if let Some(table) = from.take("grants").and_then(|entry| entry.table(reader)) {
             let protected = self.protected();
-            plugin.grants = Grants::read(section, Place { base, protected: &protected }, reader);
+            plugin.grants = Grants::read(table, GrantContext { base, protected: &protected }, reader);
         }
         if let Some(entry) = from.take("instances")
-            && let Some(instances) = Instances::read(&entry, &plugin.grants, reader)
+            && let Some(instances) = InstanceMode::read(&entry, &plugin.grants, reader)
         {
             plugin.instances = instances;
         }
@@ -201,29 +201,29 @@ impl Config {
     /// Places that no guest may write, since whoever can decides what is served and what it may reach; and those that
     /// none may even read.
     #[must_use]
-    pub fn protected(&self) -> Protected {
+    pub fn protected(&self) -> ProtectedPaths {
         let whole = |path: &PathBuf| grants::resolved(path);
         let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
-        Protected {
+        ProtectedPaths {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
-            states: self.state.iter().chain(&every_own_state()).filter_map(whole).collect(),
-            caches: own::every_own_cache().iter().filter_map(whole).collect(),
+            states: self.state.iter().chain(&all_user_state_dirs()).filter_map(whole).collect(),
+            caches: user_dirs::all_user_cache_dirs().iter().filter_map(whole).collect(),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
     }
 
     /// Whether it differs from another one only in what a running server can take over.
     #[must_use]
-    pub fn agrees_until_restart(&self, other: &Self) -> bool {
+    pub fn needs_no_restart_after(&self, other: &Self) -> bool {
         let (server, state, audit) =
-            (self.server.agrees_until_restart(&other.server), &self.state, &self.audit);
+            (self.server.needs_no_restart_after(&other.server), &self.state, &self.audit);
         server && *state == other.state && *audit == other.audit
     }
 
     /// What concerns several plugins and may not be as the operator expects, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.alike();
+        let mut remarks = self.case_collisions();
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
             let dirs =
@@ -252,7 +252,7 @@ impl Config {
             prefix: name.to_owned(),
             limits: self.limits.clone(),
             grants: Grants::default(),
-            instances: Instances::default(),
+            instances: InstanceMode::default(),
             require_signature: self.server.require_signature,
             signature_keys: Arc::clone(&self.server.signature_keys),
         })
@@ -260,25 +260,25 @@ impl Config {
 }
 
 /// The state folder of a configuration: the one it names, from where it lies, or its own among those of this person.
-fn state_of(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
+fn state_dir(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
     match named {
         Some(named) => Some(file.parent().unwrap_or(Path::new("")).join(named)),
-        None => own::own_state(file),
+        None => user_dirs::server_state_dir(file),
     }
 }
 
-fn read_limits(entry: Entry<'_>, limits: &mut Limits, reader: &mut Reader<'_>) {
-    let Some(mut section) = entry.section(reader) else {
+fn read_limits(entry: TomlEntry<'_>, limits: &mut Limits, reader: &mut TomlReader<'_>) {
+    let Some(mut table) = entry.table(reader) else {
         return;
     };
-    for Spec { name, max, .. } in Limits::TABLE {
-        let Some(entry) = section.take(name) else { continue };
+    for LimitSpec { name, max, .. } in Limits::TABLE {
+        let Some(entry) = table.take(name) else { continue };
         let Some(value) = entry.number(1, *max, reader) else { continue };
         if let Err(error) = limits.set(name, value) {
-            reader.fault(entry.span, &entry.key, error.to_string());
+            reader.report(entry.span, &entry.key, error.to_string());
         }
     }
-    section.finish(reader, &Limits::names());
+    table.finish(reader, &Limits::names());
 }
 
 #[cfg(test)]
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(names, ["PATH", "TZ"]);
         let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
-        assert!(grants.secrets.get("token").is_some_and(|token| !token.expose().is_empty()));
+        assert!(grants.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
     }
 
     #[test]
@@ -337,8 +337,8 @@ mod tests {
         let text = "[plugins.a]\ninstances = \"reuse\"\n[plugins.b]\ninstances = \"fresh\"\n";
         let config = parse(text).unwrap();
         let instances = |name| config.plugin(name).instances;
-        assert_eq!((instances("a"), instances("b")), (Instances::Reuse, Instances::Fresh));
-        assert_eq!(instances("c"), Instances::Fresh);
+        assert_eq!((instances("a"), instances("b")), (InstanceMode::Reuse, InstanceMode::Fresh));
+        assert_eq!(instances("c"), InstanceMode::Fresh);
         let dir = tempfile::tempdir().unwrap();
         let text = "[plugins.a]\ninstances = \"pooled\"\n[plugins.b]\ninstances = \"reuse\"\n\
                     grants = { roots = { read = [\".\"] } }\n[plugins.c]\ninstances = \"reuse\"\ngrants = { roots = true }\n";

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pin::Pin;
-use super::reader::{Reader, Section};
+use super::approval_mode::ApprovalMode;
 use super::signatures::SignatureKeys;
+use super::toml_reader::{TomlReader, TomlTable};
 
 /// PLUG on a phone keypad.
 const DEFAULT_PORT: u16 = 7584;
 
 /// How the server meets its clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerConfig {
     /// Where HTTP is served.
     pub listen: SocketAddr,
     /// Where what plugins keep and compiled code are kept, relative to the configuration file; `None`: in the folders of the
@@ -47,7 +47,7 @@ pub struct Server {
     /// Requests of one session, or of one stdio connection, that run at the same time.
     pub requests_per_session: usize,
     /// What becomes of plugins that nobody has approved; `None`: it depends on where the server listens.
-    pub pin: Option<Pin>,
+    pub pin: Option<ApprovalMode>,
     /// Whether what a file beside a plugin grants it holds.
     pub grants_beside: bool,
     /// Whose signatures on plugins are believed.
@@ -83,7 +83,7 @@ pub struct Server {
     pub stream_close: Duration,
 }
 
-impl Default for Server {
+impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
@@ -157,15 +157,15 @@ const KEYS: &[&str] = &[
     "stream_close_ms",
 ];
 
-impl Server {
-    pub(super) fn read(mut from: Section<'_>, reader: &mut Reader<'_>) -> Self {
+impl ServerConfig {
+    pub(super) fn read(mut from: TomlTable<'_>, reader: &mut TomlReader<'_>) -> Self {
         let mut server = Self::default();
         if let Some(entry) = from.take("listen")
             && let Some(text) = entry.string(reader)
         {
             match parse_listen(&text) {
                 Ok(address) => server.listen = address,
-                Err(message) => reader.fault(entry.span, &entry.key, message),
+                Err(message) => reader.report(entry.span, &entry.key, message),
             }
         }
         server.state = from.take("state").and_then(|entry| entry.string(reader)).map(PathBuf::from);
@@ -179,7 +179,7 @@ impl Server {
             server.roots_over_http = entry.boolean(reader).unwrap_or_default();
         }
         if let Some(entry) = from.take("pin") {
-            server.pin = Pin::read(&entry, reader);
+            server.pin = ApprovalMode::read(&entry, reader);
         }
         if let Some(entry) = from.take("grants_beside") {
             server.grants_beside = entry.boolean(reader).unwrap_or_default();
@@ -243,9 +243,9 @@ impl Server {
 /// comes to a half.
 const BODIES: usize = 4;
 
-impl Server {
+impl ServerConfig {
     /// What is kept for clients, in which at least one of the largest bodies must have room.
-    fn read_buffers(&mut self, from: &mut Section<'_>, reader: &mut Reader<'_>) {
+    fn read_buffers(&mut self, from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) {
         let least = (BODIES * self.body_bytes).div_ceil(1 << 20);
         let key = "buffers_mib";
         match from.take_number(key, least as u64, 1 << 20, reader) {
@@ -255,7 +255,7 @@ impl Server {
     }
 
     /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
-    pub(super) fn agrees_until_restart(&self, other: &Self) -> bool {
+    pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
         let Self { pin, grants_beside, drain, plugins, require_signature, .. } = *other;
         let signature_keys = Arc::clone(&other.signature_keys);
         let taken =
@@ -264,7 +264,7 @@ impl Server {
     }
 }
 
-fn take_count(from: &mut Section<'_>, reader: &mut Reader<'_>, key: &str, max: usize) -> Option<usize> {
+fn take_count(from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>, key: &str, max: usize) -> Option<usize> {
     from.take_number(key, 1, max as u64, reader).and_then(|value| usize::try_from(value).ok())
 }
 

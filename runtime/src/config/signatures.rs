@@ -11,7 +11,7 @@ use minisign_verify::PublicKey;
 use toml::de::DeValue;
 use toml::value::{Date, Datetime, Offset};
 
-use super::reader::{Entry, Reader};
+use super::toml_reader::{TomlEntry, TomlReader};
 
 /// What names a key, in its own text and in its signatures.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,28 +53,28 @@ pub struct TrustedKey {
 
 impl TrustedKey {
     /// Reads `"RW..."` or `{ key = "RW...", until = 2027-01-01 }`. `None`: it is neither, which was noted.
-    fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         if matches!(entry.value, DeValue::String(_)) {
             return Self::parse(&entry, reader);
         }
         let (path, span) = (entry.key.clone(), entry.span.clone());
-        let mut section = entry.section(reader)?;
-        let key = section.take("key");
-        let until = section.take("until").and_then(|entry| read_until(&entry, reader));
-        section.finish(reader, &["key", "until"]);
+        let mut table = entry.table(reader)?;
+        let key = table.take("key");
+        let until = table.take("until").and_then(|entry| read_until(&entry, reader));
+        table.finish(reader, &["key", "until"]);
         if key.is_none() {
-            reader.fault(span, &path, "needs `key`, a public key of minisign");
+            reader.report(span, &path, "needs `key`, a public key of minisign");
         }
         Some(Self { until, ..Self::parse(&key?, reader)? })
     }
 
-    fn parse(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn parse(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let text = entry.string(reader)?;
         let parsed = KeyId::in_line(&text).zip(PublicKey::from_base64(&text).ok());
         if parsed.is_none() {
             let why =
                 "is no public key of minisign; write the second line of minisign.pub, which begins with RW";
-            reader.fault(entry.span.clone(), &entry.key, why);
+            reader.report(entry.span.clone(), &entry.key, why);
         }
         let (id, key) = parsed?;
         Some(Self { id, key, until: None })
@@ -82,7 +82,7 @@ impl TrustedKey {
 
     /// Whether its signatures are believed at this time.
     #[must_use]
-    pub fn holds(&self, now: SystemTime) -> bool {
+    pub fn is_valid_at(&self, now: SystemTime) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 }
@@ -94,13 +94,17 @@ pub struct SignatureKeys {
 }
 
 impl SignatureKeys {
-    pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Self {
+    pub(super) fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Self {
         let mut found = Self::default();
         for item in entry.array(reader) {
             let (path, span) = (item.key.clone(), item.span.clone());
             let Some(key) = TrustedKey::read(item, reader) else { continue };
             if found.find(key.id).is_some() {
-                reader.fault(span, &path, format!("has two keys with the id {}; remove one of them", key.id));
+                reader.report(
+                    span,
+                    &path,
+                    format!("has two keys with the id {}; remove one of them", key.id),
+                );
             } else {
                 found.keys.push(key);
             }
@@ -121,11 +125,11 @@ impl SignatureKeys {
     }
 
     /// Reads `require_signature`, which without any key would keep everything from being served.
-    pub(super) fn read_required(&self, entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<bool> {
+    pub(super) fn read_required(&self, entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<bool> {
         let required = entry.boolean(reader)?;
-        if required && self.is_empty() && !reader.is_faulty(PATH) {
+        if required && self.is_empty() && !reader.has_diagnostics(PATH) {
             let why = "needs the keys whose signatures are believed; name them in [server] `signature_keys`";
-            reader.fault(entry.span.clone(), &entry.key, why);
+            reader.report(entry.span.clone(), &entry.key, why);
         }
         Some(required)
     }
@@ -134,21 +138,21 @@ impl SignatureKeys {
 /// Where they stand.
 const PATH: &str = "server.signature_keys";
 
-fn read_until(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<SystemTime> {
+fn read_until(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<SystemTime> {
     let until = match &entry.value {
-        DeValue::Datetime(found) => moment(found),
+        DeValue::Datetime(found) => to_system_time(found),
         _ => None,
     };
     if until.is_none() {
         let why = "must be a date such as 2027-01-01, which begins at midnight UTC, or a time with its offset, such as \
                    2027-01-01T12:00:00Z";
-        reader.fault(entry.span.clone(), &entry.key, why);
+        reader.report(entry.span.clone(), &entry.key, why);
     }
     until
 }
 
 /// When this is, to the second. `None` for a time without a day or without an offset, and for years before 1970.
-fn moment(found: &Datetime) -> Option<SystemTime> {
+fn to_system_time(found: &Datetime) -> Option<SystemTime> {
     let Date { year, month, day } = found.date?;
     let (hour, minute, second) = match (found.time, found.offset) {
         (None, _) => (0, 0, 0),
@@ -183,7 +187,7 @@ mod tests {
         let config = parse(&format!("[server]\nsignature_keys = [{KEY:?}]\n")).unwrap();
         let id = KeyId::in_line(KEY).unwrap();
         assert_eq!(id.to_string(), "E7620F1842B4E81F");
-        assert!(config.server.signature_keys.find(id).unwrap().holds(SystemTime::now()));
+        assert!(config.server.signature_keys.find(id).unwrap().is_valid_at(SystemTime::now()));
     }
 
     #[test]
@@ -198,7 +202,10 @@ mod tests {
             let config = parse(&text).unwrap();
             let key = config.server.signature_keys.find(KeyId::in_line(KEY).unwrap()).unwrap();
             let end = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            assert!(key.holds(end - Duration::from_secs(1)) && !key.holds(end), "{until}: {key:?}");
+            assert!(
+                key.is_valid_at(end - Duration::from_secs(1)) && !key.is_valid_at(end),
+                "{until}: {key:?}"
+            );
         }
     }
 

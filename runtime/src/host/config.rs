@@ -4,19 +4,19 @@
 //! guests in any language find bindings. A secret has to be asked for by name: `get-all` lists none, because that is what
 //! programs print when they start.
 
-use super::State;
-use super::allow::Allow;
+use super::InstanceCtx;
+use super::grant_hint::GrantHint;
 use crate::bindings::config::wasi::config::store::{Error, Host};
 
 /// Longest key of a guest that is repeated to the operator, bytes.
 const SHOWN: usize = 64;
 
-impl Host for State {
+impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
         self.meter.charge(key.len()).await?;
-        let grants = &self.shared.config.grants;
+        let grants = &self.plugin.config.grants;
         let found = grants.config.get(&key).map(String::as_str);
-        let found = found.or_else(|| grants.secrets.get(&key).map(|secret| secret.expose()));
+        let found = found.or_else(|| grants.secrets.get(&key).map(|secret| secret.expose_secret()));
         let found = found.map(str::to_owned);
         self.meter.charge(found.as_ref().map_or(0, String::len)).await?;
         if found.is_none() {
@@ -26,7 +26,7 @@ impl Host for State {
     }
 
     async fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, Error>> {
-        let config = &self.shared.config.grants.config;
+        let config = &self.plugin.config.grants.config;
         let size = config.iter().map(|(key, value)| key.len() + value.len()).sum();
         let all = config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         self.meter.charge(size).await?;
@@ -34,7 +34,7 @@ impl Host for State {
     }
 }
 
-impl State {
+impl InstanceCtx {
     /// Tells the operator which line would provide a value. Where there is any configuration, a plugin that asks for more
     /// goes on without it; where there is none, it was not granted the interface.
     fn miss(&mut self, key: &str) {
@@ -42,12 +42,12 @@ impl State {
         let shown = self.logs.shown(key, SHOWN);
         let wanted = format!("the configuration value `{shown}`");
         let line = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
-        let allow = Allow::new(line, [format!("config={shown}=...")]);
-        let grants = &self.shared.config.grants;
+        let allow = GrantHint::new(line, [format!("config={shown}=...")]);
+        let grants = &self.plugin.config.grants;
         if grants.config.is_empty() && grants.secrets.is_empty() {
             self.deny(&wanted, allow);
         } else {
-            self.denials.note_missing(&self.shared, &wanted, &allow);
+            self.denials.record_missing_value(&self.plugin, &wanted, &allow);
         }
     }
 }

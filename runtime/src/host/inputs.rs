@@ -4,35 +4,35 @@ use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::inputs::{self, Answer, Body, Host};
 
-use super::client_port::{Question, QuestionBody};
-use super::{Call, Failure, State};
+use super::client::{ClientRequest, ClientRequestBody};
+use super::{Call, HostCallError, InstanceCtx};
 
 /// What a question takes in the list that a guest hands over, beside its text, bytes.
 const ENTRY: usize = 64;
 
-impl Host for State {
+impl Host for InstanceCtx {
     async fn gather(
         &mut self,
         call: Resource<Call>,
-        questions: Vec<inputs::Question>,
-    ) -> Result<Vec<Answer>, Failure> {
+        requests: Vec<inputs::Question>,
+    ) -> Result<Vec<Answer>, HostCallError> {
         // Before anything is made of them: there may be as many as one call can hand over. They are gone before anything waits.
-        if let Err(error) = self.has_room(questions.len()) {
-            let price = questions.len().saturating_mul(ENTRY);
-            drop(questions);
+        if let Err(error) = self.check_count(requests.len()) {
+            let price = requests.len().saturating_mul(ENTRY);
+            drop(requests);
             self.meter.charge_work(price, 0).await?;
             return Err(error.into());
         }
-        let keys: Vec<String> = questions.iter().map(|question| question.key.clone()).collect();
-        let questions = questions.into_iter().map(|question| Question {
-            key: Some(question.key),
-            body: match question.body {
-                Body::CreateMessage(params) => QuestionBody::CreateMessage(params),
-                Body::Elicit(params) => QuestionBody::Elicit(params),
-                Body::ListRoots => QuestionBody::ListRoots,
+        let keys: Vec<String> = requests.iter().map(|request| request.key.clone()).collect();
+        let requests = requests.into_iter().map(|request| ClientRequest {
+            key: Some(request.key),
+            body: match request.body {
+                Body::CreateMessage(params) => ClientRequestBody::CreateMessage(params),
+                Body::Elicit(params) => ClientRequestBody::Elicit(params),
+                Body::ListRoots => ClientRequestBody::ListRoots,
             },
         });
-        let outcomes = self.ask(call, questions.collect()).await?;
+        let outcomes = self.send_client_requests(call, requests.collect()).await?;
         Ok(keys.into_iter().zip(outcomes).map(|(key, outcome)| Answer { key, outcome }).collect())
     }
 }

@@ -1,49 +1,50 @@
 //! The behaviour of each WIT import: one file per interface, named like it.
 //!
 //! Host functions are thin. They charge the guest, look at their own small state and pass on; what a client may be
-//! asked or told goes up through [`ClientPort`], which the protocol layer implements. No policy is decided here.
+//! asked or told goes up through [`Client`], which the mcp layer implements. No policy is decided here.
 
-mod allow;
-mod asking;
-mod bounded;
-mod budget;
-mod calls;
 mod changes;
-mod client_port;
+mod charged_wasi;
+mod client;
+mod client_requests;
 mod config;
-mod denials;
+mod current_call;
+mod denial_log;
 mod elicitation;
-mod failure;
+mod error;
 mod filesystem;
-mod held;
+mod grant_hint;
+mod guest_log;
+mod guest_output;
+mod handle_memory;
 mod http;
 mod inputs;
+mod instance_ctx;
 mod keyvalue;
-mod logs;
+mod plugin_ctx;
 mod random;
 mod request;
 mod roots;
 mod sampling;
-mod shared;
-mod state;
-mod stdio;
+mod sampling_budget;
 mod types;
-mod wasi;
+mod wasi_ctx;
 
-pub(crate) use allow::Advice;
-pub(crate) use calls::Answered;
-pub use changes::{ChangeBoard, Pending};
-pub use client_port::{
-    Answers, AskError, Caller, ClientInfo, ClientPort, LogLevel, NoClient, Question, QuestionBody,
+pub use changes::{PendingChanges, PluginChanges};
+pub use client::{
+    Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
+    LogLevel, NoClient,
 };
-pub(crate) use failure::Beyond;
-pub use failure::Failure;
-pub(crate) use filesystem::Reach;
+pub(crate) use current_call::StaleCallHandle;
+pub use error::HostCallError;
+pub(crate) use error::LimitTrap;
+pub(crate) use filesystem::GrantedDir;
+pub(crate) use grant_hint::HintAudience;
+pub(crate) use guest_log::GuestLog;
+pub(crate) use instance_ctx::InstanceCtx;
 pub use keyvalue::{Bucket, Cas};
-pub(crate) use logs::Logs;
+pub(crate) use plugin_ctx::{PluginCtx, ServerCtx};
 pub use request::Call;
-pub(crate) use shared::{Common, Shared};
-pub(crate) use state::State;
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -55,15 +56,15 @@ use crate::bindings::keyvalue::Keyvalue;
 ///
 /// # Errors
 /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
-pub(crate) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(crate) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    random::link(linker)?;
-    bounded::link(linker)?;
-    Config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
-    http::link(linker)?;
-    filesystem::link(linker)?;
-    Keyvalue::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
-    Plugin::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+    random::add_to_linker(linker)?;
+    charged_wasi::add_to_linker(linker)?;
+    Config::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
+    http::add_to_linker(linker)?;
+    filesystem::add_to_linker(linker)?;
+    Keyvalue::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
+    Plugin::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::WasiView as _;
 use wasmtime_wasi::p2::bindings::random::{insecure, random};
 
-use super::State;
+use super::InstanceCtx;
 use crate::config::kib;
 
 /// The interfaces, in the version that wasmtime links.
@@ -21,17 +21,17 @@ const DEAR: u64 = 16;
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let shadowed = shadow(linker);
     linker.allow_shadowing(false);
     shadowed
 }
 
-fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     linker.instance(RANDOM)?.func_wrap_async(
         "get-random-bytes",
-        |mut store: StoreContextMut<'_, State>, (length,): (u64,)| {
+        |mut store: StoreContextMut<'_, InstanceCtx>, (length,): (u64,)| {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
@@ -42,7 +42,7 @@ fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     )?;
     linker.instance(INSECURE)?.func_wrap_async(
         "get-insecure-random-bytes",
-        |mut store: StoreContextMut<'_, State>, (length,): (u64,)| {
+        |mut store: StoreContextMut<'_, InstanceCtx>, (length,): (u64,)| {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
@@ -54,7 +54,7 @@ fn shadow(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 }
 
 /// The price of as many bytes as may be asked for at once; asking for more fails without making any.
-fn price(state: &State, length: u64) -> usize {
-    let most = kib(state.shared.config.limits.random_kib) as u64;
+fn price(state: &InstanceCtx, length: u64) -> usize {
+    let most = kib(state.plugin.config.limits.random_kib) as u64;
     usize::try_from(length.min(most).saturating_mul(DEAR)).unwrap_or(usize::MAX)
 }

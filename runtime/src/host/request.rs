@@ -9,12 +9,12 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 use wasmtime::component::Resource;
 
-use super::logs::Source;
-use super::{ClientPort, LogLevel, Logs, State};
+use super::guest_log::LogSource;
+use super::{Client, GuestLog, InstanceCtx, LogLevel};
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
 use crate::config::Limits;
 use crate::json;
-use crate::sandbox::Rate;
+use crate::sandbox::TokenBucket;
 
 /// Longest name of a logger, bytes.
 const LOGGER: usize = 128;
@@ -24,27 +24,27 @@ const SMALL_META: usize = 64 << 10;
 
 /// One request, from the guest's side.
 pub struct Call {
-    pub(super) port: Arc<dyn ClientPort>,
-    pace: Pace,
+    pub(super) client: Arc<dyn Client>,
+    throttle: ProgressThrottle,
     /// Its `_meta`, once the guest has asked for it: a client may send much, and a guest ask often.
     meta: Option<Option<String>>,
 }
 
 impl Call {
-    pub(crate) fn new(port: Arc<dyn ClientPort>, limits: &Limits) -> Self {
-        Self { port, pace: Pace::new(limits.progress_per_second), meta: None }
+    pub(crate) fn new(client: Arc<dyn Client>, limits: &Limits) -> Self {
+        Self { client, throttle: ProgressThrottle::new(limits.progress_per_second), meta: None }
     }
 }
 
 /// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
-struct Pace {
-    rate: Rate,
+struct ProgressThrottle {
+    rate: TokenBucket,
     last: Option<f64>,
 }
 
-impl Pace {
+impl ProgressThrottle {
     fn new(per_second: u64) -> Self {
-        Self { rate: Rate::per_second(per_second), last: None }
+        Self { rate: TokenBucket::per_second(per_second), last: None }
     }
 
     fn admit(&mut self, progress: f64, now: Instant) -> bool {
@@ -57,11 +57,11 @@ impl Pace {
     }
 }
 
-impl Host for State {}
+impl Host for InstanceCtx {}
 
-impl HostCall for State {
+impl HostCall for InstanceCtx {
     async fn client(&mut self, call: Resource<Call>) -> wasmtime::Result<ClientInfo> {
-        let client = self.calls.get(&call)?.port.client();
+        let client = self.current_call.get(&call)?.client.info();
         self.meter.charge(client.name.len() + client.version.len() + client.protocol.len()).await?;
         Ok(ClientInfo {
             name: client.name,
@@ -75,29 +75,29 @@ impl HostCall for State {
 
     async fn principal(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
         self.meter.charge(0).await?;
-        self.calls.get(&call)?;
+        self.current_call.get(&call)?;
         Ok(None)
     }
 
     async fn meta(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
-        let port = Arc::clone(&self.calls.get(&call)?.port);
-        let size = port.meta_size();
+        let client = Arc::clone(&self.current_call.get(&call)?.client);
+        let size = client.meta_size();
         self.meter.charge(size).await?;
-        if let Some(known) = &self.calls.get(&call)?.meta {
+        if let Some(known) = &self.current_call.get(&call)?.meta {
             return Ok(known.clone());
         }
         let meta = if size > SMALL_META {
-            tokio::task::spawn_blocking(move || port.meta()).await?
+            tokio::task::spawn_blocking(move || client.meta()).await?
         } else {
-            port.meta()
+            client.meta()
         };
-        self.calls.get_mut(&call)?.meta = Some(meta.clone());
+        self.current_call.get_mut(&call)?.meta = Some(meta.clone());
         Ok(meta)
     }
 
     async fn cancelled(&mut self, call: Resource<Call>) -> wasmtime::Result<bool> {
         self.meter.charge(0).await?;
-        Ok(self.calls.get(&call)?.port.cancelled())
+        Ok(self.current_call.get(&call)?.client.cancelled())
     }
 
     async fn log(
@@ -109,17 +109,17 @@ impl HostCall for State {
     ) -> wasmtime::Result<()> {
         let logger = logger.unwrap_or_default();
         self.meter.charge(data.len() + logger.len()).await?;
-        let port = Arc::clone(&self.calls.get(&call)?.port);
+        let client = Arc::clone(&self.current_call.get(&call)?.client);
         if self.logs.is_spent() {
             self.logs.drop_bytes(data.len());
             return Ok(());
         }
         let whole = data.len() <= self.logs.line_max();
         let data = if whole { self.logs.shown_json(&data) } else { data.into() };
-        if self.logs.line(Source::Log, data.as_bytes()) {
+        if self.logs.line(LogSource::Log, data.as_bytes()) {
             let logger = self.logs.shown(&logger, LOGGER);
             let data = one_line_json(&data, &self.logs);
-            port.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
+            client.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
         }
         Ok(())
     }
@@ -133,23 +133,23 @@ impl HostCall for State {
     ) -> wasmtime::Result<()> {
         self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
         let (logs, longest) = (&self.logs, self.logs.line_max());
-        let call = self.calls.get_mut(&call)?;
-        if call.pace.admit(progress, Instant::now()) {
+        let call = self.current_call.get_mut(&call)?;
+        if call.throttle.admit(progress, Instant::now()) {
             let message = message.as_deref().map(|text| logs.shown(text, longest));
-            call.port.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
+            call.client.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
         }
         Ok(())
     }
 
     async fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
-        self.calls.give_back(&call);
+        self.current_call.drop_handle(&call);
         Ok(())
     }
 }
 
 /// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer. What
 /// is too long, or is not JSON, is sent as a string.
-fn one_line_json(data: &str, logs: &Logs) -> Box<RawValue> {
+fn one_line_json(data: &str, logs: &GuestLog) -> Box<RawValue> {
     if data.len() <= logs.line_max()
         && let Ok(raw) = json::raw(data)
     {
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn progress_only_grows_and_keeps_to_its_pace() {
-        let mut pace = Pace::new(2);
+        let mut throttle = ProgressThrottle::new(2);
         let start = Instant::now();
-        assert!(pace.admit(1.0, start));
-        assert!(!pace.admit(1.0, start), "equal is not progress");
-        assert!(!pace.admit(f64::NAN, start));
-        assert!(pace.admit(2.0, start));
-        assert!(!pace.admit(3.0, start), "the burst is used up");
-        assert!(pace.admit(4.0, start + Duration::from_millis(600)));
+        assert!(throttle.admit(1.0, start));
+        assert!(!throttle.admit(1.0, start), "equal is not progress");
+        assert!(!throttle.admit(f64::NAN, start));
+        assert!(throttle.admit(2.0, start));
+        assert!(!throttle.admit(3.0, start), "the burst is used up");
+        assert!(throttle.admit(4.0, start + Duration::from_millis(600)));
     }
 }

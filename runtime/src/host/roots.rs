@@ -9,10 +9,10 @@ use wasmtime::component::Resource;
 use crate::bindings::plugport::plugin::roots::{Host, Root};
 use crate::bindings::plugport::plugin::types::Error;
 
-use super::client_port::{ClientPort, QuestionBody};
-use super::filesystem::NearRoot;
-use super::{Call, Failure, State};
-use crate::config::{RootRefusal, RootsGrant};
+use super::client::{Client, ClientRequestBody};
+use super::filesystem::LocalRoot;
+use super::{Call, HostCallError, InstanceCtx};
+use crate::config::{RootError, RootsGrant};
 
 /// Longest list of roots that is read, bytes. Clients have a handful, and whoever sends a long one has it read on a thread that
 /// serves others.
@@ -22,62 +22,66 @@ const LIST: usize = 256 << 10;
 const SHOWN: usize = 4 << 10;
 
 #[derive(Deserialize)]
-struct Listed {
-    roots: Vec<Given>,
+struct RootList {
+    roots: Vec<RootEntry>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct RootEntry {
     uri: String,
     #[serde(default)]
     name: Option<String>,
 }
 
-impl Host for State {
-    async fn list_roots(&mut self, call: Resource<Call>, key: Option<String>) -> Result<Vec<Root>, Failure> {
-        let answer = self.ask_one(call, key, QuestionBody::ListRoots).await?;
-        let listed = listed(&answer).map_err(Error::Internal)?;
-        Ok(listed.roots.into_iter().map(|Given { uri, name }| Root { uri, name }).collect())
+impl Host for InstanceCtx {
+    async fn list_roots(
+        &mut self,
+        call: Resource<Call>,
+        key: Option<String>,
+    ) -> Result<Vec<Root>, HostCallError> {
+        let answer = self.send_client_request(call, key, ClientRequestBody::ListRoots).await?;
+        let listed = parse_roots(&answer).map_err(Error::Internal)?;
+        Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
     }
 }
 
 /// Reads what a client answered.
-fn listed(answer: &str) -> Result<Listed, String> {
+fn parse_roots(answer: &str) -> Result<RootList, String> {
     if answer.len() > LIST {
         return Err(format!("the client's list of roots has more than {} KiB", LIST >> 10));
     }
     serde_json::from_str(answer).map_err(|error| format!("the client's roots cannot be read: {error}"))
 }
 
-impl State {
+impl InstanceCtx {
     /// Opens the roots of a client on this machine, as far as the operator lets the guest read them.
     ///
     /// # Errors
     /// Never for what a client says; when the host fails.
-    pub(crate) async fn open_roots(&mut self, port: &Arc<dyn ClientPort>) -> wasmtime::Result<()> {
-        let Some(grant) = self.shared.config.grants.read_roots.clone() else { return Ok(()) };
+    pub(crate) async fn open_roots(&mut self, client: &Arc<dyn Client>) -> wasmtime::Result<()> {
+        let Some(grant) = self.plugin.config.grants.read_roots.clone() else { return Ok(()) };
         let waiting = self.waiting.clone();
-        let Some(answer) = waiting.outside(port.near_roots()).await else { return Ok(()) };
-        let roots = match listed(&answer) {
+        let Some(answer) = waiting.suspend_while(client.local_roots()).await else { return Ok(()) };
+        let roots = match parse_roots(&answer) {
             Ok(listed) => listed.roots,
             Err(why) => {
-                self.logs.note(&why);
+                self.logs.host_line(&why);
                 Vec::new()
             }
         };
         let judge =
-            move || RootsGrant::first(roots).map(|root| (NearRoot::open(&grant, &root.uri), root)).collect();
+            move || RootsGrant::first(roots).map(|root| (LocalRoot::open(&grant, &root.uri), root)).collect();
         let judged: Vec<_> = tokio::task::spawn_blocking(judge).await?;
         for (opened, root) in judged {
             match opened {
                 Ok(opened) => self.files.add_root(opened),
-                Err(RootRefusal::Outside(path)) => {
+                Err(RootError::Outside(path)) => {
                     let allow = format!("roots = {{ read = [{path:?}] }}");
                     let uri = self.logs.shown(&root.uri, SHOWN).into_owned();
                     self.deny(&format!("reading the client's root {uri}"), &allow);
                 }
                 Err(refusal) => {
-                    self.logs.note(&format!("the client's root {} was not opened: {refusal}", root.uri))
+                    self.logs.host_line(&format!("the client's root {} was not opened: {refusal}", root.uri))
                 }
             }
         }
@@ -92,8 +96,8 @@ mod tests {
     #[test]
     fn a_list_of_roots_is_read_unless_it_is_endless() {
         let list = |count| format!(r#"{{"roots":[{}]}}"#, vec![r#"{"uri":"file:///a"}"#; count].join(","));
-        assert_eq!(listed(&list(3)).unwrap().roots.len(), 3);
-        assert!(listed(&list(20_000)).err().unwrap().contains("256 KiB"));
-        assert!(listed("{}").is_err());
+        assert_eq!(parse_roots(&list(3)).unwrap().roots.len(), 3);
+        assert!(parse_roots(&list(20_000)).err().unwrap().contains("256 KiB"));
+        assert!(parse_roots("{}").is_err());
     }
 }

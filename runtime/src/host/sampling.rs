@@ -4,16 +4,16 @@ use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::sampling::Host;
 
-use super::client_port::QuestionBody;
-use super::{Call, Failure, State};
+use super::client::ClientRequestBody;
+use super::{Call, HostCallError, InstanceCtx};
 
-impl Host for State {
+impl Host for InstanceCtx {
     async fn create_message(
         &mut self,
         call: Resource<Call>,
         key: Option<String>,
         params: String,
-    ) -> Result<String, Failure> {
-        self.ask_one(call, key, QuestionBody::CreateMessage(params)).await
+    ) -> Result<String, HostCallError> {
+        self.send_client_request(call, key, ClientRequestBody::CreateMessage(params)).await
     }
 }

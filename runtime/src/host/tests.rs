@@ -13,25 +13,25 @@ use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
-use crate::config::{Limits, Server};
-use crate::sandbox::{Exhausted, GuestMemory, Permits, Waiting};
+use crate::config::{Limits, ServerConfig};
+use crate::sandbox::{CallPermits, ChargeError, GuestMemory, Suspension};
 
 /// What no argument should be as long as, and `transfer_mib` allows.
 const LONG: usize = 7 << 20;
 
 /// A client that sent much, and counts how often it is read.
 #[derive(Default)]
-struct Generous {
+struct CountingClient {
     meta: usize,
     read: AtomicUsize,
 }
 
-impl ClientPort for Generous {
+impl Client for CountingClient {
     fn caller(&self) -> Caller {
         Caller::Unknown
     }
 
-    fn client(&self) -> ClientInfo {
+    fn info(&self) -> ClientInfo {
         ClientInfo { name: "n".repeat(1 << 20), ..ClientInfo::default() }
     }
 
@@ -52,20 +52,20 @@ impl ClientPort for Generous {
 
     fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
 
-    fn ask(&self, _: Vec<Question>) -> BoxFuture<'_, Answers> {
+    fn send_requests(&self, _: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {
         std::future::ready(Vec::new()).boxed()
     }
 }
 
 /// What the host has of a guest that was granted the store, and the handle of its call.
-async fn state(client: Arc<Generous>) -> (State, Resource<Call>) {
-    let mut shared = shared::tests::shared();
-    shared.config.grants.kv_mib = Some(1);
+async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
+    let mut plugin = plugin_ctx::tests::plugin();
+    plugin.config.grants.kv_mib = Some(1);
     let limits = Limits::default();
-    let permits = Arc::new(Permits::new(&limits, Arc::new(Semaphore::new(1))));
+    let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
     let permit = permits.acquire().await.unwrap();
-    let mut state = State::new(&Arc::new(shared), Waiting::new(permits, permit)).unwrap();
-    let call = state.calls.begin(Call::new(client, &limits));
+    let mut state = InstanceCtx::new(&Arc::new(plugin), Suspension::new(permits, permit)).unwrap();
+    let call = state.current_call.begin(Call::new(client, &limits));
     (state, call)
 }
 
@@ -77,7 +77,7 @@ fn again<T: 'static>(handle: &Resource<T>) -> Resource<T> {
 #[tokio::test]
 async fn what_a_client_sent_is_read_once_and_paid_for_each_time() {
     for size in [10, LONG] {
-        let client = Arc::new(Generous { meta: size, ..Generous::default() });
+        let client = Arc::new(CountingClient { meta: size, ..CountingClient::default() });
         let (mut state, call) = state(Arc::clone(&client)).await;
         for _ in 0..5 {
             assert_eq!(state.meta(again(&call)).await.unwrap().unwrap().len(), size);
@@ -89,7 +89,7 @@ async fn what_a_client_sent_is_read_once_and_paid_for_each_time() {
 
 #[tokio::test]
 async fn a_guest_that_asks_for_a_long_meta_again_and_again_runs_out_of_fuel() {
-    let (mut state, call) = state(Arc::new(Generous { meta: LONG, ..Generous::default() })).await;
+    let (mut state, call) = state(Arc::new(CountingClient { meta: LONG, ..CountingClient::default() })).await;
     let mut asked = 0;
     while state.meta(again(&call)).await.is_ok() {
         asked += 1;
@@ -163,16 +163,16 @@ async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
 async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     use store::{Host as _, HostBucket as _};
 
-    let (mut shared, limits) = (shared::tests::shared(), Limits::default());
-    shared.config.grants.kv_mib = Some(1);
-    let settings = Server { guest_memory_mib: Some(16), ..Server::default() };
-    shared.memory = GuestMemory::new(&settings).of_plugin();
-    let shared = Arc::new(shared);
-    let permits = Arc::new(Permits::new(&limits, Arc::new(Semaphore::new(2))));
+    let (mut plugin, limits) = (plugin_ctx::tests::plugin(), Limits::default());
+    plugin.config.grants.kv_mib = Some(1);
+    let settings = ServerConfig { guest_memory_mib: Some(16), ..ServerConfig::default() };
+    plugin.memory = GuestMemory::new(&settings).of_plugin();
+    let plugin = Arc::new(plugin);
+    let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(2))));
     let mut instances = Vec::new();
     for _ in 0..2 {
-        let waiting = Waiting::new(Arc::clone(&permits), permits.acquire().await.unwrap());
-        let mut state = State::new(&shared, waiting).unwrap();
+        let waiting = Suspension::new(Arc::clone(&permits), permits.acquire().await.unwrap());
+        let mut state = InstanceCtx::new(&plugin, waiting).unwrap();
         let bucket = state.open(String::new()).await.unwrap().unwrap();
         instances.push((state, bucket));
     }
@@ -181,7 +181,7 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     first.exists(again(bucket), key).await.unwrap().unwrap_err();
     // Six MiB are what the plugin may have.
     let error = second.exists(again(other), long.clone()).await.unwrap_err();
-    assert_eq!(error.downcast_ref::<Exhausted>(), Some(&Exhausted::Memory));
+    assert_eq!(error.downcast_ref::<ChargeError>(), Some(&ChargeError::Memory));
     // Another call of the host, and what was handed over before is gone.
     first.open("none".to_owned()).await.unwrap().unwrap_err();
     second.exists(again(other), long).await.unwrap().unwrap_err();
@@ -194,6 +194,6 @@ async fn a_crowd_of_questions_is_refused_before_it_is_read() {
     let (mut state, call) = state(Arc::default()).await;
     let question = |at: usize| inputs::Question { key: at.to_string(), body: inputs::Body::ListRoots };
     let outcome = state.gather(call, (0..100_000).map(question).collect()).await;
-    assert!(matches!(outcome, Err(Failure::Guest(types::Error::OverBudget(_)))), "{outcome:?}");
+    assert!(matches!(outcome, Err(HostCallError::Guest(types::Error::OverBudget(_)))), "{outcome:?}");
     assert!(state.meter.spent() > 1_000_000);
 }

@@ -2,13 +2,13 @@
 
 use crate::bindings::plugport::plugin::types::{Error, Host};
 
-use super::{Failure, State};
+use super::{HostCallError, InstanceCtx};
 
-impl Host for State {
-    fn convert_error(&mut self, failure: Failure) -> wasmtime::Result<Error> {
+impl Host for InstanceCtx {
+    fn convert_error(&mut self, failure: HostCallError) -> wasmtime::Result<Error> {
         match failure {
-            Failure::Guest(error) => Ok(error),
-            Failure::Trap(error) => Err(error),
+            HostCallError::Guest(error) => Ok(error),
+            HostCallError::Trap(error) => Err(error),
         }
     }
 }

@@ -3,26 +3,26 @@
 //! Any layer may use this; it uses none. stdout is never touched, since in stdio mode it carries MCP and nothing else.
 
 mod audit;
-mod brief;
-mod mask;
-mod shell;
-mod stderr;
+mod redact;
+mod shell_quote;
+mod stderr_writer;
+mod truncate;
 
 use std::fmt;
 
-pub use audit::{Audit, Writer as AuditWriter};
-pub(crate) use brief::brief;
-pub use mask::Mask;
-pub(crate) use shell::quoted;
-pub(crate) use stderr::{Stderr, unawaited};
+pub use audit::{Audit, AuditWriter};
+pub use redact::Redactor;
+pub(crate) use shell_quote::shell_quote;
+pub(crate) use stderr_writer::{StderrWriter, spawn_stderr_writer};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+pub(crate) use truncate::truncate;
 
 /// Starts logging to stderr at `filter`, for example `info` or `plugin=debug,warn`.
 ///
 /// # Errors
 /// When the filter cannot be parsed or logging was started before.
-pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+pub fn init_tracing(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if let Some(word) = no_level(filter) {
         let levels = "error, warn, info, debug, trace and off";
         return Err(format!(
@@ -33,7 +33,7 @@ pub fn start(filter: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync
     // It has a line for each request that a guest gets wrong, and a guest can get a great many wrong.
     let filter = EnvFilter::try_new(filter)?.add_directive("wasmtime_wasi_http=off".parse()?);
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = tracing_subscriber::fmt().with_writer(|| Stderr).with_ansi(ansi).with_env_filter(filter);
+    let log = tracing_subscriber::fmt().with_writer(|| StderrWriter).with_ansi(ansi).with_env_filter(filter);
     // A line that cannot be written would be told of on stderr again, and a panic there takes the call with it. Whoever has
     // closed stderr does not want the log, and does want to be served.
     log.log_internal_errors(false).try_init()
@@ -100,7 +100,7 @@ mod tests {
             "info",
             "WARN",
             "info,plugin=debug",
-            "off, plugport::reload=trace",
+            "off, plugport::watch=trace",
             "[call{tool=x,n}]=info",
             "3",
             "",

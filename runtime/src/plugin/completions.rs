@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
-use super::{Called, Completion, CompletionTarget, Plugin};
-use crate::host::{ClientPort, State};
+use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
+use super::{Completion, CompletionTarget, FinishedCall, Plugin};
+use crate::host::{Client, InstanceCtx};
 
 /// The most values that MCP lets a server suggest.
 const MOST_VALUES: usize = 100;
 
 /// An argument that someone is typing.
 #[derive(Debug)]
-pub struct Unfinished<'a> {
+pub struct PartialArgument<'a> {
     /// The prompt or resource template that it belongs to, by the plugin's own name.
     pub target: &'a CompletionTarget,
     /// The argument's name.
@@ -26,37 +26,37 @@ pub struct Unfinished<'a> {
 }
 
 struct Complete<'a> {
-    unfinished: Unfinished<'a>,
-    port: Arc<dyn ClientPort>,
+    partial: PartialArgument<'a>,
+    client: Arc<dyn Client>,
 }
 
-impl Errand for Complete<'_> {
-    type Answer = Completion;
+impl GuestCall for Complete<'_> {
+    type Output = Completion;
 
-    fn job(&self) -> Job<'_> {
-        let caller = self.port.caller();
-        Job {
-            function: Function::Complete,
-            name: self.unfinished.argument,
-            arguments: self.unfinished.value.into(),
+    fn info(&self) -> CallInfo<'_> {
+        let caller = self.client.caller();
+        CallInfo {
+            kind: CallKind::Complete,
+            name: self.partial.argument,
+            arguments: self.partial.value.into(),
             caller,
             is_admitted: false,
         }
     }
 
-    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Completion> {
+    async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Completion> {
         let indices = required(&plugin.exports.completions, "completions")?;
-        let instance = instantiate_for(plugin, store, &self.port).await?;
+        let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port);
-        let Unfinished { target, argument, value, known } = self.unfinished;
+        let call = handle(plugin, store, self.client);
+        let PartialArgument { target, argument, value, known } = self.partial;
         let answer = guest.call_complete(store, call, target, argument, value, known).await?;
         Ok(answer.map(bounded))
     }
 
-    fn weigh(completion: &Completion) -> Weight {
+    fn result_size(completion: &Completion) -> ResultSize {
         let bytes = completion.values.iter().map(String::len).sum();
-        Weight { bytes, items: completion.values.len(), failed: false }
+        ResultSize { bytes, items: completion.values.len(), failed: false }
     }
 }
 
@@ -70,10 +70,10 @@ impl Plugin {
     /// Asks for values. At most as many as MCP allows come back.
     pub async fn complete(
         &self,
-        unfinished: Unfinished<'_>,
-        port: Arc<dyn ClientPort>,
-    ) -> Called<Completion> {
-        self.serve(Complete { unfinished, port }).await
+        partial: PartialArgument<'_>,
+        client: Arc<dyn Client>,
+    ) -> FinishedCall<Completion> {
+        self.call_guest(Complete { partial, client }).await
     }
 }
 

@@ -6,10 +6,10 @@
 use wasmtime::component::InstancePre;
 
 use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
-use crate::host::State;
+use crate::host::InstanceCtx;
 
-use super::plain::Plain;
-use super::surface::Surface;
+use super::functions::FunctionTools;
+use super::interfaces::Interfaces;
 
 /// Interfaces that make a component a plugin: it exports at least one of them.
 pub(super) const FEATURES: [&str; 3] = ["tools", "resources", "prompts"];
@@ -21,7 +21,7 @@ pub(super) struct Exports {
     pub(super) prompts: Option<prompts::GuestIndices>,
     pub(super) completions: Option<completions::GuestIndices>,
     /// Functions of its own, if it has none of the above.
-    pub(super) plain: Option<Plain>,
+    pub(super) functions: Option<FunctionTools>,
 }
 
 impl Exports {
@@ -29,20 +29,24 @@ impl Exports {
     ///
     /// # Errors
     /// When an interface is there but lacks a function.
-    pub(super) fn find(pre: &InstancePre<State>, surface: &Surface) -> wasmtime::Result<Self> {
-        let offers = |interface: &str| surface.offers(interface);
+    pub(super) fn find(pre: &InstancePre<InstanceCtx>, interfaces: &Interfaces) -> wasmtime::Result<Self> {
+        let exports_interface = |interface: &str| interfaces.exports_interface(interface);
         Ok(Self {
-            tools: offers("tools").then(|| tools::GuestIndices::new(pre)).transpose()?,
-            resources: offers("resources").then(|| resources::GuestIndices::new(pre)).transpose()?,
-            prompts: offers("prompts").then(|| prompts::GuestIndices::new(pre)).transpose()?,
-            completions: offers("completions").then(|| completions::GuestIndices::new(pre)).transpose()?,
-            plain: None,
+            tools: exports_interface("tools").then(|| tools::GuestIndices::new(pre)).transpose()?,
+            resources: exports_interface("resources")
+                .then(|| resources::GuestIndices::new(pre))
+                .transpose()?,
+            prompts: exports_interface("prompts").then(|| prompts::GuestIndices::new(pre)).transpose()?,
+            completions: exports_interface("completions")
+                .then(|| completions::GuestIndices::new(pre))
+                .transpose()?,
+            functions: None,
         })
     }
 
     /// Those of a component that has functions of its own.
-    pub(super) fn of(plain: Plain) -> Self {
-        Self { tools: None, resources: None, prompts: None, completions: None, plain: Some(plain) }
+    pub(super) fn of(functions: FunctionTools) -> Self {
+        Self { tools: None, resources: None, prompts: None, completions: None, functions: Some(functions) }
     }
 }
 

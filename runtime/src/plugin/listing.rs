@@ -1,4 +1,4 @@
-//! Everything that a plugin offers, asked for in one instance.
+//! A plugin's listing: what its `list-*` functions return, all asked for in one instance.
 //!
 //! The lists of one moment belong together, and an instance costs more than a list, so all are asked for at once: at load,
 //! and again when the plugin says that something changed.
@@ -6,13 +6,13 @@
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, instantiate};
-use super::{CallFailure, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::host::{Caller, State};
+use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate};
+use super::{CallError, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::host::{Caller, InstanceCtx};
 
 /// What a plugin says it has, in its own order, not yet vetted.
 #[derive(Debug, Default)]
-pub struct Offer {
+pub struct Listing {
     /// Its tools.
     pub tools: Vec<Tool>,
     /// Its resources.
@@ -25,12 +25,12 @@ pub struct Offer {
 
 struct List;
 
-impl Errand for List {
-    type Answer = Offer;
+impl GuestCall for List {
+    type Output = Listing;
 
-    fn job(&self) -> Job<'_> {
-        Job {
-            function: Function::List,
+    fn info(&self) -> CallInfo<'_> {
+        CallInfo {
+            kind: CallKind::List,
             name: "",
             arguments: "".into(),
             caller: Caller::Server,
@@ -38,66 +38,66 @@ impl Errand for List {
         }
     }
 
-    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Offer> {
+    async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<Listing> {
         // A change announced while listing is in the list already, and would only make the host list again.
         store.data_mut().ignore_changes();
         let instance = instantiate(plugin, store).await?;
-        let mut offer = Offer::default();
-        if let Some(plain) = &plugin.exports.plain {
+        let mut listing = Listing::default();
+        if let Some(functions) = &plugin.exports.functions {
             // Its types have said everything, and it is known to start now.
-            offer.tools = plain.tools();
-            return Ok(Ok(offer));
+            listing.tools = functions.tools();
+            return Ok(Ok(listing));
         }
-        let listed = list_tools(plugin, store, &instance, &mut offer).await?;
-        let Ok(()) = listed else { return Ok(listed.map(|()| offer)) };
-        let listed = list_resources(plugin, store, &instance, &mut offer).await?;
-        let Ok(()) = listed else { return Ok(listed.map(|()| offer)) };
-        let listed = list_prompts(plugin, store, &instance, &mut offer).await?;
-        Ok(listed.map(|()| offer))
+        let listed = list_tools(plugin, store, &instance, &mut listing).await?;
+        let Ok(()) = listed else { return Ok(listed.map(|()| listing)) };
+        let listed = list_resources(plugin, store, &instance, &mut listing).await?;
+        let Ok(()) = listed else { return Ok(listed.map(|()| listing)) };
+        let listed = list_prompts(plugin, store, &instance, &mut listing).await?;
+        Ok(listed.map(|()| listing))
     }
 
     /// Vetting has limits of its own for what is listed.
-    fn weigh(_: &Offer) -> Weight {
-        Weight::default()
+    fn result_size(_: &Listing) -> ResultSize {
+        ResultSize::default()
     }
 }
 
 async fn list_tools(
     plugin: &Plugin,
-    store: &mut Store<State>,
+    store: &mut Store<InstanceCtx>,
     instance: &Instance,
-    offer: &mut Offer,
-) -> Ended<()> {
+    listing: &mut Listing,
+) -> GuestResult<()> {
     let Some(indices) = &plugin.exports.tools else { return Ok(Ok(())) };
     let listed = indices.load(&mut *store, instance)?.call_list_tools(store).await?;
-    Ok(listed.map(|tools| offer.tools = tools))
+    Ok(listed.map(|tools| listing.tools = tools))
 }
 
 async fn list_resources(
     plugin: &Plugin,
-    store: &mut Store<State>,
+    store: &mut Store<InstanceCtx>,
     instance: &Instance,
-    offer: &mut Offer,
-) -> Ended<()> {
+    listing: &mut Listing,
+) -> GuestResult<()> {
     let Some(indices) = &plugin.exports.resources else { return Ok(Ok(())) };
     let guest = indices.load(&mut *store, instance)?;
     match guest.call_list_resources(&mut *store).await? {
-        Ok(resources) => offer.resources = resources,
+        Ok(resources) => listing.resources = resources,
         Err(error) => return Ok(Err(error)),
     }
     let listed = guest.call_list_resource_templates(store).await?;
-    Ok(listed.map(|templates| offer.templates = templates))
+    Ok(listed.map(|templates| listing.templates = templates))
 }
 
 async fn list_prompts(
     plugin: &Plugin,
-    store: &mut Store<State>,
+    store: &mut Store<InstanceCtx>,
     instance: &Instance,
-    offer: &mut Offer,
-) -> Ended<()> {
+    listing: &mut Listing,
+) -> GuestResult<()> {
     let Some(indices) = &plugin.exports.prompts else { return Ok(Ok(())) };
     let listed = indices.load(&mut *store, instance)?.call_list_prompts(store).await?;
-    Ok(listed.map(|prompts| offer.prompts = prompts))
+    Ok(listed.map(|prompts| listing.prompts = prompts))
 }
 
 impl Plugin {
@@ -105,7 +105,7 @@ impl Plugin {
     ///
     /// # Errors
     /// When it answers with an error, breaks a limit, or no place for the call is free.
-    pub async fn list(&self) -> Result<Offer, CallFailure> {
-        self.serve_starting(List).await.outcome
+    pub async fn list(&self) -> Result<Listing, CallError> {
+        self.call_guest_at_startup(List).await.outcome
     }
 }

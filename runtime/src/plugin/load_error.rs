@@ -1,7 +1,7 @@
 //! Why a file is not served: what is wrong with it, what would help, and whether waiting would.
 
 use super::signature::SignatureError;
-use super::{CallFailure, GuestError};
+use super::{CallError, GuestError};
 use crate::sandbox::CompileError;
 
 /// Why a component is not a plugin. Each says what to do.
@@ -58,13 +58,13 @@ pub enum LoadError {
     Unlinkable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It could not be started or did not list.
     #[error("could not be started")]
-    Start(#[source] CallFailure),
+    Start(#[source] CallError),
     /// It did not list, and what plugins keep could not be had meanwhile: a guest may take that for its end, or wait too long.
     #[error("could not be started while another process kept the database of the plugins locked")]
-    StoreInUse(#[source] CallFailure),
+    StoreInUse(#[source] CallError),
     /// It answered the listing with an error.
     #[error("refused to list what it offers: {}", .0.in_words())]
-    Refused(GuestError),
+    ListingFailed(GuestError),
     /// Looking at it failed.
     #[error("could not be examined; please report it with the file")]
     Unexamined,
@@ -73,7 +73,7 @@ pub enum LoadError {
 impl LoadError {
     /// Whether only other bytes or settings can help.
     #[must_use]
-    pub fn is_lasting(&self) -> bool {
+    pub fn is_permanent(&self) -> bool {
         match self {
             Self::Compile(error) => {
                 matches!(
@@ -93,11 +93,11 @@ impl LoadError {
 
     /// Whether the same file may well load in a while: it was this machine that failed.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::Compile(error) => matches!(error, CompileError::Killed | CompileError::Unavailable(_)),
             Self::Start(failure) => {
-                matches!(failure, CallFailure::Busy { .. } | CallFailure::Full | CallFailure::Host(_))
+                matches!(failure, CallError::Busy { .. } | CallError::Full | CallError::Host(_))
             }
             Self::StoreInUse(_) => true,
             _ => false,
@@ -106,7 +106,7 @@ impl LoadError {
 
     /// Whether it may be for want of something that it could not tell what it offers.
     #[must_use]
-    pub fn is_unlisted(&self) -> bool {
-        matches!(self, Self::Start(_) | Self::StoreInUse(_) | Self::Refused(_))
+    pub fn is_listing_failure(&self) -> bool {
+        matches!(self, Self::Start(_) | Self::StoreInUse(_) | Self::ListingFailed(_))
     }
 }

@@ -1,35 +1,35 @@
-//! One component's life and one call's life.
+//! Plugins: loading a component, and calling it.
 //!
-//! A component is compiled and linked once ([`Loader`]); what it exports is found out there, so that a call does nothing
-//! but take a place, make a fresh instance, run and be dropped. No instance outlives its call, unless the operator says so:
-//! whatever a guest did to its memory is gone before the next caller comes. One file per WIT interface says how it is entered. Knows no JSON-RPC and no
-//! other plugin.
+//! [`Loader`] compiles and links a component once and finds its exports, so that a call only takes a permit, makes a fresh
+//! instance, runs and is dropped. No instance outlives its call unless the operator says `instances = "reuse"`: what a
+//! guest did to its memory is gone before the next call. One file per WIT interface has its calls. This layer knows no
+//! JSON-RPC, and a plugin knows no other plugin.
 
-mod admission;
-mod argument_checks;
-mod artifact;
-mod call;
+mod argument_validation;
+mod audit_record;
+mod bench_api;
+mod call_error;
 mod completions;
-mod errand;
+mod component_file;
+mod counters;
+mod drain;
 mod exports;
-mod failure;
-mod idle;
-mod kept;
+mod functions;
+mod guest_call;
+mod instance_pool;
+mod interfaces;
+mod invoke;
 mod listing;
-mod load;
 mod load_error;
-mod plain;
+mod loader;
 mod prompts;
 mod quarantine;
-mod record;
-mod refusals;
-mod regular;
+mod rate_gate;
+mod rejected_calls;
 mod resources;
-mod retirement;
+mod result_size;
+mod safe_open;
 mod signature;
-mod size;
-mod surface;
-mod tally;
 mod tools;
 
 use std::sync::Arc;
@@ -48,50 +48,50 @@ pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
-pub use crate::host::{ChangeBoard, Pending};
-pub(crate) use argument_checks::Admitted;
-pub use artifact::{Artifact, ArtifactError, signature_path};
-pub use call::{Called, Usage};
-pub use completions::Unfinished;
-pub use failure::{CallFailure, Limit};
-pub use listing::Offer;
-pub use load::{Loaded, Loader};
+pub use crate::host::{PendingChanges, PluginChanges};
+pub(crate) use argument_validation::AdmittedCall;
+pub use audit_record::AuditRecord;
+pub use call_error::{CallError, LimitHit};
+pub use completions::PartialArgument;
+pub use component_file::{ComponentFile, ComponentFileError, signature_path};
+pub use counters::CounterSnapshot;
+pub use functions::RejectedFunction;
+pub use interfaces::{Interfaces, WIT_VERSION};
+pub use invoke::{CallUsage, FinishedCall};
+pub use listing::Listing;
 pub use load_error::LoadError;
-pub use plain::LeftOut;
-pub use record::Record;
-pub use regular::Irregular;
-pub use signature::{SignatureError, Signed, check as check_signature, claimed_key};
-pub use surface::{Surface, WIT_VERSION};
-pub use tally::Tally;
+pub use loader::{LoadedPlugin, Loader};
+pub use safe_open::OpenError;
+pub use signature::{SignatureError, Signer, check as check_signature, claimed_key};
 
 use crate::config::PluginConfig;
-use crate::host::{Shared, State};
-use crate::observe::Mask;
-use crate::sandbox::{EpochTicker, Offload, Permits};
-use admission::Admission;
+use crate::host::{InstanceCtx, PluginCtx};
+use crate::observe::Redactor;
+use crate::sandbox::{CallPermits, EpochTicker, LargeWork};
+use counters::Counters;
+use drain::Drain;
 use exports::Exports;
-use kept::Kept;
-use refusals::Refusals;
-use retirement::Retirement;
-use tally::Counts;
+use instance_pool::PluginPool;
+use rate_gate::RateGate;
+use rejected_calls::RejectedCalls;
 
 /// A loaded component, ready to be called from many tasks at once.
 pub struct Plugin {
-    shared: Arc<Shared>,
-    pre: InstancePre<State>,
+    shared: Arc<PluginCtx>,
+    pre: InstancePre<InstanceCtx>,
     exports: Exports,
-    permits: Arc<Permits>,
+    permits: Arc<CallPermits>,
     /// Makes its guests pause; ends when the last plugin of the process has gone.
     ticker: Arc<EpochTicker>,
     /// How many of its calls may be polled at once.
     poll_share: Semaphore,
-    admission: Admission,
-    refusals: Arc<Refusals>,
-    counts: Arc<Counts>,
-    retirement: Retirement,
+    rate_gate: RateGate,
+    rejected_calls: Arc<RejectedCalls>,
+    counters: Arc<Counters>,
+    drain: Drain,
     /// Where instances rest between calls; `None`: each call has a fresh one.
-    kept: Option<Kept>,
-    signed: Option<Signed>,
+    pool: Option<PluginPool>,
+    signer: Option<Signer>,
 }
 
 impl Plugin {
@@ -109,14 +109,14 @@ impl Plugin {
 
     /// Who vouched for the file, if that was looked at.
     #[must_use]
-    pub fn signed(&self) -> Option<&Signed> {
-        self.signed.as_ref()
+    pub fn signer(&self) -> Option<&Signer> {
+        self.signer.as_ref()
     }
 
     /// What hides its secrets in text that people read.
     #[must_use]
-    pub fn mask(&self) -> &Mask {
-        self.config().grants.secrets.mask()
+    pub fn redactor(&self) -> &Redactor {
+        self.config().grants.secrets.redactor()
     }
 
     /// What the operator says of it.
@@ -126,26 +126,26 @@ impl Plugin {
     }
 
     /// Where large work of the server for it is done.
-    pub(crate) fn offload(&self) -> &Arc<Offload> {
+    pub(crate) fn offload(&self) -> &Arc<LargeWork> {
         &self.shared.offload
     }
 
     /// Whether it is a component that knows nothing of MCP and whose functions are its tools.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
-        self.exports.plain.is_some()
+    pub fn has_function_tools(&self) -> bool {
+        self.exports.functions.is_some()
     }
 
     /// Functions of such a component that no tool can be made of.
     #[must_use]
-    pub fn left_out(&self) -> &[LeftOut] {
-        self.exports.plain.as_ref().map_or(&[], |plain| plain.left_out())
+    pub fn rejected_functions(&self) -> &[RejectedFunction] {
+        self.exports.functions.as_ref().map_or(&[], |functions| functions.rejected())
     }
 
     /// For how much longer it is left alone because its calls keep failing, if it is.
     #[must_use]
     pub fn quarantined(&self) -> Option<Duration> {
-        self.admission.quarantine.admit(Instant::now()).err()
+        self.rate_gate.quarantine.admit(Instant::now()).err()
     }
 }
 

@@ -4,43 +4,46 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for, listed};
 use super::exports::required;
-use super::{Called, Plugin, PromptResult, size};
-use crate::host::{ClientPort, State};
+use super::guest_call::{
+    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, arguments_json, handle, instantiate_for,
+};
+use super::{FinishedCall, Plugin, PromptResult, result_size};
+use crate::host::{Client, InstanceCtx};
 
 struct GetPrompt<'a> {
     name: &'a str,
     args: &'a [(String, String)],
-    port: Arc<dyn ClientPort>,
+    client: Arc<dyn Client>,
 }
 
-impl Errand for GetPrompt<'_> {
-    type Answer = PromptResult;
+impl GuestCall for GetPrompt<'_> {
+    type Output = PromptResult;
 
-    fn job(&self) -> Job<'_> {
-        let caller = self.port.caller();
-        Job {
-            function: Function::GetPrompt,
+    fn info(&self) -> CallInfo<'_> {
+        let caller = self.client.caller();
+        CallInfo {
+            kind: CallKind::GetPrompt,
             name: self.name,
-            arguments: listed(self.args).into(),
+            arguments: arguments_json(self.args).into(),
             caller,
             is_admitted: false,
         }
     }
 
-    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<PromptResult> {
+    async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<PromptResult> {
         let indices = required(&plugin.exports.prompts, "prompts")?;
-        let instance = instantiate_for(plugin, store, &self.port).await?;
+        let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port);
+        let call = handle(plugin, store, self.client);
         guest.call_get_prompt(store, call, self.name, self.args).await
     }
 
-    fn weigh(result: &PromptResult) -> Weight {
-        let messages: usize = result.messages.iter().map(|message| size::content(&message.content)).sum();
-        let bytes = messages + size::text(&result.description) + size::text(&result.extra);
-        Weight { bytes, items: result.messages.len(), failed: false }
+    fn result_size(result: &PromptResult) -> ResultSize {
+        let messages: usize =
+            result.messages.iter().map(|message| result_size::content(&message.content)).sum();
+        let bytes = messages + result_size::text(&result.description) + result_size::text(&result.extra);
+        ResultSize { bytes, items: result.messages.len(), failed: false }
     }
 }
 
@@ -50,8 +53,8 @@ impl Plugin {
         &self,
         name: &str,
         args: &[(String, String)],
-        port: Arc<dyn ClientPort>,
-    ) -> Called<PromptResult> {
-        self.serve(GetPrompt { name, args, port }).await
+        client: Arc<dyn Client>,
+    ) -> FinishedCall<PromptResult> {
+        self.call_guest(GetPrompt { name, args, client }).await
     }
 }

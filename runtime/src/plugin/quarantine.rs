@@ -1,4 +1,4 @@
-//! A plugin that keeps failing is left alone for a while, and longer each time.
+//! A plugin whose calls keep failing is in quarantine for a while, and longer each time.
 //!
 //! Only failures in a row count, so that one caller with bad arguments does not take a plugin away from others for whom it
 //! works meanwhile. A caller that is alone with it can. When the time is over the next calls are the trial: one success and all is forgotten, one failure and the time
@@ -20,11 +20,11 @@ const MOST_DOUBLINGS: u32 = 6;
 pub(super) struct Quarantine {
     most: u64,
     first: Duration,
-    state: Mutex<State>,
+    state: Mutex<QuarantineState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QuarantineState {
     /// Failures in a row, and when the last one was.
     failures: u64,
     last: Option<Instant>,
@@ -52,16 +52,16 @@ impl Quarantine {
     }
 
     /// A call ended well.
-    pub(super) fn worked(&self, now: Instant) {
+    pub(super) fn record_success(&self, now: Instant) {
         let mut state = self.lock();
         // Calls that began earlier may end while it is left alone; they do not set it free.
         if state.until.is_none_or(|until| until <= now) {
-            *state = State::default();
+            *state = QuarantineState::default();
         }
     }
 
     /// A call had to be ended. The time for which the plugin is left alone, if that begins now.
-    pub(super) fn failed(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn record_failure(&self, now: Instant) -> Option<Duration> {
         let mut state = self.lock();
         if state.until.is_some_and(|until| until > now) {
             return None;
@@ -80,7 +80,7 @@ impl Quarantine {
         Some(time)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QuarantineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,30 +97,34 @@ mod tests {
     fn failures_in_a_row_lead_to_quarantine_and_each_is_longer() {
         let (quarantine, start) = (quarantine(), Instant::now());
         let after = |s| start + Duration::from_secs(s);
-        assert_eq!((quarantine.failed(start), quarantine.failed(after(1))), (None, None));
-        assert_eq!(quarantine.failed(after(2)), Some(Duration::from_secs(10)));
+        assert_eq!((quarantine.record_failure(start), quarantine.record_failure(after(1))), (None, None));
+        assert_eq!(quarantine.record_failure(after(2)), Some(Duration::from_secs(10)));
         assert_eq!(quarantine.admit(after(3)), Err(Duration::from_secs(9)));
-        assert_eq!(quarantine.failed(after(3)), None, "a call that was under way");
+        assert_eq!(quarantine.record_failure(after(3)), None, "a call that was under way");
         assert_eq!(quarantine.admit(after(12)), Ok(()));
-        assert_eq!(quarantine.failed(after(13)), Some(Duration::from_secs(20)), "it failed its trial");
-        assert_eq!(quarantine.failed(after(40)), Some(Duration::from_secs(40)));
+        assert_eq!(
+            quarantine.record_failure(after(13)),
+            Some(Duration::from_secs(20)),
+            "it failed its trial"
+        );
+        assert_eq!(quarantine.record_failure(after(40)), Some(Duration::from_secs(40)));
     }
 
     #[test]
     fn one_success_is_enough_and_rare_failures_are_not() {
         let (quarantine, start) = (quarantine(), Instant::now());
         let after = |s| start + Duration::from_secs(s);
-        quarantine.failed(start);
-        quarantine.failed(start);
-        quarantine.worked(start);
-        assert_eq!(quarantine.failed(start), None);
-        assert_eq!(quarantine.failed(after(70)), None);
-        assert_eq!(quarantine.failed(after(71)), None);
+        quarantine.record_failure(start);
+        quarantine.record_failure(start);
+        quarantine.record_success(start);
+        assert_eq!(quarantine.record_failure(start), None);
+        assert_eq!(quarantine.record_failure(after(70)), None);
+        assert_eq!(quarantine.record_failure(after(71)), None);
         assert_eq!(quarantine.admit(after(71)), Ok(()));
-        assert!(quarantine.failed(after(72)).is_some());
-        quarantine.worked(after(73));
+        assert!(quarantine.record_failure(after(72)).is_some());
+        quarantine.record_success(after(73));
         assert!(quarantine.admit(after(73)).is_err(), "a call that had begun before");
-        quarantine.worked(after(110));
-        assert_eq!(quarantine.failed(after(111)), None, "all is forgotten");
+        quarantine.record_success(after(110));
+        assert_eq!(quarantine.record_failure(after(111)), None, "all is forgotten");
     }
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
-use super::{Called, Plugin, ResourceContents, size};
-use crate::host::{ClientPort, State};
+use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
+use super::{FinishedCall, Plugin, ResourceContents, result_size};
+use crate::host::{Client, InstanceCtx};
 
 struct ReadResource<'a> {
     uri: &'a str,
-    port: Arc<dyn ClientPort>,
+    client: Arc<dyn Client>,
 }
 
-impl Errand for ReadResource<'_> {
-    type Answer = Vec<ResourceContents>;
+impl GuestCall for ReadResource<'_> {
+    type Output = Vec<ResourceContents>;
 
-    fn job(&self) -> Job<'_> {
-        let caller = self.port.caller();
-        Job {
-            function: Function::ReadResource,
+    fn info(&self) -> CallInfo<'_> {
+        let caller = self.client.caller();
+        CallInfo {
+            kind: CallKind::ReadResource,
             name: self.uri,
             arguments: "".into(),
             caller,
@@ -28,22 +28,34 @@ impl Errand for ReadResource<'_> {
         }
     }
 
-    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<Vec<ResourceContents>> {
+    async fn invoke(
+        self,
+        plugin: &Plugin,
+        store: &mut Store<InstanceCtx>,
+    ) -> GuestResult<Vec<ResourceContents>> {
         let indices = required(&plugin.exports.resources, "resources")?;
-        let instance = instantiate_for(plugin, store, &self.port).await?;
+        let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port);
+        let call = handle(plugin, store, self.client);
         guest.call_read_resource(store, call, self.uri).await
     }
 
-    fn weigh(contents: &Vec<ResourceContents>) -> Weight {
-        Weight { bytes: contents.iter().map(size::contents).sum(), items: contents.len(), failed: false }
+    fn result_size(contents: &Vec<ResourceContents>) -> ResultSize {
+        ResultSize {
+            bytes: contents.iter().map(result_size::contents).sum(),
+            items: contents.len(),
+            failed: false,
+        }
     }
 }
 
 impl Plugin {
     /// Reads a resource.
-    pub async fn read_resource(&self, uri: &str, port: Arc<dyn ClientPort>) -> Called<Vec<ResourceContents>> {
-        self.serve(ReadResource { uri, port }).await
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+        client: Arc<dyn Client>,
+    ) -> FinishedCall<Vec<ResourceContents>> {
+        self.call_guest(ReadResource { uri, client }).await
     }
 }

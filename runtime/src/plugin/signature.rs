@@ -8,14 +8,14 @@ use std::time::SystemTime;
 use minisign_verify::{Error, Signature};
 
 use crate::config::{KeyId, SignatureKeys};
-use crate::observe::brief;
+use crate::observe::truncate;
 
 /// Bytes of a trusted comment that are kept. minisign itself writes a time and a name there.
 const COMMENT: usize = 256;
 
 /// Who signed a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
+pub struct Signer {
     /// The key.
     pub key: KeyId,
     /// What the signer added, cut where it is long. It is signed, and still a stranger's words.
@@ -73,7 +73,7 @@ pub fn check(
     keys: &SignatureKeys,
     required: bool,
     now: SystemTime,
-) -> Result<Option<Signed>, SignatureError> {
+) -> Result<Option<Signer>, SignatureError> {
     if keys.is_empty() && !required {
         return Ok(None);
     }
@@ -82,7 +82,7 @@ pub fn check(
     };
     let (signature, id) = decode(signature).ok_or(SignatureError::Malformed)?;
     let trusted = keys.find(id).ok_or(SignatureError::UnknownKey(id))?;
-    if let Some(until) = trusted.until.filter(|_| !trusted.holds(now)) {
+    if let Some(until) = trusted.until.filter(|_| !trusted.is_valid_at(now)) {
         let until = humantime::format_rfc3339_seconds(until).to_string();
         return Err(SignatureError::Expired { key: id, until });
     }
@@ -92,8 +92,8 @@ pub fn check(
         Error::UnexpectedAlgorithm => SignatureError::Legacy,
         _ => SignatureError::Mismatch(id),
     })?;
-    let comment = brief(COMMENT, format_args!("{}", signature.trusted_comment().replace('\t', " ")));
-    Ok(Some(Signed { key: id, comment }))
+    let comment = truncate(COMMENT, format_args!("{}", signature.trusted_comment().replace('\t', " ")));
+    Ok(Some(Signer { key: id, comment }))
 }
 
 /// The key that a signature says it was made with, which anybody can write there.
@@ -143,7 +143,7 @@ mod tests {
         bytes: &[u8],
         signature: Option<&str>,
         required: bool,
-    ) -> Result<Option<Signed>, SignatureError> {
+    ) -> Result<Option<Signer>, SignatureError> {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_780_000_000);
         check(bytes, signature.map(str::as_bytes), &ours(), required, now)
     }

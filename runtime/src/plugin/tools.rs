@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::errand::{Ended, Errand, Function, Job, Weight, handle, instantiate_for};
 use super::exports::required;
-use super::plain::CallFunction;
-use super::{Admitted, Called, Plugin, ToolResult, size};
-use crate::host::{ClientPort, State};
+use super::functions::CallFunction;
+use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
+use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
+use crate::host::{Client, InstanceCtx};
 
 struct CallTool<'a> {
     name: &'a str,
     args: &'a str,
     is_admitted: bool,
-    port: Arc<dyn ClientPort>,
+    client: Arc<dyn Client>,
 }
 
-impl Errand for CallTool<'_> {
-    type Answer = ToolResult;
+impl GuestCall for CallTool<'_> {
+    type Output = ToolResult;
 
-    fn job(&self) -> Job<'_> {
-        let caller = self.port.caller();
-        Job {
-            function: Function::CallTool,
+    fn info(&self) -> CallInfo<'_> {
+        let caller = self.client.caller();
+        CallInfo {
+            kind: CallKind::CallTool,
             name: self.name,
             arguments: self.args.into(),
             caller,
@@ -31,44 +31,49 @@ impl Errand for CallTool<'_> {
         }
     }
 
-    async fn enter(self, plugin: &Plugin, store: &mut Store<State>) -> Ended<ToolResult> {
+    async fn invoke(self, plugin: &Plugin, store: &mut Store<InstanceCtx>) -> GuestResult<ToolResult> {
         let indices = required(&plugin.exports.tools, "tools")?;
-        let instance = instantiate_for(plugin, store, &self.port).await?;
+        let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.port);
+        let call = handle(plugin, store, self.client);
         guest.call_call_tool(store, call, self.name, self.args).await
     }
 
-    fn weigh(result: &ToolResult) -> Weight {
-        weigh(result)
+    fn result_size(result: &ToolResult) -> ResultSize {
+        result_size(result)
     }
 }
 
 /// What the limits on results count, however the tool was called.
-pub(super) fn weigh(result: &ToolResult) -> Weight {
-    let content: usize = result.content.iter().map(size::content).sum();
-    let bytes = content + size::text(&result.structured) + size::text(&result.extra);
-    Weight { bytes, items: result.content.len(), failed: result.is_error }
+pub(super) fn result_size(result: &ToolResult) -> ResultSize {
+    let content: usize = result.content.iter().map(result_size::content).sum();
+    let bytes = content + result_size::text(&result.structured) + result_size::text(&result.extra);
+    ResultSize { bytes, items: result.content.len(), failed: result.is_error }
 }
 
 impl Plugin {
     /// Calls a tool. `args` is a JSON object.
-    pub async fn call_tool(&self, name: &str, args: &str, port: Arc<dyn ClientPort>) -> Called<ToolResult> {
-        self.call_checked(name, args, None, port).await
-    }
-
-    /// The same with arguments that were checked, which may have counted the call already.
-    pub(crate) async fn call_checked(
+    pub async fn call_tool(
         &self,
         name: &str,
         args: &str,
-        admitted: Option<Admitted>,
-        port: Arc<dyn ClientPort>,
-    ) -> Called<ToolResult> {
+        client: Arc<dyn Client>,
+    ) -> FinishedCall<ToolResult> {
+        self.call_validated(name, args, None, client).await
+    }
+
+    /// The same with arguments that were checked, which may have counted the call already.
+    pub(crate) async fn call_validated(
+        &self,
+        name: &str,
+        args: &str,
+        admitted: Option<AdmittedCall>,
+        client: Arc<dyn Client>,
+    ) -> FinishedCall<ToolResult> {
         let is_admitted = admitted.is_some();
-        match self.exports.plain {
-            Some(_) => self.serve(CallFunction { name, args, is_admitted, port }).await,
-            None => self.serve(CallTool { name, args, is_admitted, port }).await,
+        match self.exports.functions {
+            Some(_) => self.call_guest(CallFunction { name, args, is_admitted, client }).await,
+            None => self.call_guest(CallTool { name, args, is_admitted, client }).await,
         }
     }
 }

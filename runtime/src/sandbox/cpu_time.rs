@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::Meter;
+use super::HostFuel;
 
 /// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);
@@ -23,26 +23,26 @@ const RECENT: Duration = Duration::from_millis(1);
 
 /// The future used more processor time than it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exceeded;
+pub(crate) struct CpuTimeExceeded;
 
 /// A future with a budget of processor time.
 #[derive(Debug)]
 pub(crate) struct CpuTime<F> {
     inner: F,
     left: Duration,
-    meter: Meter,
+    fuel: HostFuel,
     is_first: bool,
 }
 
 impl<F: Future + Unpin> CpuTime<F> {
     /// A budget for `inner`, and for what other threads do for the guest with this meter.
-    pub(crate) fn new(inner: F, budget: Duration, meter: Meter) -> Self {
-        Self { inner, left: budget, meter, is_first: true }
+    pub(crate) fn new(inner: F, budget: Duration, fuel: HostFuel) -> Self {
+        Self { inner, left: budget, fuel, is_first: true }
     }
 }
 
 impl<F: Future + Unpin> Future for CpuTime<F> {
-    type Output = Result<F::Output, Exceeded>;
+    type Output = Result<F::Output, CpuTimeExceeded>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let begun = Instant::now();
@@ -55,10 +55,10 @@ impl<F: Future + Unpin> Future for CpuTime<F> {
         } else {
             thread_time().saturating_sub(before).min(passed)
         };
-        let took = self.meter.polled(computed);
+        let took = self.fuel.add_poll_time(computed);
         self.left = self.left.saturating_sub(took);
         // Also when it is done: the last poll may have been the one that took all the time.
-        if self.left.is_zero() { Poll::Ready(Err(Exceeded)) } else { polled.map(Ok) }
+        if self.left.is_zero() { Poll::Ready(Err(CpuTimeExceeded)) } else { polled.map(Ok) }
     }
 }
 
@@ -99,10 +99,10 @@ mod tests {
             burn(Duration::from_millis(2));
             Poll::Pending
         });
-        let mut bounded = CpuTime::new(inner, Duration::from_millis(3), Meter::new(0));
+        let mut bounded = CpuTime::new(inner, Duration::from_millis(3), HostFuel::new(0));
         assert_eq!((&mut bounded).now_or_never(), None);
         std::thread::sleep(Duration::from_millis(20));
-        assert_eq!(bounded.now_or_never(), Some(Err(Exceeded)));
+        assert_eq!(bounded.now_or_never(), Some(Err(CpuTimeExceeded)));
         assert_eq!(polls, 2);
     }
 
@@ -114,37 +114,37 @@ mod tests {
                 burn(time);
                 Poll::Ready(())
             });
-            CpuTime::new(work, budget, Meter::new(0)).now_or_never()
+            CpuTime::new(work, budget, HostFuel::new(0)).now_or_never()
         };
         assert_eq!(ended(Duration::from_millis(1)), Some(Ok(())));
-        assert_eq!(ended(budget), Some(Err(Exceeded)));
+        assert_eq!(ended(budget), Some(Err(CpuTimeExceeded)));
     }
 
     #[test]
     fn brief_polls_add_up() {
-        let (budget, meter) = (Duration::from_millis(5), Meter::new(0));
+        let (budget, fuel) = (Duration::from_millis(5), HostFuel::new(0));
         let mut polls = 0;
         let inner = std::future::poll_fn(|_: &mut Context<'_>| -> Poll<()> {
             polls += 1;
             burn(BRIEF / 2);
             Poll::Pending
         });
-        let mut bounded = CpuTime::new(inner, budget, meter.clone());
+        let mut bounded = CpuTime::new(inner, budget, fuel.clone());
         let ended = (0..1_000).find_map(|_| (&mut bounded).now_or_never());
-        assert_eq!(ended, Some(Err(Exceeded)));
+        assert_eq!(ended, Some(Err(CpuTimeExceeded)));
         assert!((10..=50).contains(&polls), "{polls} polls");
-        assert!((budget..2 * budget).contains(&meter.cpu()), "{:?}", meter.cpu());
+        assert!((budget..2 * budget).contains(&fuel.cpu()), "{:?}", fuel.cpu());
     }
 
     #[test]
     fn what_other_threads_do_for_a_guest_counts() {
-        let (budget, meter) = (Duration::from_millis(5), Meter::new(0));
-        let elsewhere = meter.clone();
+        let (budget, fuel) = (Duration::from_millis(5), HostFuel::new(0));
+        let elsewhere = fuel.clone();
         let burning = std::thread::spawn(move || elsewhere.timed(|| burn(budget)));
         burning.join().unwrap();
-        let ended = CpuTime::new(std::future::ready(()), budget, meter.clone()).now_or_never();
-        assert_eq!(ended, Some(Err(Exceeded)));
-        assert!((budget..2 * budget).contains(&meter.cpu()), "{:?}", meter.cpu());
-        assert_eq!(CpuTime::new(std::future::ready(()), budget, meter).now_or_never(), Some(Ok(())));
+        let ended = CpuTime::new(std::future::ready(()), budget, fuel.clone()).now_or_never();
+        assert_eq!(ended, Some(Err(CpuTimeExceeded)));
+        assert!((budget..2 * budget).contains(&fuel.cpu()), "{:?}", fuel.cpu());
+        assert_eq!(CpuTime::new(std::future::ready(()), budget, fuel).now_or_never(), Some(Ok(())));
     }
 }

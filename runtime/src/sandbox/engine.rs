@@ -13,7 +13,7 @@ use wasmtime::{
 };
 
 use super::guest_memory::guest_memory;
-use crate::config::{Limits, Server, kib, mib};
+use crate::config::{Limits, ServerConfig, kib, mib};
 
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
 pub(crate) const YIELD_INTERVAL: u64 = 250_000;
@@ -56,7 +56,7 @@ pub struct EngineError {
 
 impl EngineError {
     /// Of an engine for a server with these settings.
-    pub(crate) fn new(settings: &Server, error: wasmtime::Error) -> Self {
+    pub(crate) fn new(settings: &ServerConfig, error: wasmtime::Error) -> Self {
         // Each memory has 4 GiB and its guard.
         let gib = memories(instances(settings), large(settings)).saturating_mul(4);
         Self { reserved_tib: u64::from(gib.div_ceil(1 << 10)), source: error.into() }
@@ -68,7 +68,7 @@ impl EngineError {
 ///
 /// # Errors
 /// When the machine refuses the address space or lacks a feature.
-pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
+pub fn engine(settings: &ServerConfig) -> Result<Engine, EngineError> {
     let mut config = flags(settings);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
     Engine::new(&config).map_err(|error| EngineError::new(settings, error))
@@ -79,7 +79,7 @@ pub fn engine(settings: &Server) -> Result<Engine, EngineError> {
 ///
 /// # Errors
 /// When the machine lacks a feature.
-pub fn engine_without_pool(settings: &Server) -> Result<Engine, EngineError> {
+pub fn engine_without_pool(settings: &ServerConfig) -> Result<Engine, EngineError> {
     Engine::new(&flags(settings)).map_err(|error| EngineError::new(settings, error))
 }
 
@@ -88,12 +88,12 @@ pub fn engine_without_pool(settings: &Server) -> Result<Engine, EngineError> {
 /// # Errors
 /// When the machine lacks a feature.
 pub(super) fn compiler() -> Result<Engine, EngineError> {
-    engine_without_pool(&Server::default())
+    engine_without_pool(&ServerConfig::default())
 }
 
 /// What decides how guests are compiled and how they run. Of the settings only the stack is in it, which code does not
 /// depend on.
-fn flags(settings: &Server) -> Config {
+fn flags(settings: &ServerConfig) -> Config {
     let stack = kib(settings.stack_kib);
     let mut config = Config::new();
     config
@@ -116,13 +116,13 @@ fn flags(settings: &Server) -> Config {
 }
 
 /// Instances of calls that run, of those that wait, of those between calls, and of the rest.
-fn instances(settings: &Server) -> u32 {
-    let Server { concurrent_calls, parked_calls, kept_instances, .. } = settings;
+fn instances(settings: &ServerConfig) -> u32 {
+    let ServerConfig { concurrent_calls, parked_calls, kept_instances, .. } = settings;
     u32::try_from(concurrent_calls + parked_calls + kept_instances + SPARE).unwrap_or(u32::MAX / 4)
 }
 
 /// Of those, how many may be of the largest components. What is kept is usually large, and takes no room from calls.
-fn large(settings: &Server) -> u32 {
+fn large(settings: &ServerConfig) -> u32 {
     u32::try_from(settings.kept_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
 }
 
@@ -131,19 +131,19 @@ fn memories(instances: u32, large: u32) -> u32 {
 }
 
 /// What instances that are not used may keep resident together, bytes.
-pub(super) fn resting(settings: &Server) -> usize {
+pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
     guest_memory(settings) / RESTING
 }
 
-/// What each may keep, so that all together keep no more than `resting`: half of it in memories, and a quarter each in tables
+/// What each may keep, so that all together keep no more than `idle_memory`: half of it in memories, and a quarter each in tables
 /// and in stacks. Whole pages; where there is much room, more helps no call.
-fn kept(resting: usize, count: u32, part: usize, most: usize) -> usize {
-    let each = resting / part / usize::try_from(count.max(1)).unwrap_or(1);
+fn keep_resident(idle_memory: usize, count: u32, part: usize, most: usize) -> usize {
+    let each = idle_memory / part / usize::try_from(count.max(1)).unwrap_or(1);
     each.min(most) & !(kib(4) - 1)
 }
 
-fn pool(settings: &Server) -> PoolingAllocationConfig {
-    let (instances, large, resting) = (instances(settings), large(settings), resting(settings));
+fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
+    let (instances, large, idle_memory) = (instances(settings), large(settings), idle_memory(settings));
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
     let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
@@ -162,9 +162,9 @@ fn pool(settings: &Server) -> PoolingAllocationConfig {
         .max_component_instance_size(mib(1))
         .max_core_instance_size(mib(1))
         .table_elements(usize::try_from(largest("table_elements")).unwrap_or(20_000))
-        .linear_memory_keep_resident(kept(resting, memories(instances, large), 2, KEEP_RESIDENT))
-        .table_keep_resident(kept(resting, tables, 4, KEEP_RESIDENT_SMALL))
-        .async_stack_keep_resident(kept(resting, instances, 4, KEEP_RESIDENT_SMALL))
+        .linear_memory_keep_resident(keep_resident(idle_memory, memories(instances, large), 2, KEEP_RESIDENT))
+        .table_keep_resident(keep_resident(idle_memory, tables, 4, KEEP_RESIDENT_SMALL))
+        .async_stack_keep_resident(keep_resident(idle_memory, instances, 4, KEEP_RESIDENT_SMALL))
         .pagemap_scan(Enabled::Auto);
     pool
 }
@@ -194,15 +194,19 @@ mod tests {
 
     #[test]
     fn what_rests_in_the_pool_is_a_part_of_the_memory_for_guests() {
-        let of = |gib: usize| kept(gib << 28, 2_000, 2, KEEP_RESIDENT);
+        let of = |gib: usize| keep_resident(gib << 28, 2_000, 2, KEEP_RESIDENT);
         assert_eq!((of(1), of(4), of(64)), (kib(64), kib(260), KEEP_RESIDENT));
-        assert_eq!(kept(mib(32), 14_000, 4, KEEP_RESIDENT_SMALL), 0);
+        assert_eq!(keep_resident(mib(32), 14_000, 4, KEEP_RESIDENT_SMALL), 0);
     }
 
     #[test]
     fn the_largest_server_that_may_be_configured_has_an_engine() {
-        let settings =
-            Server { concurrent_calls: 900, parked_calls: 15_000, kept_instances: 100, ..Server::default() };
+        let settings = ServerConfig {
+            concurrent_calls: 900,
+            parked_calls: 15_000,
+            kept_instances: 100,
+            ..ServerConfig::default()
+        };
         let engine = engine(&settings);
         assert!(engine.is_ok(), "{engine:?}");
         let error = EngineError::new(&settings, wasmtime::Error::msg("no"));

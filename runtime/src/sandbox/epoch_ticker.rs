@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use wasmtime::Engine;
 
-use super::poll_slots::{PollSlots, Seen};
+use super::poll_permits::{PollPermits, Seen};
 
 /// Length of an epoch: for how long a guest may keep its thread without pausing, twice this at most.
 const TICK: Duration = Duration::from_millis(5);
@@ -28,7 +28,7 @@ const IDLE_TICKS: u32 = 200;
 /// The thread. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct EpochTicker {
-    slots: Arc<PollSlots>,
+    poll_permits: Arc<PollPermits>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,20 +38,20 @@ impl EpochTicker {
     ///
     /// # Errors
     /// When the system has no thread to give.
-    pub(crate) fn start(engine: &Engine, slots: Arc<PollSlots>) -> std::io::Result<Self> {
+    pub(crate) fn start(engine: &Engine, poll_permits: Arc<PollPermits>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::Builder::new().name("epoch-ticker".to_owned()).spawn({
-            let (engine, slots, stop) = (engine.clone(), Arc::clone(&slots), Arc::clone(&stop));
+            let (engine, poll_permits, stop) = (engine.clone(), Arc::clone(&poll_permits), Arc::clone(&stop));
             let runtime = Handle::try_current().ok();
-            move || tick(&engine, &slots, &stop, runtime.as_ref())
+            move || tick(&engine, &poll_permits, &stop, runtime.as_ref())
         })?;
-        slots.set_ticker(thread.thread().clone());
-        Ok(Self { slots, stop, thread: Some(thread) })
+        poll_permits.set_ticker(thread.thread().clone());
+        Ok(Self { poll_permits, stop, thread: Some(thread) })
     }
 
     /// The slots in which guests are polled, which this looks after.
-    pub(crate) fn slots(&self) -> &Arc<PollSlots> {
-        &self.slots
+    pub(crate) fn poll_permits(&self) -> &Arc<PollPermits> {
+        &self.poll_permits
     }
 }
 
@@ -66,7 +66,7 @@ impl Drop for EpochTicker {
     }
 }
 
-fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool, runtime: Option<&Handle>) {
+fn tick(engine: &Engine, poll_permits: &PollPermits, stop: &AtomicBool, runtime: Option<&Handle>) {
     let (mut seen, mut idle) = (Seen::default(), 0);
     loop {
         std::thread::park_timeout(TICK);
@@ -74,13 +74,13 @@ fn tick(engine: &Engine, slots: &PollSlots, stop: &AtomicBool, runtime: Option<&
             return;
         }
         engine.increment_epoch();
-        idle = if slots.is_idle(&seen) { idle + 1 } else { 0 };
-        if let (true, Some(runtime)) = (slots.look(&mut seen), runtime) {
+        idle = if poll_permits.is_idle(&seen) { idle + 1 } else { 0 };
+        if let (true, Some(runtime)) = (poll_permits.on_tick(&mut seen), runtime) {
             // Whichever worker this wakes goes on to the I/O driver.
             drop(runtime.spawn(async {}));
         }
         if idle >= IDLE_TICKS {
-            slots.sleep_while_idle(&seen);
+            poll_permits.sleep_while_idle(&seen);
             idle = 0;
         }
     }

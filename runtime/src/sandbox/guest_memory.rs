@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::engine;
-use super::machine;
-use crate::config::{Server, kib, mib};
+use super::system_memory;
+use crate::config::{ServerConfig, kib, mib};
 
 /// What an instance takes beside its memories and its stack: tables of its handles, streams, what it logs.
 const BESIDE: usize = kib(128);
@@ -54,18 +54,18 @@ pub(crate) struct HostCallMemory {
 /// There is no memory left for another instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no memory is left for another instance (setting [server] `guest_memory_mib`)")]
-pub(crate) struct NoGuestMemory;
+pub(crate) struct GuestMemoryExhausted;
 
 /// Memory of all instances of a server with these settings, those included that rest in the pool.
 #[must_use]
-pub fn guest_memory(settings: &Server) -> usize {
-    let half = || usize::try_from(machine::memory() / 2).unwrap_or(usize::MAX);
+pub fn guest_memory(settings: &ServerConfig) -> usize {
+    let half = || usize::try_from(system_memory::memory() / 2).unwrap_or(usize::MAX);
     settings.guest_memory_mib.map_or_else(half, mib)
 }
 
 impl GuestMemory {
-    pub(crate) fn new(settings: &Server) -> Arc<Self> {
-        let most = guest_memory(settings) - engine::resting(settings);
+    pub(crate) fn new(settings: &ServerConfig) -> Arc<Self> {
+        let most = guest_memory(settings) - engine::idle_memory(settings);
         Self::within(most, kib(settings.stack_kib) + BESIDE)
     }
 
@@ -81,9 +81,9 @@ impl GuestMemory {
 
 impl PluginMemory {
     /// For another instance.
-    pub(crate) fn instance(self: &Arc<Self>) -> Result<InstanceMemory, NoGuestMemory> {
+    pub(crate) fn instance(self: &Arc<Self>) -> Result<InstanceMemory, GuestMemoryExhausted> {
         let mut taken = InstanceMemory { plugin: Arc::clone(self), bytes: 0 };
-        if taken.grow(self.all.instance) { Ok(taken) } else { Err(NoGuestMemory) }
+        if taken.grow(self.all.instance) { Ok(taken) } else { Err(GuestMemoryExhausted) }
     }
 
     /// For what an instance hands over, of which one call of a host function moves at most so many bytes.

@@ -1,56 +1,57 @@
-//! The walls: engine flags, resource limits and meters.
+//! What bounds a guest: engine flags, limits, quotas, permits and host fuel.
 //!
-//! Everything that makes a guest's reach finite is decided here and nowhere else, so that a reviewer of the sandbox
-//! reads one folder. Knows wasmtime and WASI; knows no MCP, no plugin names and no policy of which plugin gets what.
+//! The mechanisms are here; their values come from `config`, and `host` and `plugin` apply them. This layer knows wasmtime and
+//! WASI; it knows no MCP, no plugin names and no policy of which plugin is granted what.
 
-mod bucket;
-mod callers;
+mod call_permits;
+mod caller_limits;
 mod compile;
 mod cpu_time;
+mod disk_usage;
 mod egress;
 mod engine;
 mod epoch_ticker;
-mod filesystem;
 mod guest_memory;
-mod heap;
-mod limiter;
-mod machine;
-mod measure;
-mod meter;
-mod offload;
-mod permits;
-mod places;
-mod poll_slots;
+mod host_fuel;
+mod kv_bucket;
+mod kv_database;
+mod large_work;
+mod malloc_trim;
+mod poll_permits;
+mod preopens;
 mod quota;
-mod rate;
-mod store;
-mod trees;
-mod waiting;
+mod quota_tree;
+mod shared_permits;
+mod store_limiter;
+mod suspend;
+mod system_memory;
+mod token_bucket;
 
-pub(crate) use bucket::{Bucket, Found, Version};
-pub(crate) use callers::{Callers, Origin};
+pub(crate) use call_permits::CallPermits;
+pub(crate) use caller_limits::{CallerKey, CallerLimits};
 pub use compile::{
-    Cache, CacheError, CompileError, Compiler, Job, Keep, Unanswered, Words, compile_for_server,
+    CacheError, CodeCache, CompileError, CompileJob, Compiler, CompilerMessage, DetachedCompile, WorkerError,
+    compile_for_server,
 };
 pub(crate) use cpu_time::CpuTime;
-pub(crate) use egress::{Egress, EgressError, Target, Wire};
+pub(crate) use egress::{ByteStream, Egress, EgressError, Target};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
-pub(crate) use filesystem::{Pinned, place_of, preopen};
 pub use guest_memory::guest_memory;
-pub(crate) use guest_memory::{GuestMemory, InstanceMemory, NoGuestMemory, PluginMemory};
-pub use heap::{EVERY as GIVE_BACK_EVERY, give_back, set_up as set_up_heap};
-pub(crate) use limiter::{Limiter, Refusal};
-pub use machine::memory as machine_memory;
-pub(crate) use meter::{Exhausted, Meter};
-pub(crate) use offload::{Allowance, Offload, SMALL, SpentCpuTime, Stopped};
-pub(crate) use permits::Permits;
-pub(crate) use places::{NoPlace, Places, Taken};
-pub use poll_slots::worker_threads;
-pub(crate) use poll_slots::{PollSlots, SlottedPolls};
-pub(crate) use quota::{ChangeError, OverQuota, Quota, Turn};
-pub(crate) use rate::Rate;
-pub(crate) use store::KEY as LONGEST_KEY;
-pub use store::{Store, StoreError};
-pub(crate) use waiting::Waiting;
+pub(crate) use guest_memory::{GuestMemory, GuestMemoryExhausted, InstanceMemory, PluginMemory};
+pub(crate) use host_fuel::{ChargeError, HostFuel};
+pub(crate) use kv_bucket::{KeyValues, KvBucket, ValueVersion};
+pub(crate) use kv_database::KEY as LONGEST_KEY;
+pub use kv_database::{KvDatabase, KvError};
+pub(crate) use large_work::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStopped};
+pub use malloc_trim::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
+pub use poll_permits::worker_threads;
+pub(crate) use poll_permits::{PermittedPolls, PollPermits};
+pub(crate) use preopens::{PinnedDir, path_of, preopen};
+pub(crate) use quota::{ChangeError, Quota, QuotaExceeded, QuotaGuard};
+pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
+pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
+pub(crate) use suspend::Suspension;
+pub use system_memory::memory as machine_memory;
+pub(crate) use token_bucket::TokenBucket;

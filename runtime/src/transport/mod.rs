@@ -1,9 +1,9 @@
 //! Bytes in and out: sockets, stdio, framing and what one connection may cost. Knows no method and no plugin.
 
+mod duplex;
+mod framing;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-mod lines;
-pub mod local;
-mod pipe;
+pub mod status_socket;
 pub mod stdio;

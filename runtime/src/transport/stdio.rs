@@ -10,9 +10,9 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use super::lines::{self, Line};
-use super::pipe::{DRAIN, Input, Pipe};
-use crate::protocol::{Caller, Connection, FREE, Held, Server, Share, weight};
+use super::duplex::{CountedLine, DRAIN, Duplex};
+use super::framing::{self, Line};
+use crate::mcp::{BufferReservation, BufferShare, Caller, DuplexSession, FREE, Server, buffer_cost};
 
 /// Lines that may wait on either side.
 const WAITING: usize = 16;
@@ -35,15 +35,15 @@ pub async fn serve(
     let mut writer = tokio::spawn(write(lines, output));
     let served = Arc::clone(&server);
     // A client that has gone closes its pipe, so nobody needs to ask whether it is there.
-    let connection = Connection::new(server, Duration::ZERO, Caller::Stdio, true);
+    let connection = DuplexSession::new(server, Duration::ZERO, Caller::Stdio, true);
     let mut reader = tokio::spawn(read(input, most, (served, connection.share().clone()), read_lines));
-    let mut pipe = Pipe::new(connection, received, most);
-    while let Some(message) = pipe.next().await {
+    let mut duplex = Duplex::new(connection, received, most);
+    while let Some(message) = duplex.next().await {
         if send.send(message).await.is_err() {
             break;
         }
     }
-    drop((pipe, send));
+    drop((duplex, send));
     let written = match tokio::time::timeout(DRAIN, &mut writer).await {
         Ok(written) => written.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())),
         Err(_) => {
@@ -62,14 +62,14 @@ pub async fn serve(
 async fn read(
     input: impl AsyncRead + Unpin,
     most: usize,
-    (server, share): (Arc<Server>, Share),
-    lines: mpsc::Sender<Input>,
+    (server, share): (Arc<Server>, BufferShare),
+    lines: mpsc::Sender<CountedLine>,
 ) -> std::io::Result<()> {
     let mut input = BufReader::new(input);
     let ended = loop {
-        match lines::next(&mut input, most).await {
+        match framing::next(&mut input, most).await {
             Ok(Some(line)) => {
-                let held = room(&share, &line).await;
+                let held = reserve(&share, &line).await;
                 if lines.send((line, held)).await.is_err() {
                     break Ok(());
                 }
@@ -80,14 +80,16 @@ async fn read(
     };
     tracing::info!("stdin has ended; what was asked is answered, then this server stops");
     // The only client has gone; whoever listens for it can stop.
-    server.leave();
+    server.input_closed();
     ended
 }
 
-/// Room for a large line. Its client waits meanwhile, and is refused when there is none in time.
-async fn room(share: &Share, line: &Line) -> Option<Held> {
+/// Reserves buffer space for a large line. Its client waits meanwhile; the line is rejected when there is none in time.
+async fn reserve(share: &BufferShare, line: &Line) -> Option<BufferReservation> {
     match line {
-        Line::Whole(line) if line.len() > FREE => share.wait(weight(line.len()), PATIENCE).await,
+        Line::Whole(line) if line.len() > FREE => {
+            share.reserve_timeout(buffer_cost(line.len()), PATIENCE).await
+        }
         _ => None,
     }
 }

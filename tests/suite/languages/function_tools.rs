@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use plugport::config::{Config, Server as Settings};
+use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, Loader};
-use plugport::sandbox::{Cache, Compiler, Store};
+use plugport::plugin::{ComponentFile, Loader};
+use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport_tests::guests::guest;
 use plugport_tests::http::Client;
 use plugport_tests::server::{Server, binary, program};
@@ -366,14 +366,15 @@ fn the_command_line_knows_plain_components() {
 async fn words_about_a_function_come_with_code_that_was_kept_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = described(folder.path());
-    let cache = Cache::open(&folder.path().join("state"), 64).unwrap();
-    let compiler = Compiler::with_program(binary()).keeping(cache);
-    let settings = Settings { parked_calls: 0, ..Settings::default() };
-    let loader = Loader::new(&settings, Store::new("unused".into()), Audit::none(), compiler).unwrap();
-    let artifact = || Artifact::read(&file, 1).unwrap();
+    let cache = CodeCache::open(&folder.path().join("state"), 64).unwrap();
+    let compiler = Compiler::with_program(binary()).with_caches(cache);
+    let settings = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+    let loader =
+        Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap();
+    let artifact = || ComponentFile::read(&file, 1).unwrap();
     let config = || Config::new(folder.path().to_owned()).plugin("described");
-    assert!(loader.load_kept("described", artifact(), config()).await.unwrap().is_none());
+    assert!(loader.load_cached("described", artifact(), config()).await.unwrap().is_none());
     loader.load("described", artifact(), config()).await.unwrap();
-    let kept = loader.load_kept("described", artifact(), config()).await.unwrap().unwrap();
-    assert_eq!(kept.offer.tools[0].description.as_deref(), Some("What it all comes to."));
+    let kept = loader.load_cached("described", artifact(), config()).await.unwrap().unwrap();
+    assert_eq!(kept.listing.tools[0].description.as_deref(), Some("What it all comes to."));
 }

@@ -7,11 +7,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plugport::config::{Config, Limits, Server as Settings};
+use plugport::config::{Config, Limits, ServerConfig};
 use plugport::host::NoClient;
 use plugport::observe::Audit;
-use plugport::plugin::{Artifact, LoadError, Loaded, Loader};
-use plugport::sandbox::{CompileError, Compiler, Store};
+use plugport::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
+use plugport::sandbox::{CompileError, Compiler, KvDatabase};
 use plugport_tests::build::compiled;
 use plugport_tests::contained::{children, resident};
 use plugport_tests::guests::{folder, guest};
@@ -51,18 +51,18 @@ fn write(plugins: &Path, name: &str, bytes: &[u8]) {
 fn loader() -> Loader {
     let compiler = Compiler::with_program(binary());
     Loader::new(
-        &Settings { parked_calls: 0, ..Settings::default() },
-        Store::new("unused".into()),
-        Audit::none(),
+        &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+        KvDatabase::new("unused".into()),
+        Audit::disabled(),
         compiler,
     )
     .unwrap()
 }
 
-async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<Loaded, LoadError> {
+async fn load(loader: &Loader, bytes: Vec<u8>, limits: Limits) -> Result<LoadedPlugin, LoadError> {
     let config = Config { limits, ..Config::new("unused".into()) }.plugin("p");
     let digest = "of nothing else".to_owned();
-    loader.load("p", Artifact { path: "p.wasm".into(), digest, bytes, signature: None }, config).await
+    loader.load("p", ComponentFile { path: "p.wasm".into(), digest, bytes, signature: None }, config).await
 }
 
 fn tight() -> Limits {
@@ -471,12 +471,12 @@ async fn what_was_kept_loads_at_once() {
     let plugins = folder(&["polite"]);
     let state = plugins.path().join("state");
     let load = async || {
-        let cache = plugport::sandbox::Cache::open(&state, 64).unwrap();
-        let compiler = Compiler::with_program(binary()).keeping(cache);
+        let cache = plugport::sandbox::CodeCache::open(&state, 64).unwrap();
+        let compiler = Compiler::with_program(binary()).with_caches(cache);
         let loader = Loader::new(
-            &Settings { parked_calls: 0, ..Settings::default() },
-            Store::new("unused".into()),
-            Audit::none(),
+            &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+            KvDatabase::new("unused".into()),
+            Audit::disabled(),
             compiler,
         )
         .unwrap();

@@ -9,26 +9,26 @@ fn compile(text: &str) -> Result<Schema, SchemaError> {
     Schema::of_arguments(text, &Limits::default())
 }
 
-fn check(schema: &Schema, value: &Value, bytes: usize) -> Result<(), Mismatch> {
-    schema.validate(value, bytes, &Allowance::of(Duration::from_secs(60))).unwrap()
+fn check(schema: &Schema, value: &Value, bytes: usize) -> Result<(), SchemaMismatch> {
+    schema.validate(value, bytes, &WorkBudget::of(Duration::from_secs(60))).unwrap()
 }
 
 /// Checks a value with a second of processor time, and says how it went and for how long.
-fn weighed(schema: &Value, value: &Value) -> (Result<Result<(), Mismatch>, Stopped>, Duration) {
+fn weighed(schema: &Value, value: &Value) -> (Result<Result<(), SchemaMismatch>, WorkStopped>, Duration) {
     let text = schema.to_string();
     let limits = Limits { schema_kib: 4_096, ..Limits::default() };
     let schema = Schema::of_arguments(&text, &limits).unwrap();
     let bytes = value.to_string().len();
     let started = Instant::now();
-    let checked = schema.validate(value, bytes, &Allowance::of(Duration::from_secs(1)));
+    let checked = schema.validate(value, bytes, &WorkBudget::of(Duration::from_secs(1)));
     (checked, started.elapsed())
 }
 
-fn takes_too_long(checked: &Result<Result<(), Mismatch>, Stopped>) -> bool {
+fn takes_too_long(checked: &Result<Result<(), SchemaMismatch>, WorkStopped>) -> bool {
     match checked {
-        Ok(Err(mismatch)) => *mismatch == Mismatch::too_much(),
+        Ok(Err(mismatch)) => *mismatch == SchemaMismatch::too_much(),
         Ok(Ok(())) => false,
-        Err(stopped) => *stopped == Stopped::Cpu,
+        Err(stopped) => *stopped == WorkStopped::Cpu,
     }
 }
 
@@ -236,7 +236,7 @@ fn a_check_that_nobody_waits_for_ends() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let (sender, ended) = std::sync::mpsc::channel();
     runtime.block_on(async {
-        let offload = crate::sandbox::Offload::new();
+        let offload = crate::sandbox::LargeWork::new();
         let work = offload.run(Duration::from_secs(60), move |allowance| {
             let checked = schema.validate(&value, 1 << 40, allowance);
             sender.send((checked, Instant::now())).unwrap();
@@ -245,25 +245,25 @@ fn a_check_that_nobody_waits_for_ends() {
     });
     let abandoned = Instant::now();
     let (checked, at) = ended.recv_timeout(Duration::from_secs(9)).unwrap();
-    assert_eq!(checked, Err(Stopped::Abandoned));
+    assert_eq!(checked, Err(WorkStopped::Abandoned));
     assert!(at.saturating_duration_since(abandoned) < Duration::from_secs(1));
 }
 
 #[test]
 fn only_what_is_short_is_checked_at_once() {
     let schema = compile(r#"{"type":"object","properties":{"a":{"items":{"type":"integer"}}}}"#).unwrap();
-    assert_eq!(schema.validate_at_once(&json!({"a": [1, 2]})), Some(Ok(())));
-    assert!(schema.validate_at_once(&json!({"a": ["x"]})).is_some_and(|checked| checked.is_err()));
-    assert_eq!(schema.validate_at_once(&json!({"a": vec![1; 20_000]})), None);
+    assert_eq!(schema.validate_if_short(&json!({"a": [1, 2]})), Some(Ok(())));
+    assert!(schema.validate_if_short(&json!({"a": ["x"]})).is_some_and(|checked| checked.is_err()));
+    assert_eq!(schema.validate_if_short(&json!({"a": vec![1; 20_000]})), None);
     let deep = compile(r##"{"type":"object","properties":{"a":{"$ref":"#"}}}"##).unwrap();
-    assert_eq!(deep.validate_at_once(&json!({"a": {"a": {}}})), Some(Ok(())));
-    assert!(deep.validate_at_once(&json!({"a": {"a": 1}})).is_some_and(|checked| checked.is_err()));
+    assert_eq!(deep.validate_if_short(&json!({"a": {"a": {}}})), Some(Ok(())));
+    assert!(deep.validate_if_short(&json!({"a": {"a": 1}})).is_some_and(|checked| checked.is_err()));
     let chain: serde_json::Map<String, Value> =
         (0..1_000).map(|n| (format!("{n}"), json!({ "$ref": format!("#/$defs/{}", n + 1) }))).collect();
     let mut long = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": chain});
     long["$defs"]["1000"] = json!({"properties": {"a": {"$ref": "#/$defs/0"}}});
     let long = compile(&long.to_string()).unwrap();
-    assert_eq!(long.validate_at_once(&json!({"a": {"a": {"a": {"a": {}}}}})), None);
+    assert_eq!(long.validate_if_short(&json!({"a": {"a": {"a": {"a": {}}}}})), None);
 }
 
 #[test]

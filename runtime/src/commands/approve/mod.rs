@@ -3,7 +3,7 @@
 //! A plugin is loaded as `check` loads it, with nothing granted, since it is not approved yet. What is written down is what
 //! was listed and shown, with the digest of the very bytes that listed it, so a file that is replaced meanwhile gains nothing.
 
-mod names;
+mod name_conflicts;
 mod review;
 
 use std::io::IsTerminal as _;
@@ -12,78 +12,79 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow};
 
-use super::compiler::compiler;
-use super::{Failure, console, unknown};
-use crate::catalog::Lock;
+use super::cached_compiler::compiler;
+use super::{CommandError, console, unknown};
+use crate::catalog::Lockfile;
 use crate::cli;
 use crate::config::{self, Config};
 use crate::observe::{Audit, Escaped};
 use crate::plugin::Loader;
-use crate::reload::{Candidate, scan};
-use crate::sandbox::Store;
-use review::{Found, Review};
+use crate::sandbox::KvDatabase;
+use crate::watch::{CandidateFile, scan};
+use review::{ReviewOutcome, Reviewer};
 
-pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
     let old = read(&config.lock)?;
     let wanted = args.plugin.as_deref();
     let (candidates, files) = candidates(&config, &old, wanted)?;
     let loader = loader(&config, args.granted)?;
-    let review = Review { loader: &loader, config: &config, files: &files, old: &old, granted: args.granted };
-    let mut session = Session { new: old.clone(), yes: args.yes, pending: 0, failed: 0 };
+    let reviewer =
+        Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.granted };
+    let mut approve_run = ApproveRun { new: old.clone(), yes: args.yes, pending: 0, failed: 0 };
     for candidate in &candidates {
-        session.settle(review.look(candidate).await).await?;
+        approve_run.process(reviewer.review(candidate).await).await?;
     }
     for gone in gone(&old, &candidates, wanted) {
-        session.forget(gone).await?;
+        approve_run.forget(gone).await?;
     }
-    session.finish(&old, &config.lock)
+    approve_run.finish(&old, &config.lock)
 }
 
-fn read(lock: &Path) -> Result<Lock, Failure> {
-    Lock::read(lock).map_err(|error| Failure::Usage(error.into()))
+fn read(lock: &Path) -> Result<Lockfile, CommandError> {
+    Lockfile::read(lock).map_err(|error| CommandError::Usage(error.into()))
 }
 
 /// The files that are meant, and all files.
 fn candidates(
     config: &Config,
-    old: &Lock,
+    old: &Lockfile,
     wanted: Option<&str>,
-) -> Result<(Vec<Candidate>, Vec<PathBuf>), Failure> {
-    let found = scan(&config.folder).map_err(|error| Failure::Usage(error.into()))?;
+) -> Result<(Vec<CandidateFile>, Vec<PathBuf>), CommandError> {
+    let found = scan(&config.folder).map_err(|error| CommandError::Usage(error.into()))?;
     let files = found.iter().map(|candidate| candidate.path.clone()).collect();
     let Some(wanted) = wanted else { return Ok((found, files)) };
     let names: Vec<String> = found.iter().filter_map(|candidate| candidate.name.clone().ok()).collect();
-    let meant = |candidate: &Candidate| candidate.name.as_deref() == Ok(wanted);
+    let meant = |candidate: &CandidateFile| candidate.name.as_deref() == Ok(wanted);
     let meant: Vec<_> = found.into_iter().filter(meant).collect();
     if meant.is_empty() && old.get(wanted).is_none() {
         let none = format!("there is no plugin `{wanted}` in {}", config.folder.display());
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        return Err(Failure::Usage(anyhow!(unknown(&none, "there are", wanted, &names))));
+        return Err(CommandError::Usage(anyhow!(unknown(&none, "there are", wanted, &names))));
     }
     Ok((meant, files))
 }
 
 /// What was approved and is not in the folder any more.
-fn gone<'l>(old: &'l Lock, candidates: &[Candidate], wanted: Option<&str>) -> Vec<&'l str> {
+fn gone<'l>(old: &'l Lockfile, candidates: &[CandidateFile], wanted: Option<&str>) -> Vec<&'l str> {
     let is_there = |name: &str| candidates.iter().any(|candidate| candidate.name.as_deref() == Ok(name));
     old.names().filter(|name| wanted.is_none_or(|wanted| wanted == *name) && !is_there(name)).collect()
 }
 
-fn loader(config: &Config, granted: bool) -> Result<Loader, Failure> {
+fn loader(config: &Config, granted: bool) -> Result<Loader, CommandError> {
     let store = if granted {
-        Store::of_state(config.state.clone())
+        KvDatabase::of_state(config.state.clone())
     } else {
-        Store::in_memory().context("cannot keep anything in memory")?
+        KvDatabase::in_memory().context("cannot keep anything in memory")?
     };
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::Server { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
-    Ok(Loader::new(&server, store, Audit::none(), compiler(config)).context("cannot start")?)
+    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    Ok(Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?)
 }
 
 /// What came of it so far.
-struct Session {
-    new: Lock,
+struct ApproveRun {
+    new: Lockfile,
     /// Whether nobody is to be asked.
     yes: bool,
     /// Differences that were not accepted.
@@ -92,17 +93,17 @@ struct Session {
     failed: usize,
 }
 
-impl Session {
+impl ApproveRun {
     /// Shows a plugin and asks.
-    async fn settle(&mut self, found: Found) -> Result<(), Failure> {
+    async fn process(&mut self, found: ReviewOutcome) -> Result<(), CommandError> {
         match found {
-            Found::Same(notes) => notes.iter().for_each(|note| console::print(note)),
-            Found::Unusable { file, why } => {
+            ReviewOutcome::Same(notes) => notes.iter().for_each(|note| console::print(note)),
+            ReviewOutcome::Unusable { file, why } => {
                 self.failed += 1;
                 console::print(&format!("{}: cannot be approved", Escaped(&file)));
                 console::print(&format!("  fault: {}", Escaped(&why)));
             }
-            Found::Different { name, lines, now } => {
+            ReviewOutcome::Different { name, lines, now } => {
                 console::print(&lines.join("\n"));
                 if self.accepts(&name).await? {
                     self.new.approve(&name, now);
@@ -113,7 +114,7 @@ impl Session {
     }
 
     /// Shows that a plugin is gone, and asks.
-    async fn forget(&mut self, name: &str) -> Result<(), Failure> {
+    async fn forget(&mut self, name: &str) -> Result<(), CommandError> {
         console::print(&format!(
             "{} is not in the folder any more; its approval would be forgotten",
             Escaped(name)
@@ -125,11 +126,11 @@ impl Session {
     }
 
     /// Whether what was shown of a plugin is accepted.
-    async fn accepts(&mut self, name: &str) -> Result<bool, Failure> {
+    async fn accepts(&mut self, name: &str) -> Result<bool, CommandError> {
         let question = format!("Accept {}?", Escaped(name));
         let accepted = self.yes
             || std::io::stdin().is_terminal()
-                && tokio::task::spawn_blocking(move || console::ask(&question))
+                && tokio::task::spawn_blocking(move || console::confirm(&question))
                     .await
                     .context("cannot ask")?;
         self.pending += usize::from(!accepted);
@@ -137,7 +138,7 @@ impl Session {
     }
 
     /// Writes down what was accepted.
-    fn finish(self, old: &Lock, file: &Path) -> Result<ExitCode, Failure> {
+    fn finish(self, old: &Lockfile, file: &Path) -> Result<ExitCode, CommandError> {
         if self.new != *old {
             // Someone may have thought about it for a while.
             self.new.write(old, file).map_err(anyhow::Error::new)?;
@@ -150,7 +151,7 @@ impl Session {
                 true => "",
                 false => "; run `plugport approve` on a terminal, or with --yes",
             };
-            console::remark(&format!("what was not accepted is not approved{hint}"));
+            console::eprint(&format!("what was not accepted is not approved{hint}"));
         }
         Ok(if self.pending + self.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

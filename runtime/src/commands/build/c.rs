@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::BuildError;
-use super::step::Step;
-use super::tools::{ToolError, Tools, asked, version, with_pip};
-use super::wit::Wit;
-use super::{Built, component, read_made};
+use super::tool_command::ToolCommand;
+use super::toolchain::{ToolError, Toolchain, tool_output, version, with_pip};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, componentize, read_made};
 use crate::commands::project::Project;
 
 /// The first clang that makes reactors as they are needed.
@@ -23,21 +23,25 @@ const FLAGS: [&str; 7] =
 
 /// A compiler, and what comes before its options.
 #[derive(Debug, PartialEq, Eq)]
-struct Compiler {
+struct CCompiler {
     program: PathBuf,
     first: &'static [&'static str],
 }
 
-pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
     let compiler = compiler(&project.root, tools).await?;
     let sdk = project.root.join(project.manifest.sdk.as_deref().unwrap_or_else(|| Path::new("sdk")));
     if !sdk.join("include").is_dir() {
         return Err(BuildError::NoSdk(sdk));
     }
     let sources = sources(project, &sdk)?;
-    let wit = Wit::of(project, None, scratch)?;
+    let wit = WitWorld::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
-    Step::new(&compiler.program, &project.root)
+    ToolCommand::new(&compiler.program, &project.root)
         .args(compiler.first)
         .args(FLAGS)
         .args([OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()])
@@ -46,24 +50,24 @@ pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> R
         .args([OsString::from("-o"), core.clone().into()])
         .run()
         .await?;
-    Ok(Built::new(project, component::of(&read_made(&core)?, &wit)?))
+    Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
 /// The first that can do it.
-async fn compiler(root: &Path, tools: &Tools) -> Result<Compiler, ToolError> {
+async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError> {
     for name in ["zig", "python-zig"] {
         if let Some(program) = tools.find(name) {
-            return Ok(Compiler { program, first: &["cc"] });
+            return Ok(CCompiler { program, first: &["cc"] });
         }
     }
     if let Some(program) = tools.find("python3")
-        && asked(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
+        && tool_output(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
     {
-        return Ok(Compiler { program, first: &["-m", "ziglang", "cc"] });
+        return Ok(CCompiler { program, first: &["-m", "ziglang", "cc"] });
     }
     for program in CLANGS.iter().filter_map(|name| tools.find(name)) {
         if is_able(root, &program).await {
-            return Ok(Compiler { program, first: &[] });
+            return Ok(CCompiler { program, first: &[] });
         }
     }
     let install = format!(
@@ -75,10 +79,11 @@ async fn compiler(root: &Path, tools: &Tools) -> Result<Compiler, ToolError> {
 
 /// Whether this clang is new enough and has a libc for WASI.
 async fn is_able(root: &Path, clang: &Path) -> bool {
-    let major = asked(root, clang, &["-dumpversion"], &[]).await;
+    let major = tool_output(root, clang, &["-dumpversion"], &[]).await;
     let major = major.and_then(|said| version(&said).first().copied());
     // What it does not find it names without a folder.
-    let libc = asked(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
+    let libc =
+        tool_output(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
     major.is_some_and(|major| major >= OLDEST_CLANG)
         && libc.is_some_and(|file| Path::new(&file).is_absolute())
 }
@@ -175,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn a_compiler_that_can_do_it_is_found() {
         let dir = tempfile::tempdir().unwrap();
-        let tools = Tools::in_folders(vec![dir.path().to_owned()]);
+        let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
         let put = |name: &str, script: &str| {
             let path = dir.path().join(name);
             std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -192,7 +197,7 @@ mod tests {
         assert!(compiler(dir.path(), &tools).await.is_err(), "one is too old, one has no libc");
         put("clang-19", "case $1 in -dumpversion) echo 19.1.7;; *) echo /lib/crt1-reactor.o;; esac");
         let found = compiler(dir.path(), &tools).await.unwrap();
-        assert_eq!(found, Compiler { program: dir.path().join("clang-19"), first: &[] });
+        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), first: &[] });
         put("python3", "echo 0.17.0");
         assert_eq!(compiler(dir.path(), &tools).await.unwrap().first, ["-m", "ziglang", "cc"]);
         put("zig", "");

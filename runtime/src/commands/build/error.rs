@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use super::tools::ToolError;
+use super::toolchain::ToolError;
 use crate::commands::metadata::SectionError;
 use crate::commands::project::ProjectError;
-use crate::commands::project::artifacts::ArtifactError;
+use crate::commands::project::cargo_artifacts::ArtifactError;
 
 /// What to do about a world that is not as it should be.
 const OWN_WIT: &str = "mend the project's folder wit, or remove it to use Plugport's own interface";

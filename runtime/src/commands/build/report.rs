@@ -6,51 +6,51 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::Built;
-use super::output::Output;
-use crate::catalog::Entry;
+use super::BuiltComponent;
+use super::output::WrittenFile;
+use crate::catalog::PluginEntry;
 use crate::commands::project::Project;
-use crate::commands::{Failure, call};
+use crate::commands::{CommandError, call};
 use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Escaped;
-use crate::sandbox::Store;
+use crate::sandbox::KvDatabase;
 
 /// A build that has ended well.
-pub(super) struct Report<'a> {
+pub(super) struct BuildReport<'a> {
     pub(super) project: &'a Project,
-    pub(super) built: &'a Built,
-    pub(super) output: &'a Output,
+    pub(super) built: &'a BuiltComponent,
+    pub(super) output: &'a WrittenFile,
     /// How long it took.
     pub(super) seconds: Duration,
 }
 
-impl Report<'_> {
+impl BuildReport<'_> {
     /// Loads what was written. What does not load stays, for whoever wants to look into it.
-    pub(super) async fn load(&self) -> Result<Entry, Failure> {
+    pub(super) async fn load(&self) -> Result<PluginEntry, CommandError> {
         let config = Config::new(PathBuf::new());
         let name = self.built.name.clone();
         let settings = PluginConfig { grants: Grants::default(), ..config.plugin(&name) };
-        let store = Store::in_memory().context("cannot keep anything in memory")?;
-        let meant = call::Meant { path: self.output.file.clone(), name, settings, store, own: false };
-        let loaded = match call::read(&meant) {
-            Ok(artifact) => call::load_read(meant, artifact, &config).await,
+        let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+        let target = call::LoadTarget { path: self.output.file.clone(), name, settings, store, own: false };
+        let loaded = match call::read(&target) {
+            Ok(artifact) => call::load_component(target, artifact, &config).await,
             Err(failure) => Err(failure),
         };
         loaded.map_err(|failure| {
-            let (Failure::Usage(error) | Failure::Failed(error)) = failure;
-            Failure::Failed(error.context("it was built, but no server could load it"))
+            let (CommandError::Usage(error) | CommandError::Failed(error)) = failure;
+            CommandError::Failed(error.context("it was built, but no server could load it"))
         })
     }
 
     /// The tools of what was loaded, each with the first line of its description.
-    fn tools(entry: &Entry) -> impl Iterator<Item = (&str, &str)> {
+    fn tools(entry: &PluginEntry) -> impl Iterator<Item = (&str, &str)> {
         entry.tools.iter().map(|tool| {
             let description = tool.tool.description.as_deref().unwrap_or_default();
             (tool.tool.name.as_str(), description.lines().next().unwrap_or_default())
         })
     }
 
-    pub(super) fn as_json(&self, loaded: Option<&Entry>) -> Value {
+    pub(super) fn as_json(&self, loaded: Option<&PluginEntry>) -> Value {
         let tools = loaded.map(|entry| {
             let tool = |(name, description)| json!({ "name": name, "description": description });
             Self::tools(entry).map(tool).collect::<Vec<_>>()
@@ -67,7 +67,7 @@ impl Report<'_> {
         })
     }
 
-    pub(super) fn as_text(&self, loaded: Option<&Entry>) -> String {
+    pub(super) fn as_text(&self, loaded: Option<&PluginEntry>) -> String {
         let file = self.output.file.display().to_string();
         let same = if self.output.changed { "" } else { "; it is the same as before" };
         let mut lines = vec![format!(
@@ -81,7 +81,7 @@ impl Report<'_> {
     }
 
     /// What it offers. The words are the author's, and may still be a stranger's.
-    fn listed(entry: &Entry) -> Vec<String> {
+    fn listed(entry: &PluginEntry) -> Vec<String> {
         let mut lines = vec!["tools".to_owned()];
         let tool =
             |(name, description)| format!("  {:<24} {}", Escaped(name).to_string(), Escaped(description));
@@ -89,7 +89,7 @@ impl Report<'_> {
         if entry.tools.is_empty() {
             lines.push("  none".to_owned());
         }
-        let refused = entry.refused.iter().map(|refused| {
+        let refused = entry.rejected.iter().map(|refused| {
             let name = Escaped(&refused.name).to_string();
             format!("  {name:<24} cannot be published: {}", Escaped(&refused.why))
         });

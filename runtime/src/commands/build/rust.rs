@@ -5,12 +5,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::error::BuildError;
-use super::step::Step;
-use super::tools::{ToolError, Tools, asked};
-use super::{Built, read_made};
-use crate::commands::dev::lines::show;
+use super::tool_command::ToolCommand;
+use super::toolchain::{ToolError, Toolchain, tool_output};
+use super::{BuiltComponent, read_made};
+use crate::commands::dev::child_output::print_line;
 use crate::commands::metadata::Metadata;
-use crate::commands::project::artifacts::Artifacts;
+use crate::commands::project::cargo_artifacts::Artifacts;
 use crate::commands::project::manifest::joined;
 use crate::commands::project::{Project, valid_name};
 
@@ -37,29 +37,29 @@ struct Package {
     authors: Vec<String>,
 }
 
-pub(super) async fn build(project: &Project, tools: &Tools) -> Result<Built, BuildError> {
+pub(super) async fn build(project: &Project, tools: &Toolchain) -> Result<BuiltComponent, BuildError> {
     let root = &project.root;
-    let cargo = tools.need("cargo", INSTALL)?;
+    let cargo = tools.require("cargo", INSTALL)?;
     target(root, tools).await?;
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
-    let packages = Step::new(&cargo, root).args(metadata).output().await?;
+    let packages = ToolCommand::new(&cargo, root).args(metadata).output().await?;
     let (name, about) = about(root, &packages)?;
     let mut artifacts = Artifacts::of(root);
     let args = ["build", "--release", "--target", TARGET, "--message-format=json-render-diagnostics"];
     let each = |line: &str| {
-        if !artifacts.take(line) {
-            show(line);
+        if !artifacts.parse_line(line) {
+            print_line(line);
         }
     };
-    Step::new(&cargo, root).args(args).read(each).await?;
+    ToolCommand::new(&cargo, root).args(args).read(each).await?;
     let component = read_made(&artifacts.one()?.file)?;
-    Ok(Built { component, name, about })
+    Ok(BuiltComponent { component, name, about })
 }
 
 /// Sees that there is a standard library for the target.
-async fn target(root: &Path, tools: &Tools) -> Result<(), ToolError> {
+async fn target(root: &Path, tools: &Toolchain) -> Result<(), ToolError> {
     let Some(rustc) = tools.find("rustc") else { return Ok(()) };
-    let libraries = asked(root, &rustc, &["--print", "target-libdir", "--target", TARGET], &[]).await;
+    let libraries = tool_output(root, &rustc, &["--print", "target-libdir", "--target", TARGET], &[]).await;
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {
         return Ok(());
     }
@@ -114,7 +114,7 @@ mod tests {
             name: "x".to_owned(),
             manifest: Default::default(),
         };
-        let missing = build(&project, &Tools::in_folders(Vec::new())).await.err().unwrap();
+        let missing = build(&project, &Toolchain::in_folders(Vec::new())).await.err().unwrap();
         assert!(missing.is_usage() && missing.to_string().contains("https://sh.rustup.rs"), "{missing}");
     }
 }

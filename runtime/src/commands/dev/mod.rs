@@ -5,87 +5,92 @@
 //! build that fails changes nothing. The server is there from the beginning: clients can connect while the first build
 //! runs, have the version from the day before until then, and hear of the new one.
 
-mod advice;
-mod build;
-mod follow;
-mod ledger;
-pub(super) mod lines;
-mod output;
-mod pace;
-pub(super) mod place;
+mod audit_tail;
+mod backoff;
+mod build_process;
+mod built_file;
+mod call_timings;
+mod change_tracker;
+pub(super) mod child_output;
+mod dev_loop;
+mod install_hints;
 mod project;
-mod server;
-mod settings;
+mod server_config;
+mod server_process;
 pub(super) mod signals;
+mod source_watcher;
 mod sources;
-mod tail;
-mod timings;
 mod walk;
-mod watch;
+pub(super) mod workdir;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use super::{Failure, console};
+use super::{CommandError, console};
 use crate::cli;
 use crate::config::{ConfigError, parse_listen};
-use follow::{End, Loop};
-use place::Place;
+use audit_tail::AuditTail;
+use call_timings::CallTimings;
+use dev_loop::{DevLoop, LoopEnd};
 use project::Project;
-use server::Server;
-use settings::Settings;
+use server_config::DevServerConfig;
+use server_process::ServerProcess;
 use signals::Signals;
-use tail::Tail;
-use timings::Timings;
+use workdir::Workdir;
 
-pub(super) async fn run(args: cli::Dev, log: &str) -> Result<ExitCode, Failure> {
-    let project = Project::find(&args).map_err(|error| Failure::Usage(error.into()))?;
+pub(super) async fn run(args: cli::Dev, log: &str) -> Result<ExitCode, CommandError> {
+    let project = Project::find(&args).map_err(|error| CommandError::Usage(error.into()))?;
     if let Some(address) = &args.listen {
         parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
-    let place = Place::make(&project.root).context("there is no place for what is built")?;
-    let mut settings = Settings::read(&args, &project, &place)?;
-    let mut session =
-        Session { project: Arc::new(project), place, signals: Signals::listen()?, listen: args.listen, log };
-    while let Some(new) = session.serve(&settings).await? {
+    let workdir = Workdir::make(&project.root).context("there is no place for what is built")?;
+    let mut settings = DevServerConfig::read(&args, &project, &workdir)?;
+    let mut context = DevContext {
+        project: Arc::new(project),
+        workdir,
+        signals: Signals::listen()?,
+        listen: args.listen,
+        log,
+    };
+    while let Some(new) = context.serve(&settings).await? {
         settings = new;
-        console::remark("there is a plugport.toml now; the server starts anew with it");
+        console::eprint("there is a plugport.toml now; the server starts anew with it");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What stays the same whichever settings hold.
-struct Session<'a> {
+struct DevContext<'a> {
     project: Arc<Project>,
-    place: Place,
+    workdir: Workdir,
     signals: Signals,
     listen: Option<String>,
     log: &'a str,
 }
 
-impl Session<'_> {
+impl DevContext<'_> {
     /// Builds and serves until told to stop, or until there are other settings.
-    async fn serve(&mut self, settings: &Settings) -> Result<Option<Settings>, Failure> {
+    async fn serve(&mut self, settings: &DevServerConfig) -> Result<Option<DevServerConfig>, CommandError> {
         // Before the server can add anything to it.
-        let audit = settings.audit().map(Tail::from_end);
+        let audit = settings.audit().map(AuditTail::from_end);
         let mut server =
-            Server::start(&self.place, settings.file.as_deref(), self.listen.as_deref(), self.log)?;
-        let timings = audit.map(Timings::of);
-        for line in settings.commands(&self.place) {
-            console::remark(&line);
+            ServerProcess::start(&self.workdir, settings.file.as_deref(), self.listen.as_deref(), self.log)?;
+        let timings = audit.map(CallTimings::start);
+        for line in settings.commands(&self.workdir) {
+            console::eprint(&line);
         }
-        let mut project = Loop::new(Arc::clone(&self.project), self.place.clone(), settings);
-        let outcome = project.follow(&mut server, &mut self.signals).await;
-        project.stop().await;
+        let mut dev_loop = DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings);
+        let outcome = dev_loop.run(&mut server, &mut self.signals).await;
+        dev_loop.stop().await;
         let interrupted = server.stop(&mut self.signals).await;
         if let Some(timings) = timings {
             timings.stop().await;
         }
         Ok(match outcome? {
-            End::Reconfigured(new) if !interrupted => Some(*new),
-            End::Reconfigured(_) | End::Stopped => None,
+            LoopEnd::Reconfigured(new) if !interrupted => Some(*new),
+            LoopEnd::Reconfigured(_) | LoopEnd::Stopped => None,
         })
     }
 }

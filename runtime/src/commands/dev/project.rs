@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::place;
+use super::workdir;
 use crate::cli;
-use crate::commands::project::{self, Folder, ProjectError};
+use crate::commands::project::{self, ProjectDir, ProjectError};
 
 /// The build script of a package that leaves it to this program.
 const OWN_SCRIPT: &str = "plugport build";
@@ -39,7 +39,7 @@ pub(super) enum Recipe {
 
 impl Project {
     pub(super) fn find(args: &cli::Dev) -> Result<Self, ProjectError> {
-        let folder = Folder::read(&args.project)?;
+        let folder = ProjectDir::read(&args.project)?;
         let output = args.output.as_ref().map(|file| folder.root.join(file));
         if let Some(command) = &args.build {
             // It is not needed then.
@@ -54,7 +54,7 @@ impl Project {
         }
         let language = folder.language(package.as_ref());
         let found = project::Project::of(folder, language, package)?;
-        let built = || place::built(&found.root);
+        let built = || workdir::built(&found.root);
         let output = Some(output.unwrap_or_else(built));
         Ok(Self { name: found.name, recipe: Recipe::Plugport, output, root: found.root })
     }
@@ -100,7 +100,7 @@ fn name(root: &Path, package: Option<&Value>) -> String {
 }
 
 /// The recipe that the project brings along.
-fn recognise(folder: &Folder, package: Option<&Value>) -> Option<Recipe> {
+fn recognise(folder: &ProjectDir, package: Option<&Value>) -> Option<Recipe> {
     if folder.has("Cargo.toml") {
         return Some(Recipe::Cargo);
     }

@@ -1,4 +1,4 @@
-//! What of a project is source, and what it says. Files are compared by what is in them: a build that writes what was
+//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes what was
 //! there already has changed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::walk::{is_hidden, walk};
-use crate::reload::Stamp;
+use crate::watch::FileStat;
 
 /// Folders and files that nobody writes by hand, or that the server follows itself.
 const NO_SOURCES: [&str; 6] = [
@@ -46,19 +46,19 @@ pub(super) struct Sources {
 
 /// What is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum SourceContent {
     Digest([u8; 32]),
     /// It is large or cannot be read.
-    Unread(Stamp),
+    Unread(FileStat),
 }
 
 /// What is in the sources.
-pub(super) type Files = BTreeMap<PathBuf, Content>;
+pub(super) type SourceFiles = BTreeMap<PathBuf, SourceContent>;
 
 /// How the sources look.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) files: BTreeMap<PathBuf, (Stamp, Content)>,
+pub(super) struct SourceScan {
+    pub(super) files: BTreeMap<PathBuf, (FileStat, SourceContent)>,
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
@@ -78,8 +78,8 @@ impl Sources {
     }
 
     /// Looks at them all. What looks as it did `before` is not read again.
-    pub(super) fn look(&self, before: &Seen) -> Seen {
-        let mut seen = Seen::default();
+    pub(super) fn scan(&self, before: &SourceScan) -> SourceScan {
+        let mut seen = SourceScan::default();
         let mut left = MOST_READ.1;
         walk(
             &self.root,
@@ -89,12 +89,12 @@ impl Sources {
                     seen.folders.insert(path.to_owned());
                     return;
                 }
-                let Some(stamp) = Stamp::of(path).ok().flatten().filter(|_| !self.is_own(path)) else {
+                let Some(stamp) = FileStat::of(path).ok().flatten().filter(|_| !self.is_own(path)) else {
                     return;
                 };
                 let content = match before.files.get(path) {
                     Some((known, content)) if *known == stamp => *content,
-                    _ => digest(path, &mut left).map_or(Content::Unread(stamp), Content::Digest),
+                    _ => digest(path, &mut left).map_or(SourceContent::Unread(stamp), SourceContent::Digest),
                 };
                 seen.files.insert(path.to_owned(), (stamp, content));
             },
@@ -188,7 +188,7 @@ mod tests {
         {
             std::fs::write(root.join(file), "x").unwrap();
         }
-        let seen = Sources::new(root.to_owned(), []).look(&Seen::default());
+        let seen = Sources::new(root.to_owned(), []).scan(&SourceScan::default());
         let files: Vec<_> = seen.files.keys().map(|path| path.strip_prefix(root).unwrap()).collect();
         assert_eq!(files, [Path::new("Cargo.toml"), Path::new("src/deep/a.rs")]);
         assert_eq!(seen.folders.len(), 3);
@@ -201,15 +201,15 @@ mod tests {
         let (small, large) = (dir.path().join("a.rs"), dir.path().join("b.bin"));
         std::fs::write(&small, "one").unwrap();
         std::fs::write(&large, vec![0; MOST_READ.0 as usize + 1]).unwrap();
-        let first = sources.look(&Seen::default());
+        let first = sources.scan(&SourceScan::default());
         std::fs::remove_file(&small).unwrap();
         std::fs::write(&small, "one").unwrap();
-        let again = sources.look(&first);
+        let again = sources.scan(&first);
         assert_ne!(first.files[&small].0, again.files[&small].0, "it is another file");
         assert_eq!(first.files[&small].1, again.files[&small].1, "with the same in it");
         std::fs::write(&small, "two").unwrap();
-        assert_ne!(again.files[&small].1, sources.look(&again).files[&small].1);
-        assert!(matches!(again.files[&large].1, Content::Unread(_)));
+        assert_ne!(again.files[&small].1, sources.scan(&again).files[&small].1);
+        assert!(matches!(again.files[&large].1, SourceContent::Unread(_)));
         let mut left = 2;
         assert_eq!((digest(&small, &mut left), left), (None, 2));
     }
@@ -221,9 +221,9 @@ mod tests {
         let file = File::create(&path).unwrap();
         let mut sources = Sources::new(dir.path().to_owned(), []);
         sources.own = regular_file(file.as_fd()).into_iter().collect();
-        assert!(sources.look(&Seen::default()).files.is_empty());
+        assert!(sources.scan(&SourceScan::default()).files.is_empty());
         sources.own.clear();
-        assert_eq!(sources.look(&Seen::default()).files.len(), 1);
+        assert_eq!(sources.scan(&SourceScan::default()).files.len(), 1);
         assert_eq!(regular_file(std::os::unix::net::UnixStream::pair().unwrap().0.as_fd()), None);
     }
 }

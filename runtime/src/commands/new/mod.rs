@@ -10,17 +10,17 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 
 use super::project::language::Language;
-use super::{Failure, console};
+use super::{CommandError, console};
 use crate::catalog::plugin_name;
 use crate::cli;
-use crate::observe::{Escaped, quoted};
+use crate::observe::{Escaped, shell_quote};
 use template::TemplateError;
 
 /// The packages of the SDKs, and what npm calls its folder; `-` stands for `_`, too.
 const TAKEN: [&str; 3] = ["plugport-sdk", "plugport-sdk-macros", "node-modules"];
 
-pub(super) fn run(args: &cli::New) -> Result<ExitCode, Failure> {
-    let usage = |why: String| Failure::Usage(anyhow!(why));
+pub(super) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
+    let usage = |why: String| CommandError::Usage(anyhow!(why));
     let path = &args.project;
     let Some(name) = path.file_name().map(OsStr::to_string_lossy) else {
         return Err(usage(format!(
@@ -33,8 +33,8 @@ pub(super) fn run(args: &cli::New) -> Result<ExitCode, Failure> {
         return Err(usage(format!("name the language with --lang, one of: {}", languages())));
     };
     template::write(path, &name, language).map_err(|error| match error {
-        TemplateError::Exists(_) | TemplateError::NoTemplate(_) => Failure::Usage(error.into()),
-        TemplateError::Unwritable(..) => Failure::Failed(error.into()),
+        TemplateError::Exists(_) | TemplateError::NoTemplate(_) => CommandError::Usage(error.into()),
+        TemplateError::Unwritable(..) => CommandError::Failed(error.into()),
     })?;
     console::print(&next(path, &name, language));
     Ok(ExitCode::SUCCESS)
@@ -70,7 +70,7 @@ fn next(path: &Path, name: &str, language: Language) -> String {
         Language::TypeScript | Language::JavaScript => Some("npm install".to_owned()),
         _ => None,
     };
-    let steps = [Some(format!("cd {}", quoted(path))), install, Some("plugport build".to_owned())];
+    let steps = [Some(format!("cd {}", shell_quote(path))), install, Some("plugport build".to_owned())];
     let call = format!("plugport call {name}.wasm hello --args '{{\"name\": \"Ada\"}}'");
     let steps = steps.into_iter().flatten().chain([call, "plugport dev".to_owned()]);
     let steps: Vec<String> = steps.map(|step| format!("  {step}")).collect();

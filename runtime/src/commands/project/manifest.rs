@@ -44,7 +44,7 @@ impl Manifest {
                 Ok(toml(&root.join("pyproject.toml"))?.map(PyProject::manifest).unwrap_or_default())
             }
             Language::Go | Language::C => {
-                Ok(toml(&root.join("plugin.toml"))?.map(Plugin::manifest).unwrap_or_default())
+                Ok(toml(&root.join("plugin.toml"))?.map(PluginToml::manifest).unwrap_or_default())
             }
         }
     }
@@ -163,7 +163,7 @@ impl PyProject {
 /// `plugin.toml`, for languages that have no file of their own with a plugin's name and licence.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Plugin {
+struct PluginToml {
     name: Option<String>,
     version: Option<String>,
     license: Option<String>,
@@ -177,7 +177,7 @@ struct Plugin {
     sources: Vec<String>,
 }
 
-impl Plugin {
+impl PluginToml {
     fn manifest(self) -> Manifest {
         Manifest {
             about: Metadata {

@@ -1,7 +1,7 @@
 //! A plugin project: which language it is in, what it is called, and what it says of itself. Told from the files that lie
 //! in its folder, for `plugport build` and `plugport dev` alike.
 
-pub(super) mod artifacts;
+pub(super) mod cargo_artifacts;
 pub(super) mod embedded;
 pub(super) mod language;
 pub(super) mod manifest;
@@ -38,13 +38,13 @@ pub(super) enum ProjectError {
 
 /// The folder of a project and the names of what lies in it.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct ProjectDir {
     /// Without links on the way there: cargo names files so.
     pub(super) root: PathBuf,
     files: BTreeSet<String>,
 }
 
-impl Folder {
+impl ProjectDir {
     pub(super) fn read(path: &Path) -> Result<Self, ProjectError> {
         let unreadable = |error| ProjectError::Unreadable(path.to_owned(), error);
         let root = path.canonicalize().map_err(unreadable)?;
@@ -115,7 +115,7 @@ pub(super) struct Project {
 
 impl Project {
     pub(super) fn find(path: &Path) -> Result<Self, ProjectError> {
-        let folder = Folder::read(path)?;
+        let folder = ProjectDir::read(path)?;
         let package = folder.package()?;
         let language = folder.language(package.as_ref());
         Self::of(folder, language, package)
@@ -123,7 +123,7 @@ impl Project {
 
     /// The project in `folder`, whose language is known.
     pub(super) fn of(
-        folder: Folder,
+        folder: ProjectDir,
         language: Option<Language>,
         package: Option<Value>,
     ) -> Result<Self, ProjectError> {

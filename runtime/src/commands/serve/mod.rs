@@ -1,8 +1,8 @@
 //! `plugport serve`: say how to connect, serve, load the folder and say what is published, until told to stop.
 
-mod announce;
-mod prepare;
+mod event_printer;
 mod signals;
+mod startup;
 
 use std::pin::pin;
 use std::process::ExitCode;
@@ -14,20 +14,20 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::memory::Bound;
-use super::standing::Stand;
-use super::{Failure, console};
+use super::memory_estimate::MemoryEstimate;
+use super::status_server::StatusReport;
+use super::{CommandError, console};
 use crate::catalog::Catalog;
 use crate::cli;
 use crate::config::{self, Config, ConfigError, parse_listen};
-use crate::protocol::Server;
-use crate::reload::{ScanError, scan};
-use crate::sandbox::{GIVE_BACK_EVERY, give_back, set_up_heap};
+use crate::mcp::Server;
+use crate::sandbox::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
 use crate::transport::{http, stdio};
-pub(super) use announce::NO_TOOLS;
-use announce::welcome;
-use prepare::{Prepared, open_audit, prepare};
+use crate::watch::{ScanError, scan};
+pub(super) use event_printer::NO_TOOLS;
+use event_printer::welcome;
 use signals::Signals;
+use startup::{ServerParts, open_audit, prepare};
 
 /// How long the server waits for a look at the folder before it serves: what nobody notices, and longer than a disk takes.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -38,7 +38,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// What a client on stdio has left to read its last answers.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, CommandError> {
     let config = args.source.configuration()?;
     let mut settings = config.server.clone();
     if let Some(address) = &args.listen {
@@ -46,9 +46,9 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
             parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
     }
     let folder = config.folder.clone();
-    look_for_folder(move || scan(&folder).map(drop)).await?;
+    check_plugin_folder(move || scan(&folder).map(drop)).await?;
     allow_open_files();
-    set_up_heap();
+    set_mmap_threshold();
     let mut signals = Signals::listen(args.until_eof)?;
     // Dropped at the very end, when everything that is noted has been.
     let (audit, _writer) = open_audit(&config)?;
@@ -58,38 +58,38 @@ pub(super) async fn run(args: cli::Serve) -> Result<ExitCode, Failure> {
         false => Some(listen(&settings)?),
     };
     let listening = listener.as_ref().map(|listener| listener.address);
-    let prepared = prepare(&args.source, config.clone(), settings, listening, audit)?;
-    tell_bound(&config);
-    signals.reload(prepared.folder.again());
+    let parts = prepare(&args.source, config.clone(), settings, listening, audit)?;
+    print_memory_estimate(&config);
+    signals.reload(parts.folder.rescan_signal());
     if let Some(listener) = &listener {
         welcome(listener, &config, args.source.file().as_deref());
     }
-    serve(prepared, &config, listener, signals).await
+    serve(parts, &config, listener, signals).await
 }
 
 /// Refuses to start without a folder, before anything is made. A file system may keep whoever looks waiting for ever; then the
 /// server serves, and lists wait.
-async fn look_for_folder(
+async fn check_plugin_folder(
     look: impl FnOnce() -> Result<(), ScanError> + Send + 'static,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     match tokio::time::timeout(FIRST_LOOK, tokio::task::spawn_blocking(look)).await {
-        Ok(Ok(looked)) => looked.map_err(|error| Failure::Usage(error.into())),
+        Ok(Ok(looked)) => looked.map_err(|error| CommandError::Usage(error.into())),
         Ok(Err(_)) | Err(_) => Ok(()),
     }
 }
 
 /// Serves, follows what changes, and tells who asks how it stands, until told to stop.
 async fn serve(
-    prepared: Prepared,
+    parts: ServerParts,
     config: &Config,
     listener: Option<http::Listener>,
     signals: Signals,
-) -> Result<ExitCode, Failure> {
-    let Prepared { server, watcher, folder, catalog, standing, mut trying } = prepared;
+) -> Result<ExitCode, CommandError> {
+    let ServerParts { server, watcher, folder, catalog, standing, mut trying } = parts;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
-    let calls = Calls(Arc::clone(&catalog));
-    let stand = Stand::new(config, catalog, standing);
-    let telling = stand.tell(address.unwrap_or_else(|| "stdio".to_owned())).await;
+    let calls = RunningCalls(Arc::clone(&catalog));
+    let status_report = StatusReport::new(config, catalog, standing);
+    let status_server = status_report.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let watching = tokio::spawn(watcher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
@@ -99,7 +99,7 @@ async fn serve(
         Some(listener) => serve_http(server, listener, signals, &calls).await,
     };
     stop.cancel();
-    telling.end().await;
+    status_server.shut_down().await;
     watching.await.context("watching for changes failed")?;
     following.await.context("following the plugin folder failed")?;
     tidying.await.context("giving back memory failed")?;
@@ -107,7 +107,7 @@ async fn serve(
     served
 }
 
-fn listen(settings: &config::Server) -> Result<http::Listener, Failure> {
+fn listen(settings: &config::ServerConfig) -> Result<http::Listener, CommandError> {
     let wanted = settings.listen;
     let bound = http::Listener::bind(wanted).with_context(|| {
         format!("cannot listen on {wanted}; stop what uses it, or choose another address with --listen")
@@ -125,34 +125,38 @@ fn allow_open_files() {
 }
 
 /// Says how much memory this server can come to keep.
-fn tell_bound(config: &Config) {
-    let bound = Bound::of(&config.server);
-    console::remark(&bound.in_words());
-    if let Some(warning) = bound.warning() {
-        console::remark(&format!("  warning: {warning}"));
+fn print_memory_estimate(config: &Config) {
+    let estimate = MemoryEstimate::of(&config.server);
+    console::eprint(&estimate.in_words());
+    if let Some(warning) = estimate.warning() {
+        console::eprint(&format!("  warning: {warning}"));
     }
 }
 
 /// Gives memory that is free back to the system now and then, off the threads that serve.
 async fn give_back_memory(stop: CancellationToken) {
-    let mut tick = tokio::time::interval(GIVE_BACK_EVERY);
+    let mut tick = tokio::time::interval(TRIM_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        if tokio::task::spawn_blocking(give_back).await.is_err() {
+        if tokio::task::spawn_blocking(trim_heap).await.is_err() {
             return;
         }
     }
 }
 
-async fn serve_stdio(server: Arc<Server>, mut signals: Signals, calls: &Calls) -> Result<ExitCode, Failure> {
-    console::remark("serving MCP on stdin and stdout");
+async fn serve_stdio(
+    server: Arc<Server>,
+    mut signals: Signals,
+    calls: &RunningCalls,
+) -> Result<ExitCode, CommandError> {
+    console::eprint("serving MCP on stdin and stdout");
     let serving = stdio::serve(Arc::clone(&server), tokio::io::stdin(), tokio::io::stdout());
-    let mut serving = pin!(async { tokio::join!(serving, server.keep()).0 });
+    let mut serving = pin!(async { tokio::join!(serving, server.run_housekeeping()).0 });
     let failed = "the client's pipe failed";
     tokio::select! {
         served = serving.as_mut() => return served.context(failed).map(|()| ExitCode::SUCCESS).map_err(Into::into),
         () = signals.stopped() => {
-            calls.tell_stopping();
+            calls.report_stopping();
             server.stop();
         }
     }
@@ -171,13 +175,13 @@ async fn serve_http(
     server: Arc<Server>,
     listener: http::Listener,
     mut signals: Signals,
-    calls: &Calls,
-) -> Result<ExitCode, Failure> {
+    calls: &RunningCalls,
+) -> Result<ExitCode, CommandError> {
     let stop = CancellationToken::new();
     let router = http::router(Arc::clone(&server));
     let mut serving = pin!(async {
         let serving = http::serve(listener, router, server.settings(), stop.clone());
-        tokio::join!(serving, server.keep());
+        tokio::join!(serving, server.run_housekeeping());
         if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
             tracing::warn!("stopped calls that were still under way");
         }
@@ -185,7 +189,7 @@ async fn serve_http(
     tokio::select! {
         () = serving.as_mut() => return Ok(ExitCode::SUCCESS),
         () = signals.stopped() => {
-            calls.tell_stopping();
+            calls.report_stopping();
             server.stop();
             stop.cancel();
         }
@@ -198,17 +202,17 @@ async fn serve_http(
 }
 
 /// The calls that are under way, for whoever stops the server.
-struct Calls(Arc<Catalog>);
+struct RunningCalls(Arc<Catalog>);
 
-impl Calls {
-    fn tell_stopping(&self) {
+impl RunningCalls {
+    fn report_stopping(&self) {
         let running: u64 = self.0.current().entries().iter().map(|entry| entry.plugin.running()).sum();
         let ends = match running {
             0 => "stopping".to_owned(),
             1 => format!("stopping; 1 call has {} s to end", DRAIN.as_secs()),
             _ => format!("stopping; {running} calls have {} s to end", DRAIN.as_secs()),
         };
-        console::remark(&format!("{ends}; to stop at once, ask again"));
+        console::eprint(&format!("{ends}; to stop at once, ask again"));
     }
 }
 
@@ -221,7 +225,7 @@ mod tests {
     async fn a_folder_that_hangs_holds_up_no_client() {
         let (hang, hung) = std::sync::mpsc::channel::<()>();
         let begun = Instant::now();
-        let looked = look_for_folder(move || {
+        let looked = check_plugin_folder(move || {
             let _ = hung.recv();
             Ok(())
         });

@@ -48,7 +48,7 @@ impl Signals {
             tokio::select! {
                 _ = self.interrupt.recv() => return,
                 _ = self.terminate.recv() => return,
-                () = let_go(&mut self.held) => return,
+                () = stdin_closed(&mut self.held) => return,
                 _ = self.hangup.recv() => {
                     // One that is closed is a terminal no more.
                     if self.terminal && !std::io::stderr().is_terminal() {
@@ -64,7 +64,7 @@ impl Signals {
 }
 
 /// Waits for the end of stdin. It comes once: who has gone does not ask twice.
-async fn let_go(held: &mut Option<Stdin>) {
+async fn stdin_closed(held: &mut Option<Stdin>) {
     let Some(stdin) = held else { return std::future::pending().await };
     // Nothing is expected there but the end.
     while matches!(stdin.read(&mut [0; 64]).await, Ok(1..)) {}

@@ -7,22 +7,22 @@ use std::path::{Component, Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::super::reader::{Entry, Reader, Section};
-use super::{GrantError, Place, Protected};
+use super::super::toml_reader::{TomlEntry, TomlReader, TomlTable};
+use super::{GrantContext, GrantError, ProtectedPaths};
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.
 const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
 
 /// What may lie below a directory granted with `write` when nothing else is said.
-const USUAL: Room = Room { mib: 64, files: 1_000 };
+const DEFAULT_QUOTA: DirQuota = DirQuota { mib: 64, files: 1_000 };
 
 /// The most that may be granted.
-const MOST: Room = Room { mib: 1_048_576, files: 1_000_000 };
+const MAX_QUOTA: DirQuota = DirQuota { mib: 1_048_576, files: 1_000_000 };
 
 /// What a directory may hold for a guest to be let grow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct DirQuota {
     /// Size of all files together, MiB; each counts in steps of 4 KiB.
     pub mib: u64,
     /// Files and directories.
@@ -37,7 +37,7 @@ pub struct DirGrant {
     /// Absolute path in the guest.
     pub guest: String,
     /// What the guest may fill it with; `None` when it may change nothing.
-    pub write: Option<Room>,
+    pub write: Option<DirQuota>,
     /// The state folder and those with compiled code that lie below: the guest may not open them.
     pub hidden: Vec<PathBuf>,
 }
@@ -45,89 +45,89 @@ pub struct DirGrant {
 impl DirGrant {
     /// Resolves what was written and refuses what no plugin may have: a directory that is missing, one of the refused
     /// roots, one where writing would reach a protected place, a guest path that is not absolute.
-    fn new(form: &Form<'_>, place: Place<'_>) -> Result<Self, GrantError> {
-        let Form { host, guest, write } = *form;
-        let path = place.base.join(host);
+    fn new(raw: &RawDirGrant<'_>, context: GrantContext<'_>) -> Result<Self, GrantError> {
+        let RawDirGrant { host, guest, write } = *raw;
+        let path = context.base.join(host);
         let missing = |reason: String| GrantError::Missing { path: path.clone(), reason };
         let host = path.canonicalize().map_err(|error| missing(error.to_string()))?;
         if !host.is_dir() {
             return Err(missing("it is not a directory".to_owned()));
         }
-        if let Some(why) = refusal(&host, write.is_some(), place.protected) {
-            return Err(GrantError::Refused { path: host, why });
+        if let Some(why) = why_forbidden(&host, write.is_some(), context.protected) {
+            return Err(GrantError::Forbidden { path: host, why });
         }
         let guest = match guest {
             Some(guest) => guest.to_owned(),
             None => format!("/{}", host.file_name().unwrap_or_default().to_string_lossy()),
         };
-        let hidden = place.protected.unseen_below(&host);
-        Ok(Self { guest: plain_guest_path(guest)?, write, hidden, host })
+        let hidden = context.protected.unreadable_below(&host);
+        Ok(Self { guest: check_guest_path(guest)?, write, hidden, host })
     }
 
     /// Reads an element of the array `dirs`. `None`: it has no such form, which was noted.
     pub(super) fn read(
-        entry: Entry<'_>,
-        place: Place<'_>,
-        reader: &mut Reader<'_>,
+        entry: TomlEntry<'_>,
+        context: GrantContext<'_>,
+        reader: &mut TomlReader<'_>,
     ) -> Option<Result<Self, GrantError>> {
         if matches!(entry.value, DeValue::String(_)) {
             let host = entry.string(reader)?;
-            return Some(Self::new(&Form { host: &host, guest: None, write: None }, place));
+            return Some(Self::new(&RawDirGrant { host: &host, guest: None, write: None }, context));
         }
         let (key, span) = (entry.key.clone(), entry.span.clone());
-        let mut section = entry.section(reader)?;
-        let host = section.take("host").and_then(|entry| entry.string(reader));
-        let guest = section.take("guest").and_then(|entry| entry.string(reader));
-        let write = read_room(&mut section, reader);
-        section.finish(reader, &["host", "guest", "write", "quota_mib", "files"]);
+        let mut table = entry.table(reader)?;
+        let host = table.take("host").and_then(|entry| entry.string(reader));
+        let guest = table.take("guest").and_then(|entry| entry.string(reader));
+        let write = read_quota(&mut table, reader);
+        table.finish(reader, &["host", "guest", "write", "quota_mib", "files"]);
         if host.is_none() {
-            reader.fault(span, &key, "needs `host`, the directory to grant");
+            reader.report(span, &key, "needs `host`, the directory to grant");
         }
-        Some(Self::new(&Form { host: &host?, guest: guest.as_deref(), write }, place))
+        Some(Self::new(&RawDirGrant { host: &host?, guest: guest.as_deref(), write }, context))
     }
 
     /// Reads `HOST`, `HOST:GUEST` or `HOST:GUEST:rw`.
-    pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Self, GrantError> {
+    pub(super) fn parse(text: &str, context: GrantContext<'_>) -> Result<Self, GrantError> {
         let parts: Vec<&str> = text.split(':').collect();
-        let form = match parts.as_slice() {
-            [host] => Form { host, guest: None, write: None },
-            [host, guest] | [host, guest, "ro"] => Form { host, guest: Some(guest), write: None },
-            [host, guest, "rw"] => Form { host, guest: Some(guest), write: Some(USUAL) },
+        let raw = match parts.as_slice() {
+            [host] => RawDirGrant { host, guest: None, write: None },
+            [host, guest] | [host, guest, "ro"] => RawDirGrant { host, guest: Some(guest), write: None },
+            [host, guest, "rw"] => RawDirGrant { host, guest: Some(guest), write: Some(DEFAULT_QUOTA) },
             _ => {
                 let why = "write dir=HOST, dir=HOST:GUEST or dir=HOST:GUEST:rw".to_owned();
                 return Err(GrantError::Form { grant: text.to_owned(), why });
             }
         };
-        Self::new(&form, place)
+        Self::new(&raw, context)
     }
 }
 
 /// A directory as it is written down.
-struct Form<'a> {
+struct RawDirGrant<'a> {
     host: &'a str,
     guest: Option<&'a str>,
-    write: Option<Room>,
+    write: Option<DirQuota>,
 }
 
 /// Reads `write` and what goes with it.
-fn read_room(section: &mut Section<'_>, reader: &mut Reader<'_>) -> Option<Room> {
-    let write = section.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
+fn read_quota(table: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<DirQuota> {
+    let write = table.take("write").and_then(|entry| entry.boolean(reader)).unwrap_or(false);
     let mut number = |key: &str, usual: u64, most: u64| {
-        let Some(entry) = section.take(key) else { return usual };
+        let Some(entry) = table.take(key) else { return usual };
         if !write {
-            reader.fault(entry.span, &entry.key, "needs `write = true`");
+            reader.report(entry.span, &entry.key, "needs `write = true`");
             return usual;
         }
         entry.number(1, most, reader).unwrap_or(usual)
     };
-    let mib = number("quota_mib", USUAL.mib, MOST.mib);
-    let files = number("files", USUAL.files, MOST.files);
-    write.then_some(Room { mib, files })
+    let mib = number("quota_mib", DEFAULT_QUOTA.mib, MAX_QUOTA.mib);
+    let files = number("files", DEFAULT_QUOTA.files, MAX_QUOTA.files);
+    write.then_some(DirQuota { mib, files })
 }
 
 /// Why no plugin may have this directory, if there is a reason.
-pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option<String> {
-    if let Some(root) = refused_root(host) {
+pub(super) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths) -> Option<String> {
+    if let Some(root) = forbidden_root(host) {
         return Some(format!("{root} is never granted"));
     }
     if protected.states.iter().any(|state| host.starts_with(state)) {
@@ -143,7 +143,7 @@ pub(super) fn refusal(host: &Path, write: bool, protected: &Protected) -> Option
         return Some("it holds a whole home directory, with keys and passwords".to_owned());
     }
     let holds = |path: &PathBuf| path.starts_with(host);
-    let touched = write && protected.folders.iter().chain(protected.unseen()).any(holds);
+    let touched = write && protected.folders.iter().chain(protected.unreadable_paths()).any(holds);
     touched.then(|| {
         "writing there could publish plugins, or change the configuration or compiled code".to_owned()
     })
@@ -164,8 +164,8 @@ pub(in super::super) fn resolved(path: &Path) -> Option<PathBuf> {
     Some(whole)
 }
 
-/// The refused root that `path` is or lies below. `/` itself is refused, not what is below it.
-pub(super) fn refused_root(path: &Path) -> Option<&'static str> {
+/// The forbidden root that `path` is or lies below. `/` itself is refused, not what is below it.
+pub(super) fn forbidden_root(path: &Path) -> Option<&'static str> {
     NEVER.iter().copied().find(|root| match *root {
         "/" => path == Path::new("/"),
         root => path.starts_with(root),
@@ -173,7 +173,7 @@ pub(super) fn refused_root(path: &Path) -> Option<&'static str> {
 }
 
 /// By its text: two spellings of one path, such as `/a` and `//a`, would be two grants.
-pub(super) fn plain_guest_path(guest: String) -> Result<String, GrantError> {
+pub(super) fn check_guest_path(guest: String) -> Result<String, GrantError> {
     let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(char::is_control);
     match guest.strip_prefix('/') {
         Some(names) if names.split('/').all(plain) => Ok(guest),
@@ -185,16 +185,21 @@ pub(super) fn plain_guest_path(guest: String) -> Result<String, GrantError> {
 mod tests {
     use super::*;
 
-    fn grant(base: &Path, host: &str, write: bool, protected: &Protected) -> Result<DirGrant, GrantError> {
-        let write = write.then_some(USUAL);
-        DirGrant::new(&Form { host, guest: Some("/x"), write }, Place { base, protected })
+    fn grant(
+        base: &Path,
+        host: &str,
+        write: bool,
+        protected: &ProtectedPaths,
+    ) -> Result<DirGrant, GrantError> {
+        let write = write.then_some(DEFAULT_QUOTA);
+        DirGrant::new(&RawDirGrant { host, guest: Some("/x"), write }, GrantContext { base, protected })
     }
 
     #[test]
     fn roots_that_hold_the_machine_are_refused() {
         for root in ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc"] {
-            let refusal = grant(Path::new(""), root, false, &Protected::default());
-            assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{root}: {refusal:?}");
+            let refusal = grant(Path::new(""), root, false, &ProtectedPaths::default());
+            assert!(matches!(refusal, Err(GrantError::Forbidden { .. })), "{root}: {refusal:?}");
         }
     }
 
@@ -202,8 +207,8 @@ mod tests {
     fn a_link_to_a_refused_root_is_refused_too() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("harmless")).unwrap();
-        let refusal = grant(dir.path(), "harmless", false, &Protected::default());
-        assert!(matches!(refusal, Err(GrantError::Refused { .. })), "{refusal:?}");
+        let refusal = grant(dir.path(), "harmless", false, &ProtectedPaths::default());
+        assert!(matches!(refusal, Err(GrantError::Forbidden { .. })), "{refusal:?}");
     }
 
     #[test]
@@ -211,7 +216,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plugins = dir.path().canonicalize().unwrap().join("plugins");
         std::fs::create_dir_all(plugins.join("inner")).unwrap();
-        let protected = Protected { folders: vec![plugins.clone()], ..Protected::default() };
+        let protected = ProtectedPaths { folders: vec![plugins.clone()], ..ProtectedPaths::default() };
         assert!(grant(dir.path(), ".", false, &protected).is_ok());
         assert!(grant(dir.path(), ".", true, &protected).is_err());
         for inside in [".", "inner", "../plugins"] {
@@ -225,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().canonicalize().unwrap().join("state");
         std::fs::create_dir_all(state.join("inner")).unwrap();
-        let protected = Protected { states: vec![state.clone()], ..Protected::default() };
+        let protected = ProtectedPaths { states: vec![state.clone()], ..ProtectedPaths::default() };
         assert!(grant(dir.path(), "state", false, &protected).is_err());
         assert!(grant(dir.path(), "state/inner", false, &protected).is_err());
         assert!(grant(dir.path(), ".", true, &protected).is_err());
@@ -240,7 +245,7 @@ mod tests {
         for folder in ["fast/plugport/compiled", "home/.cache/plugport", "home/.cache/other"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        let protected = Protected { caches: caches.to_vec(), ..Protected::default() };
+        let protected = ProtectedPaths { caches: caches.to_vec(), ..ProtectedPaths::default() };
         for inside in ["fast/plugport", "fast/plugport/compiled", "home/.cache/plugport"] {
             let refusal = grant(&root, inside, false, &protected).unwrap_err().to_string();
             assert!(refusal.contains("it holds compiled code"), "{inside}: {refusal}");
@@ -258,7 +263,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap().join("home/ada");
         std::fs::create_dir_all(home.join("data")).unwrap();
-        let protected = Protected { home: Some(home.clone()), ..Protected::default() };
+        let protected = ProtectedPaths { home: Some(home.clone()), ..ProtectedPaths::default() };
         assert!(grant(&home, ".", false, &protected).is_err());
         assert!(grant(&home, "..", false, &protected).is_err());
         assert!(grant(&home, "data", true, &protected).is_ok());
@@ -277,10 +282,10 @@ mod tests {
     #[test]
     fn guest_paths_are_absolute_and_plain() {
         for good in ["/data", "/a/b"] {
-            assert!(plain_guest_path(good.to_owned()).is_ok(), "{good}");
+            assert!(check_guest_path(good.to_owned()).is_ok(), "{good}");
         }
         for bad in ["data", "/", "/a/../b", "/a/", "", ".", "//a", "/a//b", "/a/./b", "/a\x1b"] {
-            assert!(plain_guest_path(bad.to_owned()).is_err(), "{bad}");
+            assert!(check_guest_path(bad.to_owned()).is_err(), "{bad}");
         }
     }
 
@@ -288,9 +293,12 @@ mod tests {
     fn the_short_form_names_host_guest_and_mode() {
         let dir = tempfile::tempdir().unwrap();
         let host = dir.path().to_str().unwrap();
-        let place = Place { base: Path::new(""), protected: &Protected::default() };
-        assert_eq!(DirGrant::parse(&format!("{host}:/data"), place).unwrap().write, None);
-        assert_eq!(DirGrant::parse(&format!("{host}:/data:rw"), place).unwrap().write, Some(USUAL));
-        assert!(matches!(DirGrant::parse(&format!("{host}:/data:rwx"), place), Err(GrantError::Form { .. })));
+        let context = GrantContext { base: Path::new(""), protected: &ProtectedPaths::default() };
+        assert_eq!(DirGrant::parse(&format!("{host}:/data"), context).unwrap().write, None);
+        assert_eq!(DirGrant::parse(&format!("{host}:/data:rw"), context).unwrap().write, Some(DEFAULT_QUOTA));
+        assert!(matches!(
+            DirGrant::parse(&format!("{host}:/data:rwx"), context),
+            Err(GrantError::Form { .. })
+        ));
     }
 }

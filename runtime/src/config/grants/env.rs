@@ -6,7 +6,7 @@
 
 use toml::de::DeValue;
 
-use super::super::reader::{Entry, Reader};
+use super::super::toml_reader::{TomlEntry, TomlReader};
 
 /// Variables of one plugin.
 const MOST: usize = 64;
@@ -19,7 +19,7 @@ const VALUE: usize = 32 << 10;
 
 /// One variable, as the guest sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
+pub struct EnvVar {
     /// Its name, the same here and there.
     pub name: String,
     /// Its value; `None` when the server does not have it.
@@ -27,33 +27,33 @@ pub struct Variable {
 }
 
 /// Reads an element of the array `env`, and adds what it says.
-pub(super) fn read(entry: Entry<'_>, variables: &mut Vec<Variable>, reader: &mut Reader<'_>) {
+pub(super) fn read(entry: TomlEntry<'_>, variables: &mut Vec<EnvVar>, reader: &mut TomlReader<'_>) {
     let (key, span) = (entry.key.clone(), entry.span.clone());
     if matches!(entry.value, DeValue::String(_)) {
         let Some(name) = entry.string(reader) else { return };
         if let Err(why) = inherit(&name, variables) {
-            reader.fault(span, &key, why);
+            reader.report(span, &key, why);
         }
         return;
     }
-    let Some(mut section) = entry.section(reader) else { return };
-    for (name, entry) in section.take_all() {
+    let Some(mut table) = entry.table(reader) else { return };
+    for (name, entry) in table.take_all() {
         let Some(value) = entry.string(reader) else { continue };
         if let Err(why) = add(&name, Some(value), variables) {
-            reader.fault(entry.span, &entry.key, why);
+            reader.report(entry.span, &entry.key, why);
         }
     }
 }
 
 /// The same from the command line.
-pub(super) fn parse(text: &str, variables: &mut Vec<Variable>) -> Result<(), String> {
+pub(super) fn parse(text: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     match text.split_once('=') {
         Some((name, value)) => add(name, Some(value.to_owned()), variables),
         None => inherit(text, variables),
     }
 }
 
-fn inherit(name: &str, variables: &mut Vec<Variable>) -> Result<(), String> {
+fn inherit(name: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     // The name is checked first: the system's own function does not bear every one.
     check(name)?;
     let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
@@ -61,7 +61,7 @@ fn inherit(name: &str, variables: &mut Vec<Variable>) -> Result<(), String> {
     add(name, value, variables)
 }
 
-fn add(name: &str, value: Option<String>, variables: &mut Vec<Variable>) -> Result<(), String> {
+fn add(name: &str, value: Option<String>, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     check(name)?;
     if value.as_ref().is_some_and(|value| value.len() > VALUE || value.contains('\0')) {
         return Err(format!("the value of `{name}` must have at most {VALUE} bytes and no NUL"));
@@ -72,7 +72,7 @@ fn add(name: &str, value: Option<String>, variables: &mut Vec<Variable>) -> Resu
     if variables.len() >= MOST {
         return Err(format!("a plugin may have at most {MOST} variables"));
     }
-    variables.push(Variable { name: name.to_owned(), value });
+    variables.push(EnvVar { name: name.to_owned(), value });
     Ok(())
 }
 

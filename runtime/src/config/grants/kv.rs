@@ -1,6 +1,6 @@
 //! `kv`: keeping values between calls. `true`, or `{ quota_mib = 16 }`; on the command line `kv` or `kv=MIB`.
 
-use super::super::reader::{Entry, Reader};
+use super::super::toml_reader::{TomlEntry, TomlReader};
 
 /// What a plugin may keep when nothing else is said, MiB.
 const USUAL_MIB: u64 = 16;
@@ -9,16 +9,16 @@ const USUAL_MIB: u64 = 16;
 const MOST_MIB: u64 = 65_536;
 
 /// The quota in MiB; `None` when the store is not granted.
-pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<u64> {
+pub(super) fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<u64> {
     if entry.is_boolean() {
         return entry.boolean(reader)?.then_some(USUAL_MIB);
     }
-    let mut section = entry.section(reader)?;
-    let quota = match section.take("quota_mib") {
+    let mut table = entry.table(reader)?;
+    let quota = match table.take("quota_mib") {
         None => USUAL_MIB,
         Some(entry) => entry.number(1, MOST_MIB, reader)?,
     };
-    section.finish(reader, &["quota_mib"]);
+    table.finish(reader, &["quota_mib"]);
     Some(quota)
 }
 

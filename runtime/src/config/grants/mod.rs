@@ -3,6 +3,8 @@
 //!
 //! One file per kind of grant; each reads its form in `plugport.toml` and its form on the command line.
 
+mod config_values;
+mod describe;
 mod dirs;
 mod env;
 mod http;
@@ -10,23 +12,21 @@ mod kv;
 mod roots;
 mod sampling;
 mod secrets;
-mod settings;
-mod within;
-mod words;
+mod subset;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use describe::GrantSentence;
 pub(super) use dirs::resolved;
-pub use dirs::{DirGrant, Room};
-pub use env::Variable;
-pub use http::{Host, HostError, HttpGrant, HttpGrantError, Scheme};
-pub use roots::{RootRefusal, RootsGrant};
+pub use dirs::{DirGrant, DirQuota};
+pub use env::EnvVar;
+pub use http::{Host, HostParseError, HttpGrant, HttpGrantError, Scheme};
+pub use roots::{RootError, RootsGrant};
 pub use sampling::SamplingGrant;
 pub use secrets::{Secret, Secrets};
-pub use words::Granted;
 
-use super::reader::{Reader, Section};
+use super::toml_reader::{TomlReader, TomlTable};
 
 /// Everything granted to one plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Grants {
     /// Requests to hosts.
     pub http: Vec<HttpGrant>,
     /// Variables of its environment.
-    pub env: Vec<Variable>,
+    pub env: Vec<EnvVar>,
     /// Values that it may read, by key.
     pub config: BTreeMap<String, String>,
     /// Secrets that it may read.
@@ -55,16 +55,16 @@ pub struct Grants {
 
 /// Where grants are written: what their paths are relative to, and what no guest may have.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct GrantContext<'a> {
     /// Relative paths begin here.
     pub base: &'a Path,
     /// What no guest may write or read.
-    pub protected: &'a Protected,
+    pub protected: &'a ProtectedPaths,
 }
 
 /// Places with rules of their own, links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Protected {
+pub struct ProtectedPaths {
     /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is known.
     pub folders: Vec<PathBuf>,
     /// The state folder, and where those of this person's other servers are: whoever reads there learns what other plugins keep.
@@ -75,15 +75,15 @@ pub struct Protected {
     pub home: Option<PathBuf>,
 }
 
-impl Protected {
+impl ProtectedPaths {
     /// What no guest may even read, with keys in it.
-    fn unseen(&self) -> impl Iterator<Item = &PathBuf> {
+    fn unreadable_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.states.iter().chain(&self.caches)
     }
 
     /// As far as it lies below a directory.
-    fn unseen_below(&self, host: &Path) -> Vec<PathBuf> {
-        self.unseen().filter(|path| path.starts_with(host)).cloned().collect()
+    fn unreadable_below(&self, host: &Path) -> Vec<PathBuf> {
+        self.unreadable_paths().filter(|path| path.starts_with(host)).cloned().collect()
     }
 }
 
@@ -100,7 +100,7 @@ pub enum GrantError {
     },
     /// A root that is refused whatever the operator says.
     #[error("cannot grant {}: {why}; grant a directory further down", path.display())]
-    Refused {
+    Forbidden {
         /// The resolved path.
         path: PathBuf,
         /// Which rule.
@@ -130,13 +130,17 @@ const FORMS: &str = "write dir=HOST, dir=HOST:GUEST, dir=HOST:GUEST:rw, http=PAT
 
 impl Grants {
     /// Reads the table `grants` of a plugin. What is wrong is noted and left out.
-    pub(super) fn read(mut from: Section<'_>, place: Place<'_>, reader: &mut Reader<'_>) -> Self {
+    pub(super) fn read(
+        mut from: TomlTable<'_>,
+        context: GrantContext<'_>,
+        reader: &mut TomlReader<'_>,
+    ) -> Self {
         let mut grants = Self::default();
         for entry in from.take("dirs").map(|entry| entry.array(reader)).unwrap_or_default() {
             let (key, span) = (entry.key.clone(), entry.span.clone());
-            let Some(dir) = DirGrant::read(entry, place, reader) else { continue };
+            let Some(dir) = DirGrant::read(entry, context, reader) else { continue };
             if let Err(error) = dir.and_then(|dir| grants.add_dir(dir)) {
-                reader.fault(span, &key, error.to_string());
+                reader.report(span, &key, error.to_string());
             }
         }
         for entry in from.take("http").map(|entry| entry.array(reader)).unwrap_or_default() {
@@ -146,17 +150,17 @@ impl Grants {
             env::read(entry, &mut grants.env, reader);
         }
         if let Some(entry) = from.take("config") {
-            settings::read(entry, &mut grants.config, reader);
+            config_values::read(entry, &mut grants.config, reader);
         }
         if let Some(entry) = from.take("secrets") {
-            grants.secrets.read(entry, &grants.config, place, reader);
+            grants.secrets.read(entry, &grants.config, context, reader);
         }
         grants.kv_mib = from.take("kv").and_then(|entry| kv::read(entry, reader));
         grants.sampling = from.take("sampling").and_then(|entry| sampling::read(entry, reader));
         let elicitation = from.take("elicitation").and_then(|entry| entry.boolean(reader));
         grants.elicitation = elicitation.unwrap_or_default();
         if let Some(entry) = from.take("roots") {
-            (grants.roots, grants.read_roots) = roots::read(entry, place, reader);
+            (grants.roots, grants.read_roots) = roots::read(entry, context, reader);
         }
         from.finish(reader, KEYS);
         grants
@@ -166,17 +170,17 @@ impl Grants {
     ///
     /// # Errors
     /// When it has no form that is known here, or names what is never granted.
-    pub fn add(&mut self, text: &str, place: Place<'_>) -> Result<(), GrantError> {
+    pub fn add(&mut self, text: &str, context: GrantContext<'_>) -> Result<(), GrantError> {
         let form = |why: &str| GrantError::Form { grant: text.to_owned(), why: why.to_owned() };
         match text.split_once('=').unwrap_or((text, "")) {
-            ("dir", text) => self.add_dir(DirGrant::parse(text, place)?)?,
+            ("dir", text) => self.add_dir(DirGrant::parse(text, context)?)?,
             ("http", pattern) => {
                 self.http.push(HttpGrant::parse(pattern).map_err(|error| form(&error.to_string()))?);
             }
             ("env", text) => env::parse(text, &mut self.env).map_err(|why| form(&why))?,
-            ("config", text) => settings::parse(text, &mut self.config).map_err(|why| form(&why))?,
+            ("config", text) => config_values::parse(text, &mut self.config).map_err(|why| form(&why))?,
             ("secret", text) => {
-                self.secrets.parse(text, &self.config, place).map_err(|why| form(&why))?;
+                self.secrets.parse(text, &self.config, context).map_err(|why| form(&why))?;
             }
             ("kv", quota) => self.kv_mib = Some(kv::parse(quota).map_err(|why| form(&why))?),
             ("sampling" | "elicitation" | "roots", _) => {
@@ -198,13 +202,13 @@ impl Grants {
     /// What is granted and will not be as the operator may expect, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        let unset = self.env.iter().filter(|variable| variable.value.is_none()).map(|Variable { name, .. }| {
+        let unset = self.env.iter().filter(|variable| variable.value.is_none()).map(|EnvVar { name, .. }| {
             format!("the variable {name} is granted but not set in the server's environment, so the plugin lacks it")
         });
-        let exposed = self.secrets.iter().filter(|(_, secret)| secret.is_exposed()).map(|(name, secret)| {
-            let origin = secret.origin();
-            format!("{origin}, which holds the secret `{name}`, can be read by every user; change its mode to 0600")
+        let world_readable = self.secrets.iter().filter(|(_, secret)| secret.is_world_readable()).map(|(name, secret)| {
+            let source = secret.source();
+            format!("{source}, which holds the secret `{name}`, can be read by every user; change its mode to 0600")
         });
-        unset.chain(exposed).collect()
+        unset.chain(world_readable).collect()
     }
 }

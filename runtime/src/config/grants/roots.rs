@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::reader::{Entry, Reader};
-use super::dirs::{plain_guest_path, refusal, refused_root};
-use super::{DirGrant, Place, Protected};
+use super::super::toml_reader::{TomlEntry, TomlReader};
+use super::dirs::{check_guest_path, forbidden_root, why_forbidden};
+use super::{DirGrant, GrantContext, ProtectedPaths};
 
 /// The most folders of a client that are opened.
 const MOST: usize = 16;
@@ -18,12 +18,12 @@ const MOST: usize = 16;
 pub struct RootsGrant {
     /// They lie below one of these. Links resolved.
     below: Vec<PathBuf>,
-    protected: Protected,
+    protected: ProtectedPaths,
 }
 
 /// Why a folder of the client is not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RootRefusal {
+pub enum RootError {
     /// It is no usable `file://` URI.
     #[error("it is not a file:// URI of a folder on this machine")]
     NotAFolder,
@@ -32,31 +32,31 @@ pub enum RootRefusal {
     Outside(PathBuf),
     /// It is one that nobody gets.
     #[error("{0}")]
-    Refused(String),
+    Forbidden(String),
 }
 
 /// Reads the value of `roots`: whether it may ask, and what it may read.
 pub(super) fn read(
-    entry: Entry<'_>,
-    place: Place<'_>,
-    reader: &mut Reader<'_>,
+    entry: TomlEntry<'_>,
+    context: GrantContext<'_>,
+    reader: &mut TomlReader<'_>,
 ) -> (bool, Option<RootsGrant>) {
     if entry.is_boolean() {
         return (entry.boolean(reader).unwrap_or_default(), None);
     }
     let (key, span) = (entry.key.clone(), entry.span.clone());
-    let Some(mut section) = entry.section(reader) else { return (false, None) };
+    let Some(mut table) = entry.table(reader) else { return (false, None) };
     let mut below = Vec::new();
-    for entry in section.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
+    for entry in table.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
         let Some(path) = entry.string(reader) else { continue };
-        let path = place.base.join(path);
+        let path = context.base.join(path);
         let whole = path.canonicalize();
-        match whole.as_deref().map(|path| (path, refused_root(path))) {
+        match whole.as_deref().map(|path| (path, forbidden_root(path))) {
             Ok((path, None)) => below.push(path.to_owned()),
-            Ok((_, Some(root))) => reader.fault(entry.span, &entry.key, format!("{root} is never granted")),
+            Ok((_, Some(root))) => reader.report(entry.span, &entry.key, format!("{root} is never granted")),
             Err(error) => {
                 let path = path.display();
-                reader.fault(
+                reader.report(
                     entry.span,
                     &entry.key,
                     format!("cannot find {path}: {error}; name a directory that exists"),
@@ -64,12 +64,12 @@ pub(super) fn read(
             }
         }
     }
-    section.finish(reader, &["read"]);
+    table.finish(reader, &["read"]);
     if below.is_empty() {
-        reader.fault(span, &key, "needs `read`, a list of the directories below which they may lie");
+        reader.report(span, &key, "needs `read`, a list of the directories below which they may lie");
         return (false, None);
     }
-    (true, Some(RootsGrant { below, protected: place.protected.clone() }))
+    (true, Some(RootsGrant { below, protected: context.protected.clone() }))
 }
 
 impl RootsGrant {
@@ -88,23 +88,23 @@ impl RootsGrant {
     ///
     /// # Errors
     /// When it is not opened, with the reason.
-    pub fn admit(&self, uri: &str) -> Result<DirGrant, RootRefusal> {
-        let path = path_of(uri).ok_or(RootRefusal::NotAFolder)?;
-        let host = path.canonicalize().map_err(|_| RootRefusal::NotAFolder)?;
+    pub fn resolve(&self, uri: &str) -> Result<DirGrant, RootError> {
+        let path = path_of(uri).ok_or(RootError::NotAFolder)?;
+        let host = path.canonicalize().map_err(|_| RootError::NotAFolder)?;
         if !self.below.iter().any(|allowed| host.starts_with(allowed)) {
-            return Err(RootRefusal::Outside(host));
+            return Err(RootError::Outside(host));
         }
-        if let Some(why) = refusal(&host, false, &self.protected) {
-            return Err(RootRefusal::Refused(why));
+        if let Some(why) = why_forbidden(&host, false, &self.protected) {
+            return Err(RootError::Forbidden(why));
         }
         if !host.is_dir() {
-            return Err(RootRefusal::NotAFolder);
+            return Err(RootError::NotAFolder);
         }
         // The guest finds it under the path by which the client knows it.
         let named =
-            path.to_str().and_then(|path| plain_guest_path(path.trim_end_matches('/').to_owned()).ok());
+            path.to_str().and_then(|path| check_guest_path(path.trim_end_matches('/').to_owned()).ok());
         let guest = named.unwrap_or_else(|| host.to_string_lossy().into_owned());
-        let hidden = self.protected.unseen_below(&host);
+        let hidden = self.protected.unreadable_below(&host);
         Ok(DirGrant { host, guest, write: None, hidden })
     }
 }
@@ -175,13 +175,13 @@ mod tests {
         std::fs::write(root.join("work/file"), "").unwrap();
         std::os::unix::fs::symlink(root.join("other"), root.join("work/link")).unwrap();
         std::os::unix::fs::symlink("/etc", root.join("work/etc")).unwrap();
-        let protected = Protected { states: vec![root.join("work/state")], ..Protected::default() };
+        let protected = ProtectedPaths { states: vec![root.join("work/state")], ..ProtectedPaths::default() };
         let grant = RootsGrant { below: vec![root.join("work")], protected };
-        let admit = |path: &str| grant.admit(&format!("file://{}/{path}", root.display()));
-        let found = admit("work/a%20b").unwrap();
+        let resolve = |path: &str| grant.resolve(&format!("file://{}/{path}", root.display()));
+        let found = resolve("work/a%20b").unwrap();
         assert_eq!((found.host, found.write), (root.join("work/a b"), None));
         assert_eq!(found.guest, format!("{}/work/a b", root.display()));
-        assert_eq!(admit("work").unwrap().hidden, [root.join("work/state")]);
+        assert_eq!(resolve("work").unwrap().hidden, [root.join("work/state")]);
         for bad in [
             "other",
             "work/link",
@@ -193,8 +193,8 @@ mod tests {
             "work/no",
             "",
         ] {
-            assert!(admit(bad).is_err(), "{bad}");
+            assert!(resolve(bad).is_err(), "{bad}");
         }
-        assert!(grant.admit("file:///").is_err() && grant.admit("file:///etc").is_err());
+        assert!(grant.resolve("file:///").is_err() && grant.resolve("file:///etc").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! `sampling`: asking the client's model. `true`, or `{ calls_per_hour = 60, tokens_per_hour = 100000 }`.
 
-use super::super::reader::{Entry, Reader};
+use super::super::toml_reader::{TomlEntry, TomlReader};
 
 /// How much a plugin may ask in an hour, all its calls together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +22,20 @@ const MOST_CALLS: u64 = 1_000_000;
 const MOST_TOKENS: u64 = 10_000_000_000;
 
 /// `None` when it is not granted.
-pub(super) fn read(entry: Entry<'_>, reader: &mut Reader<'_>) -> Option<SamplingGrant> {
+pub(super) fn read(entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<SamplingGrant> {
     let mut grant = SamplingGrant::default();
     if entry.is_boolean() {
         return entry.boolean(reader)?.then_some(grant);
     }
-    let mut section = entry.section(reader)?;
+    let mut table = entry.table(reader)?;
     for (key, most, slot) in [
         ("calls_per_hour", MOST_CALLS, &mut grant.calls_per_hour),
         ("tokens_per_hour", MOST_TOKENS, &mut grant.tokens_per_hour),
     ] {
-        if let Some(value) = section.take_number(key, 1, most, reader) {
+        if let Some(value) = table.take_number(key, 1, most, reader) {
             *slot = value;
         }
     }
-    section.finish(reader, &["calls_per_hour", "tokens_per_hour"]);
+    table.finish(reader, &["calls_per_hour", "tokens_per_hour"]);
     Some(grant)
 }

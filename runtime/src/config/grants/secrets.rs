@@ -3,7 +3,7 @@
 //!
 //! A value is read once, at start: a secret that is missing is found by the operator and not by a caller. It has a type of
 //! its own that cannot be printed, is wiped from memory when it is dropped, and leaves this file for the guest that asks
-//! for it and for the mask that hides it.
+//! for it and for the redactor that hides it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use toml::de::DeValue;
 use zeroize::Zeroizing;
 
-use super::super::reader::{Entry, Reader};
-use super::Place;
-use super::settings::{KEY, Settings};
-use crate::observe::Mask;
+use super::super::toml_reader::{TomlEntry, TomlReader};
+use super::GrantContext;
+use super::config_values::{ConfigValues, KEY};
+use crate::observe::Redactor;
 
 /// Secrets of one plugin.
 const MOST: usize = 32;
@@ -37,20 +37,20 @@ const SHORT_FORM: &str = "write secret=NAME=env:VARIABLE or secret=NAME=file:PAT
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
     known: BTreeMap<String, Secret>,
-    mask: Mask,
+    redactor: Redactor,
 }
 
 /// One secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     value: Arc<Zeroizing<String>>,
-    origin: Origin,
-    exposed: bool,
+    source: SecretSource,
+    world_readable: bool,
 }
 
 /// Where a secret comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Origin {
+enum SecretSource {
     Variable(String),
     File(PathBuf),
 }
@@ -75,60 +75,65 @@ impl Secrets {
 
     /// What hides their values in text.
     #[must_use]
-    pub fn mask(&self) -> &Mask {
-        &self.mask
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Reads the table `secrets`.
     pub(super) fn read(
         &mut self,
-        entry: Entry<'_>,
-        settings: &Settings,
-        place: Place<'_>,
-        reader: &mut Reader<'_>,
+        entry: TomlEntry<'_>,
+        values: &ConfigValues,
+        context: GrantContext<'_>,
+        reader: &mut TomlReader<'_>,
     ) {
-        let Some(mut section) = entry.section(reader) else { return };
-        for (name, entry) in section.take_all() {
+        let Some(mut table) = entry.table(reader) else { return };
+        for (name, entry) in table.take_all() {
             let (key, span) = (entry.key.clone(), entry.span.clone());
             if matches!(entry.value, DeValue::String(_)) {
-                reader.fault(
+                reader.report(
                     span,
                     &key,
                     format!("say where the secret is, and keep it out of this file: {FORM}"),
                 );
                 continue;
             }
-            let Some(mut section) = entry.section(reader) else { continue };
-            let variable = section.take("env").and_then(|entry| entry.string(reader));
-            let file = section.take("file").and_then(|entry| entry.string(reader));
-            section.finish(reader, &["env", "file"]);
-            let origin = match (variable, file) {
-                (Some(variable), None) => Ok(Origin::Variable(variable)),
-                (None, Some(file)) => Ok(Origin::File(place.base.join(file))),
+            let Some(mut table) = entry.table(reader) else { continue };
+            let variable = table.take("env").and_then(|entry| entry.string(reader));
+            let file = table.take("file").and_then(|entry| entry.string(reader));
+            table.finish(reader, &["env", "file"]);
+            let source = match (variable, file) {
+                (Some(variable), None) => Ok(SecretSource::Variable(variable)),
+                (None, Some(file)) => Ok(SecretSource::File(context.base.join(file))),
                 _ => Err(FORM.to_owned()),
             };
-            if let Err(why) = origin.and_then(|origin| self.add(&name, origin, settings)) {
-                reader.fault(span, &key, why);
+            if let Err(why) = source.and_then(|source| self.add(&name, source, values)) {
+                reader.report(span, &key, why);
             }
         }
     }
 
     /// The same from the command line.
-    pub(super) fn parse(&mut self, text: &str, settings: &Settings, place: Place<'_>) -> Result<(), String> {
+    pub(super) fn parse(
+        &mut self,
+        text: &str,
+        values: &ConfigValues,
+        context: GrantContext<'_>,
+    ) -> Result<(), String> {
         let (name, source) = text.split_once('=').ok_or(SHORT_FORM)?;
-        let origin = match source.split_once(':') {
-            Some(("env", variable)) => Origin::Variable(variable.to_owned()),
-            Some(("file", path)) => Origin::File(place.base.join(path)),
+        let source = match source.split_once(':') {
+            Some(("env", variable)) => SecretSource::Variable(variable.to_owned()),
+            Some(("file", path)) => SecretSource::File(context.base.join(path)),
             _ => return Err(SHORT_FORM.to_owned()),
         };
-        self.add(name, origin, settings)
+        self.add(name, source, values)
     }
 
-    fn add(&mut self, name: &str, origin: Origin, settings: &Settings) -> Result<(), String> {
+    fn add(&mut self, name: &str, source: SecretSource, values: &ConfigValues) -> Result<(), String> {
         if name.is_empty() || name.len() > KEY {
             return Err(format!("a secret's name must have 1 to {KEY} bytes"));
         }
-        if settings.contains_key(name) || self.known.contains_key(name) {
+        if values.contains_key(name) || self.known.contains_key(name) {
             return Err(format!(
                 "`{name}` is there twice; a plugin asks for both kinds by name, so remove one"
             ));
@@ -136,15 +141,15 @@ impl Secrets {
         if self.known.len() >= MOST {
             return Err(format!("a plugin may have at most {MOST} secrets"));
         }
-        let (value, exposed) = match &origin {
-            Origin::Variable(name) => (from_environment(name)?, false),
-            Origin::File(path) => from_file(path)?,
+        let (value, world_readable) = match &source {
+            SecretSource::Variable(name) => (from_environment(name)?, false),
+            SecretSource::File(path) => from_file(path)?,
         };
-        if Mask::new([value.as_str()]).is_empty() {
-            return Err(format!("{origin} is empty or too short to be a secret: give it 4 bytes or more"));
+        if Redactor::new([value.as_str()]).is_empty() {
+            return Err(format!("{source} is empty or too short to be a secret: give it 4 bytes or more"));
         }
-        self.known.insert(name.to_owned(), Secret { value: Arc::new(value), origin, exposed });
-        self.mask = Mask::new(self.known.values().map(Secret::expose));
+        self.known.insert(name.to_owned(), Secret { value: Arc::new(value), source, world_readable });
+        self.redactor = Redactor::new(self.known.values().map(Secret::expose_secret));
         Ok(())
     }
 }
@@ -152,39 +157,39 @@ impl Secrets {
 impl Secret {
     /// The value, for the guest and for nobody else.
     #[must_use]
-    pub fn expose(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.value
     }
 
     /// Where it comes from, in words.
     #[must_use]
-    pub fn origin(&self) -> String {
-        self.origin.to_string()
+    pub fn source(&self) -> String {
+        self.source.to_string()
     }
 
     /// The file that it comes from, if it comes from one.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
-        match &self.origin {
-            Origin::Variable(_) => None,
-            Origin::File(path) => Some(path),
+        match &self.source {
+            SecretSource::Variable(_) => None,
+            SecretSource::File(path) => Some(path),
         }
     }
 
     /// Whether every user of the machine can read the file that it comes from.
     #[must_use]
-    pub fn is_exposed(&self) -> bool {
-        self.exposed
+    pub fn is_world_readable(&self) -> bool {
+        self.world_readable
     }
 }
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secret(*** from {})", self.origin)
+        write!(f, "Secret(*** from {})", self.source)
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SecretSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "the variable {name}"),
@@ -241,12 +246,12 @@ fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Ze
 
 #[cfg(test)]
 mod tests {
-    use super::super::Protected;
+    use super::super::ProtectedPaths;
     use super::*;
 
     fn parse(secrets: &mut Secrets, base: &Path, text: &str) -> Result<(), String> {
-        let settings = Settings::from([("region".to_owned(), "eu".to_owned())]);
-        secrets.parse(text, &settings, Place { base, protected: &Protected::default() })
+        let values = ConfigValues::from([("region".to_owned(), "eu".to_owned())]);
+        secrets.parse(text, &values, GrantContext { base, protected: &ProtectedPaths::default() })
     }
 
     #[test]
@@ -256,10 +261,10 @@ mod tests {
         let mut secrets = Secrets::default();
         parse(&mut secrets, dir.path(), "token=file:token").unwrap();
         let secret = secrets.get("token").unwrap();
-        assert_eq!(secret.expose(), "canary-secret");
-        assert!(secret.is_exposed() && secret.origin().contains("token"));
+        assert_eq!(secret.expose_secret(), "canary-secret");
+        assert!(secret.is_world_readable() && secret.source().contains("token"));
         assert!(!format!("{secrets:?}").contains("canary"), "{secrets:?}");
-        assert_eq!(secrets.mask().text("is canary-secret"), "is ***");
+        assert_eq!(secrets.redactor().text("is canary-secret"), "is ***");
         assert!(parse(&mut secrets, dir.path(), "token=file:token").unwrap_err().contains("twice"));
         assert!(parse(&mut secrets, dir.path(), "region=file:token").unwrap_err().contains("twice"));
     }
@@ -295,6 +300,6 @@ mod tests {
         }
         assert!(secrets.is_empty());
         parse(&mut secrets, dir.path(), "path=env:PATH").unwrap();
-        assert!(!secrets.get("path").unwrap().is_exposed());
+        assert!(!secrets.get("path").unwrap().is_world_readable());
     }
 }

@@ -10,13 +10,13 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
-use super::State;
-use super::growing::{At, Target};
-use super::library::library;
-use super::open_files::Place;
-use super::opening::Wanted;
-use super::reading::Reading;
-use super::writing::Writing;
+use super::InstanceCtx;
+use super::input_stream::FileInputStream;
+use super::open_at::OpenRequest;
+use super::open_files::FilePermit;
+use super::output_stream::FileOutputStream;
+use super::quota_write::{WritableFile, WritePosition};
+use super::wasi_blocking::run_wasi;
 use crate::sandbox::ChangeError;
 
 type Fd = Resource<Descriptor>;
@@ -25,7 +25,7 @@ type Fd = Resource<Descriptor>;
 macro_rules! passed_on {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<$result> {
-            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($arg),*).await).await
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($arg),*).await).await
         })*
     };
 }
@@ -34,8 +34,8 @@ macro_rules! passed_on {
 macro_rules! passed_on_with_path {
     ($($name:ident($($flags:ident: $type:ty)?) -> $result:ty;)*) => {
         $(async fn $name(&mut self, fd: Fd, $($flags: $type,)? path: String) -> FsResult<$result> {
-            self.on_path(&path).await?;
-            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($flags,)? path).await).await
+            self.charge_path(&path).await?;
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($flags,)? path).await).await
         })*
     };
 }
@@ -44,13 +44,13 @@ macro_rules! passed_on_with_path {
 macro_rules! charged {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {
         $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<()> {
-            self.operation(0).await?;
-            self.pass(&fd, async move |library, fd| HostDescriptor::$name(library, fd, $($arg),*).await).await
+            self.charge_operation(0).await?;
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($arg),*).await).await
         })*
     };
 }
 
-impl HostDescriptor for State {
+impl HostDescriptor for InstanceCtx {
     passed_on! {
         get_flags() -> DescriptorFlags;
         get_type() -> DescriptorType;
@@ -84,57 +84,58 @@ impl HostDescriptor for State {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.on_paths(&[&path]).await?;
-        self.pass(&fd, async move |library, fd| {
-            HostDescriptor::set_times_at(library, fd, flags, path, accessed, modified).await
+        self.charge_path_operation(&[&path]).await?;
+        self.pass(&fd, async move |view, fd| {
+            HostDescriptor::set_times_at(view, fd, flags, path, accessed, modified).await
         })
         .await
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        self.operation(0).await?;
-        let target = self.target(&fd)?;
-        target.set_size(size).await.map_err(refused)
+        self.charge_operation(0).await?;
+        let target = self.writable_file(&fd)?;
+        target.set_size(size).await.map_err(to_fs_error)
     }
 
     async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        self.operation(bytes.len()).await?;
-        let target = self.target(&fd)?;
-        target.write(bytes.into(), At::Offset(offset)).await.map_err(refused)
+        self.charge_operation(bytes.len()).await?;
+        let target = self.writable_file(&fd)?;
+        target.write(bytes.into(), WritePosition::Offset(offset)).await.map_err(to_fs_error)
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.meter.note_call();
+        self.meter.charge_call();
         let of = self.files.get(&fd)?.clone();
         let file = match self.table.get(&fd)? {
             Descriptor::File(file) => Arc::clone(&file.file),
             Descriptor::Dir(_) => return Err(ErrorCode::IsDirectory.into()),
         };
-        let place = self.files.stream_place();
-        let place = self.seated(place)?;
-        let reading: DynInputStream = Box::new(Reading::new(file, offset, &self.shared, (of, place)));
+        let permit = self.files.stream_permit();
+        let permit = self.log_if_full(permit)?;
+        let reading: DynInputStream =
+            Box::new(FileInputStream::new(file, offset, &self.plugin, (of, permit)));
         Ok(self.table.push(reading)?)
     }
 
     fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
-        self.writing(&fd, At::Offset(offset))
+        self.output_stream(&fd, WritePosition::Offset(offset))
     }
 
     fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
-        self.writing(&fd, At::End)
+        self.output_stream(&fd, WritePosition::End)
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
-        self.operation(0).await?;
-        self.list(&fd).await
+        self.charge_operation(0).await?;
+        self.read_dir(&fd).await
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.on_paths(&[&path]).await?;
+        self.charge_path_operation(&[&path]).await?;
         self.change([&fd], |turn, [dir]| {
             turn.make(true, || {
-                library([dir], async |library, [dir]| {
-                    HostDescriptor::create_directory_at(library, dir, path).await
+                run_wasi([dir], async |view, [dir]| {
+                    HostDescriptor::create_directory_at(view, dir, path).await
                 })
             })
         })
@@ -149,11 +150,11 @@ impl HostDescriptor for State {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
-        self.on_paths(&[&old, &new]).await?;
+        self.charge_path_operation(&[&old, &new]).await?;
         self.change([&fd, &new_fd], move |turn, both| {
             turn.make(false, || {
-                library(both, async |library, [from, to]| {
-                    HostDescriptor::link_at(library, from, flags, old, to, new).await
+                run_wasi(both, async |view, [from, to]| {
+                    HostDescriptor::link_at(view, from, flags, old, to, new).await
                 })
             })
         })
@@ -161,10 +162,10 @@ impl HostDescriptor for State {
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.on_paths(&[&old, &new]).await?;
+        self.charge_path_operation(&[&old, &new]).await?;
         self.change([&fd, &new_fd], |turn, both| {
-            let moved = library(both, async |library, [from, to]| {
-                HostDescriptor::rename_at(library, from, old, to, new).await
+            let moved = run_wasi(both, async |view, [from, to]| {
+                HostDescriptor::rename_at(view, from, old, to, new).await
             });
             // What had the new name is gone.
             turn.release();
@@ -176,16 +177,15 @@ impl HostDescriptor for State {
     /// Links are never made: a guest has no use for them that a copy would not serve, while another program of the host
     /// that follows one leaves the directory.
     async fn symlink_at(&mut self, _: Fd, old: String, new: String) -> FsResult<()> {
-        self.on_paths(&[&old, &new]).await?;
+        self.charge_path_operation(&[&old, &new]).await?;
         Err(ErrorCode::NotPermitted.into())
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.on_paths(&[&path]).await?;
+        self.charge_path_operation(&[&path]).await?;
         self.change([&fd], |turn, [dir]| {
-            let gone = library([dir], async |library, [dir]| {
-                HostDescriptor::unlink_file_at(library, dir, path).await
-            });
+            let gone =
+                run_wasi([dir], async |view, [dir]| HostDescriptor::unlink_file_at(view, dir, path).await);
             turn.release();
             Ok(gone)
         })
@@ -193,10 +193,10 @@ impl HostDescriptor for State {
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.on_paths(&[&path]).await?;
+        self.charge_path_operation(&[&path]).await?;
         self.change([&fd], |turn, [dir]| {
-            let gone = library([dir], async |library, [dir]| {
-                HostDescriptor::remove_directory_at(library, dir, path).await
+            let gone = run_wasi([dir], async |view, [dir]| {
+                HostDescriptor::remove_directory_at(view, dir, path).await
             });
             turn.release();
             Ok(gone)
@@ -212,65 +212,65 @@ impl HostDescriptor for State {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        self.on_paths(&[&path]).await?;
-        self.open(fd, Wanted { follow, path, how, flags }).await
+        self.charge_path_operation(&[&path]).await?;
+        self.open(fd, OpenRequest { follow, path, how, flags }).await
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
         let gone = self.files.remove(fd.rep());
         HostDescriptor::drop(&mut self.filesystem(), fd)?;
-        if let Some(quota) = gone.and_then(|opened| opened.reach.quota.clone()) {
+        if let Some(quota) = gone.and_then(|opened| opened.granted_dir.quota.clone()) {
             quota.release();
         }
         Ok(())
     }
 }
 
-impl State {
+impl InstanceCtx {
     /// A file that the guest may change.
-    pub(super) fn target(&mut self, fd: &Fd) -> FsResult<Target> {
+    pub(super) fn writable_file(&mut self, fd: &Fd) -> FsResult<WritableFile> {
         let file = match self.table.get(fd)? {
             Descriptor::File(file) => file,
             Descriptor::Dir(_) => return Err(ErrorCode::BadDescriptor.into()),
         };
         let opened = self.files.get(fd)?.clone();
-        let quota = opened.reach.quota.clone().filter(|_| !file.perms.write_not_permitted());
-        Ok(Target {
+        let quota = opened.granted_dir.quota.clone().filter(|_| !file.perms.write_not_permitted());
+        Ok(WritableFile {
             file: file.file.clone(),
             quota: quota.ok_or(ErrorCode::NotPermitted)?,
             opened,
             meter: self.meter.clone(),
-            shared: self.shared.clone(),
+            plugin: self.plugin.clone(),
             denials: self.denials.clone(),
         })
     }
 
-    fn writing(&mut self, fd: &Fd, at: At) -> FsResult<Resource<DynOutputStream>> {
-        let target = self.target(fd)?;
-        let place = self.files.stream_place();
-        let place = self.seated(place)?;
-        let writing: DynOutputStream = Box::new(Writing::new(target, at, place));
+    fn output_stream(&mut self, fd: &Fd, at: WritePosition) -> FsResult<Resource<DynOutputStream>> {
+        let target = self.writable_file(fd)?;
+        let permit = self.files.stream_permit();
+        let permit = self.log_if_full(permit)?;
+        let writing: DynOutputStream = Box::new(FileOutputStream::new(target, at, permit));
         Ok(self.table.push(writing)?)
     }
 
     /// A place for another file.
-    pub(super) fn place(&mut self) -> FsResult<Place> {
-        let place = self.files.place();
-        self.seated(place)
+    pub(super) fn file_permit(&mut self) -> FsResult<FilePermit> {
+        let permit = self.files.file_permit();
+        self.log_if_full(permit)
     }
 
     /// Notes that there is no place, once.
-    fn seated(&mut self, place: Result<Place, ErrorCode>) -> FsResult<Place> {
-        if place.is_err() && self.files.first_full() {
-            let most = self.shared.config.limits.open_files;
-            self.logs.note(&format!("it has {most} files open and wanted more (limit `open_files`)"));
+    fn log_if_full(&mut self, permit: Result<FilePermit, ErrorCode>) -> FsResult<FilePermit> {
+        if permit.is_err() && self.files.first_full() {
+            let most = self.plugin.config.limits.open_files;
+            self.logs.host_line(&format!("it has {most} files open and wanted more (limit `open_files`)"));
         }
-        Ok(place?)
+        Ok(permit?)
     }
 }
 
 /// What the guest hears of a change that did not happen.
-pub(super) fn refused(error: ChangeError) -> FsError {
+pub(super) fn to_fs_error(error: ChangeError) -> FsError {
     match error {
         ChangeError::Over(_) => ErrorCode::Quota.into(),
         ChangeError::Io(error) => error.into(),

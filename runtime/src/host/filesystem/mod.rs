@@ -6,13 +6,13 @@
 //! we know of each lies beside them, by handle.
 
 mod descriptor;
-mod entries;
-mod growing;
-mod library;
+mod input_stream;
+mod open_at;
 mod open_files;
-mod opening;
-mod reading;
-mod writing;
+mod output_stream;
+mod quota_write;
+mod read_dir;
+mod wasi_blocking;
 
 use std::io;
 use std::sync::{Arc, LazyLock};
@@ -24,10 +24,10 @@ use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{self, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use super::{Shared, State};
-use crate::sandbox::{ChangeError, Exhausted, Places, Taken};
-use open_files::Opened;
-pub(crate) use open_files::{NearRoot, OpenFiles, Reach};
+use super::{InstanceCtx, PluginCtx};
+use crate::sandbox::{ChangeError, ChargeError, SharedPermit, SharedPermits};
+use open_files::OpenDescriptor;
+pub(crate) use open_files::{GrantedDir, LocalRoot, OpenFiles};
 
 /// What an operation costs beside its bytes, as if it moved this many: it goes to another thread and back.
 const OPERATION: usize = 10_000;
@@ -49,35 +49,35 @@ const PIECES: usize = 512;
 
 /// What one plugin has done with files, by all of its calls and by what they left behind.
 #[derive(Debug)]
-pub(crate) struct FileWork {
-    threads: Places,
+pub(crate) struct FileIo {
+    threads: SharedPermits,
     pieces: Arc<Semaphore>,
 }
 
-impl FileWork {
+impl FileIo {
     /// Of a plugin that does nothing yet.
     pub(super) fn new() -> Self {
-        let threads = Places::new("operation on files", OF_ONE, Arc::clone(&OF_ALL));
+        let threads = SharedPermits::new("operation on files", OF_ONE, Arc::clone(&OF_ALL));
         Self { threads, pieces: Arc::new(Semaphore::new(PIECES)) }
     }
 
     /// Waits for a thread. Who needs a turn as well waits for that afterwards: others wait for turns, and nobody of another
     /// plugin is to wait for this plugin's threads.
-    async fn thread(&self) -> io::Result<Thread> {
-        self.threads.take().await.map(Thread).map_err(io::Error::other)
+    async fn thread(&self) -> io::Result<BlockingThread> {
+        self.threads.acquire().await.map(BlockingThread).map_err(io::Error::other)
     }
 
     /// A place for another piece.
-    fn piece(&self) -> io::Result<OwnedSemaphorePermit> {
-        let place = Arc::clone(&self.pieces).try_acquire_owned();
-        place.map_err(|_| io::Error::other("too much that was written still waits for the disk"))
+    fn piece_permit(&self) -> io::Result<OwnedSemaphorePermit> {
+        let permit = Arc::clone(&self.pieces).try_acquire_owned();
+        permit.map_err(|_| io::Error::other("too much that was written still waits for the disk"))
     }
 }
 
 /// A thread that may block.
-struct Thread(Taken);
+struct BlockingThread(SharedPermit);
 
-impl Thread {
+impl BlockingThread {
     /// Runs this on it. It is taken until this is done, also when its call has gone.
     async fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
         let done = tokio::task::spawn_blocking(move || {
@@ -92,30 +92,30 @@ impl Thread {
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
-    types::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
-    preopens::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    types::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
+    preopens::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
     linker.allow_shadowing(false);
     Ok(())
 }
 
-impl preopens::Host for State {
+impl preopens::Host for InstanceCtx {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let mut found = preopens::Host::get_directories(&mut self.filesystem())?;
-        for ((fd, _), reach) in found.iter().zip(self.files.reaches()) {
-            self.files.add(fd, Opened::granted(&reach));
+        for ((fd, _), granted_dir) in found.iter().zip(self.files.granted_dirs()) {
+            self.files.add(fd, OpenDescriptor::granted(&granted_dir));
         }
-        for NearRoot { dir, reach } in self.files.roots() {
+        for LocalRoot { dir, granted_dir } in self.files.roots() {
             let fd = self.table.push(Descriptor::Dir(dir))?;
-            self.files.add(&fd, Opened::granted(&reach));
-            found.push((fd, reach.guest.clone()));
+            self.files.add(&fd, OpenDescriptor::granted(&granted_dir));
+            found.push((fd, granted_dir.guest.clone()));
         }
         Ok(found)
     }
 }
 
-impl types::Host for State {
+impl types::Host for InstanceCtx {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
         error.downcast()
     }
@@ -135,42 +135,42 @@ impl types::Host for State {
     }
 }
 
-impl State {
+impl InstanceCtx {
     /// Charges an operation that moves so many bytes.
-    async fn operation(&mut self, bytes: usize) -> FsResult<()> {
+    async fn charge_operation(&mut self, bytes: usize) -> FsResult<()> {
         self.meter.charge(OPERATION.saturating_add(bytes)).await.map_err(exhausted)
     }
 
     /// Charges an operation on paths, and refuses those that no system takes.
-    async fn on_paths(&mut self, paths: &[&str]) -> FsResult<()> {
-        self.operation(paths.iter().map(|path| path.len()).sum()).await?;
-        short(paths)
+    async fn charge_path_operation(&mut self, paths: &[&str]) -> FsResult<()> {
+        self.charge_operation(paths.iter().map(|path| path.len()).sum()).await?;
+        check_path_lengths(paths)
     }
 
     /// The same where only what the paths take is charged: nothing is changed.
-    async fn on_path(&mut self, path: &str) -> FsResult<()> {
+    async fn charge_path(&mut self, path: &str) -> FsResult<()> {
         self.meter.charge(path.len()).await.map_err(exhausted)?;
-        short(&[path])
+        check_path_lengths(&[path])
     }
 }
 
-fn short(paths: &[&str]) -> FsResult<()> {
+fn check_path_lengths(paths: &[&str]) -> FsResult<()> {
     if paths.iter().any(|path| path.len() > LONGEST_PATH) {
         return Err(ErrorCode::NameTooLong.into());
     }
     Ok(())
 }
 
-fn exhausted(error: Exhausted) -> FsError {
+fn exhausted(error: ChargeError) -> FsError {
     FsError::trap(error)
 }
 
 /// Runs what blocks on a thread that may, as soon as the plugin has one.
 async fn blocking<T: Send + 'static>(
-    shared: &Shared,
+    plugin: &PluginCtx,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
-    shared.file_work.thread().await?.run(work).await
+    plugin.file_io.thread().await?.run(work).await
 }
 
 #[cfg(test)]
@@ -181,36 +181,36 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::host::shared::tests::shared;
+    use crate::host::plugin_ctx::tests::plugin;
 
     #[tokio::test]
     async fn a_disk_that_does_not_answer_keeps_no_more_threads_than_a_plugins_share() {
         let (answer, disk) = std::sync::mpsc::channel::<()>();
-        let (shared, disk) = (shared(), Arc::new(Mutex::new(disk)));
+        let (plugin, disk) = (plugin(), Arc::new(Mutex::new(disk)));
         let soon = Duration::from_millis(5);
         for _ in 0..OF_ONE {
             let disk = Arc::clone(&disk);
-            let call = blocking(&shared, move || disk.lock().map(|disk| disk.recv().is_ok()).is_ok());
+            let call = blocking(&plugin, move || disk.lock().map(|disk| disk.recv().is_ok()).is_ok());
             assert!(timeout(soon, call).await.is_err(), "its call goes, and it stays");
         }
-        assert!(timeout(soon, blocking(&shared, || ())).await.is_err());
+        assert!(timeout(soon, blocking(&plugin, || ())).await.is_err());
         drop(answer);
-        blocking(&shared, || ()).await.unwrap();
+        blocking(&plugin, || ()).await.unwrap();
     }
 
     #[test]
     fn pieces_that_wait_for_a_disk_are_bounded() {
-        let work = FileWork::new();
-        let taken: Vec<_> = (0..PIECES).map(|_| work.piece().unwrap()).collect();
-        assert!(work.piece().unwrap_err().to_string().contains("waits for the disk"));
+        let work = FileIo::new();
+        let taken: Vec<_> = (0..PIECES).map(|_| work.piece_permit().unwrap()).collect();
+        assert!(work.piece_permit().unwrap_err().to_string().contains("waits for the disk"));
         drop(taken);
-        assert!(work.piece().is_ok());
+        assert!(work.piece_permit().is_ok());
     }
 
     #[test]
     fn paths_are_refused_by_their_length() {
-        assert!(short(&["a", &"a".repeat(LONGEST_PATH)]).is_ok());
-        let refused = short(&["a", &"a".repeat(LONGEST_PATH + 1)]).unwrap_err();
+        assert!(check_path_lengths(&["a", &"a".repeat(LONGEST_PATH)]).is_ok());
+        let refused = check_path_lengths(&["a", &"a".repeat(LONGEST_PATH + 1)]).unwrap_err();
         assert!(matches!(refused.downcast_ref(), Some(ErrorCode::NameTooLong)));
     }
 }

@@ -13,15 +13,15 @@ use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-use crate::config::{DirGrant, Room, RootRefusal, RootsGrant};
-use crate::sandbox::{OverQuota, Pinned, Quota, place_of};
+use crate::config::{DirGrant, DirQuota, RootError, RootsGrant};
+use crate::sandbox::{PinnedDir, Quota, QuotaExceeded, path_of};
 
 /// Streams for each file: guests commonly have one to read and one to write.
 const STREAMS: usize = 4;
 
 /// What a granted directory means for everything below it.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct GrantedDir {
     pub(super) host: PathBuf,
     pub(super) guest: String,
     /// What it may be filled with; `None` where nothing may be changed.
@@ -29,15 +29,15 @@ pub(crate) struct Reach {
     hidden: Vec<PathBuf>,
 }
 
-impl Reach {
+impl GrantedDir {
     /// Of a grant.
-    pub(crate) fn of(grant: &DirGrant) -> Arc<Self> {
+    pub(crate) fn from_grant(grant: &DirGrant) -> Arc<Self> {
         let DirGrant { host, guest, hidden, .. } = grant.clone();
         Arc::new(Self { host, guest, quota: Quota::of(grant), hidden })
     }
 
     /// Whether a guest may have this file open. Where something is hidden, what cannot be told is refused.
-    pub(super) fn shows(&self, descriptor: &Descriptor) -> bool {
+    pub(super) fn may_open(&self, descriptor: &Descriptor) -> bool {
         if self.hidden.is_empty() {
             return true;
         }
@@ -45,19 +45,20 @@ impl Reach {
             Descriptor::File(file) => &file.file,
             Descriptor::Dir(dir) => &dir.dir,
         };
-        let is_hidden = |place: &Path| self.hidden.iter().any(|hidden| place.starts_with(hidden));
-        place_of(file).is_some_and(|place| !is_hidden(&place))
+        let is_hidden = |path: &Path| self.hidden.iter().any(|hidden| path.starts_with(hidden));
+        path_of(file).is_some_and(|path| !is_hidden(&path))
     }
 
     /// What the guest wanted, and the line that would allow it.
-    pub(super) fn words(&self, over: &OverQuota) -> (String, String) {
+    pub(super) fn quota_hint(&self, over: &QuotaExceeded) -> (String, String) {
         let Self { host, guest, .. } = self;
         let wanted = format!("{over} below {guest}");
-        let Room { mib, files } = self.quota.as_ref().map_or(Room { mib: 0, files: 0 }, |quota| quota.room());
-        let Room { mib, files } = match over {
-            OverQuota::Bytes(_) => Room { mib: mib * 2, files },
-            OverQuota::Files(_) => Room { mib, files: files * 2 },
-            OverQuota::Around(outer) => {
+        let DirQuota { mib, files } =
+            self.quota.as_ref().map_or(DirQuota { mib: 0, files: 0 }, |quota| quota.room());
+        let DirQuota { mib, files } = match over {
+            QuotaExceeded::Bytes(_) => DirQuota { mib: mib * 2, files },
+            QuotaExceeded::Files(_) => DirQuota { mib, files: files * 2 },
+            QuotaExceeded::Around(outer) => {
                 return (wanted, format!("a larger `quota_mib` or `files` where {outer:?} is granted"));
             }
         };
@@ -70,51 +71,51 @@ impl Reach {
 
 /// A folder of the client that the guest may read.
 #[derive(Clone)]
-pub(crate) struct NearRoot {
+pub(crate) struct LocalRoot {
     pub(super) dir: Dir,
-    pub(super) reach: Arc<Reach>,
+    pub(super) granted_dir: Arc<GrantedDir>,
 }
 
-impl NearRoot {
+impl LocalRoot {
     /// Judges what a client names and opens it. Blocks.
     ///
     /// # Errors
     /// When the guest may not have it.
-    pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootRefusal> {
-        let grant = grant.admit(uri)?;
-        let pinned = Pinned::open(&grant.host).map_err(|_| RootRefusal::NotAFolder)?;
-        let file = std::fs::File::open(pinned.path()).map_err(|_| RootRefusal::NotAFolder)?;
+    pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootError> {
+        let grant = grant.resolve(uri)?;
+        let pinned = PinnedDir::open(&grant.host).map_err(|_| RootError::NotAFolder)?;
+        let file = std::fs::File::open(pinned.path()).map_err(|_| RootError::NotAFolder)?;
         let dir = Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
-        Ok(Self { dir, reach: Reach::of(&grant) })
+        Ok(Self { dir, granted_dir: GrantedDir::from_grant(&grant) })
     }
 }
 
-impl std::fmt::Debug for NearRoot {
+impl std::fmt::Debug for LocalRoot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("NearRoot").field(&self.reach.host).finish()
+        f.debug_tuple("LocalRoot").field(&self.granted_dir.host).finish()
     }
 }
 
 /// A place that an open file takes.
-pub(super) type Place = Arc<OwnedSemaphorePermit>;
+pub(super) type FilePermit = Arc<OwnedSemaphorePermit>;
 
 /// What is known of a descriptor.
 #[derive(Debug, Clone)]
-pub(super) struct Opened {
-    pub(super) reach: Arc<Reach>,
+pub(super) struct OpenDescriptor {
+    pub(super) granted_dir: Arc<GrantedDir>,
     /// A granted directory takes none: it is open anyway.
-    _place: Option<Place>,
+    _permit: Option<FilePermit>,
 }
 
-impl Opened {
+impl OpenDescriptor {
     /// What was opened below one.
-    pub(super) fn below(reach: Arc<Reach>, place: Place) -> Self {
-        Self { reach, _place: Some(place) }
+    pub(super) fn below(granted_dir: Arc<GrantedDir>, permit: FilePermit) -> Self {
+        Self { granted_dir, _permit: Some(permit) }
     }
 
     /// The granted directory itself.
-    pub(super) fn granted(reach: &Arc<Reach>) -> Self {
-        Self { reach: Arc::clone(reach), _place: None }
+    pub(super) fn granted(granted_dir: &Arc<GrantedDir>) -> Self {
+        Self { granted_dir: Arc::clone(granted_dir), _permit: None }
     }
 }
 
@@ -123,15 +124,15 @@ impl Opened {
 pub(crate) struct OpenFiles {
     files: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    granted: Vec<Arc<Reach>>,
-    roots: Vec<NearRoot>,
-    known: HashMap<u32, Opened>,
+    granted: Vec<Arc<GrantedDir>>,
+    roots: Vec<LocalRoot>,
+    known: HashMap<u32, OpenDescriptor>,
     full: bool,
 }
 
 impl OpenFiles {
     /// For an instance that may have `most` files open.
-    pub(crate) fn new(most: u64, granted: &[Arc<Reach>]) -> Self {
+    pub(crate) fn new(most: u64, granted: &[Arc<GrantedDir>]) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX >> 4);
         let (files, streams) = (Semaphore::new(most), Semaphore::new(most * STREAMS));
         let granted = granted.to_vec();
@@ -146,30 +147,30 @@ impl OpenFiles {
     }
 
     /// The granted directories, in the order in which the guest is told of them.
-    pub(super) fn reaches(&self) -> Vec<Arc<Reach>> {
+    pub(super) fn granted_dirs(&self) -> Vec<Arc<GrantedDir>> {
         self.granted.clone()
     }
 
     /// Adds a folder of the client, unless something is granted under that path already.
-    pub(crate) fn add_root(&mut self, root: NearRoot) {
-        let mut others = self.granted.iter().chain(self.roots.iter().map(|root| &root.reach));
-        if others.all(|other| other.guest != root.reach.guest) {
+    pub(crate) fn add_root(&mut self, root: LocalRoot) {
+        let mut others = self.granted.iter().chain(self.roots.iter().map(|root| &root.granted_dir));
+        if others.all(|other| other.guest != root.granted_dir.guest) {
             self.roots.push(root);
         }
     }
 
-    pub(super) fn roots(&self) -> Vec<NearRoot> {
+    pub(super) fn roots(&self) -> Vec<LocalRoot> {
         self.roots.clone()
     }
 
     /// A place for another file.
-    pub(super) fn place(&self) -> Result<Place, ErrorCode> {
-        place(&self.files)
+    pub(super) fn file_permit(&self) -> Result<FilePermit, ErrorCode> {
+        acquire(&self.files)
     }
 
     /// A place for another stream on a file.
-    pub(super) fn stream_place(&self) -> Result<Place, ErrorCode> {
-        place(&self.streams)
+    pub(super) fn stream_permit(&self) -> Result<FilePermit, ErrorCode> {
+        acquire(&self.streams)
     }
 
     /// Whether this is the first time that there is no place.
@@ -178,24 +179,24 @@ impl OpenFiles {
     }
 
     /// For another call of the same instance: what is open stays open.
-    pub(crate) fn begin_again(&mut self) {
+    pub(crate) fn reset_for_next_call(&mut self) {
         self.full = false;
     }
 
-    pub(super) fn add(&mut self, fd: &Resource<Descriptor>, opened: Opened) {
+    pub(super) fn add(&mut self, fd: &Resource<Descriptor>, opened: OpenDescriptor) {
         self.known.insert(fd.rep(), opened);
     }
 
-    pub(super) fn get(&self, fd: &Resource<Descriptor>) -> Result<&Opened, ErrorCode> {
+    pub(super) fn get(&self, fd: &Resource<Descriptor>) -> Result<&OpenDescriptor, ErrorCode> {
         self.known.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)
     }
 
-    pub(super) fn remove(&mut self, fd: u32) -> Option<Opened> {
+    pub(super) fn remove(&mut self, fd: u32) -> Option<OpenDescriptor> {
         self.known.remove(&fd)
     }
 }
 
-fn place(places: &Arc<Semaphore>) -> Result<Place, ErrorCode> {
-    let place = Arc::clone(places).try_acquire_owned();
-    place.map(Arc::new).map_err(|_| ErrorCode::InsufficientMemory)
+fn acquire(permits: &Arc<Semaphore>) -> Result<FilePermit, ErrorCode> {
+    let permit = Arc::clone(permits).try_acquire_owned();
+    permit.map(Arc::new).map_err(|_| ErrorCode::InsufficientMemory)
 }

@@ -1,4 +1,4 @@
-//! The two bodies of an exchange, each counted as it passes.
+//! The bodies of a request and of its response, each counted as it passes.
 //!
 //! Nothing is decoded and nothing is kept: what the guest does not read stays in the socket. Empty pieces are left out;
 //! they cost whoever sends them nothing and would keep the other side busy.
@@ -15,18 +15,18 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 use wasmtime_wasi_http::{Error, WasiBody};
 
-use super::account::{Account, Place};
-use super::errors;
+use super::budget::{HttpBudget, RequestPermit};
+use super::error_codes;
 
 /// What a guest sends.
-pub(super) struct Outgoing {
+pub(super) struct RequestBody {
     pub(super) body: WasiBody,
-    pub(super) account: Arc<Account>,
+    pub(super) budget: Arc<HttpBudget>,
     /// Set when it is longer than it may be: the connection knows the failure by nothing else.
     pub(super) too_long: Arc<AtomicBool>,
 }
 
-impl Body for Outgoing {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -43,7 +43,7 @@ impl Body for Outgoing {
             if length == Some(0) {
                 continue;
             }
-            if let Err(error) = self.account.send(length.unwrap_or_default()) {
+            if let Err(error) = self.budget.send(length.unwrap_or_default()) {
                 self.too_long.store(true, Ordering::Relaxed);
                 return Poll::Ready(Some(Err(error)));
             }
@@ -61,38 +61,38 @@ impl Body for Outgoing {
 }
 
 /// What a host answers.
-pub(super) struct Answer {
+pub(super) struct ResponseBody {
     /// None when it has ended, well or not.
     body: Option<Incoming>,
-    account: Arc<Account>,
+    budget: Arc<HttpBudget>,
     /// Given back with the last byte.
-    place: Option<Place>,
+    permit: Option<RequestPermit>,
     deadline: Instant,
     /// How long the guest itself would wait for the next piece.
     idle: Option<Duration>,
     clock: Pin<Box<Sleep>>,
 }
 
-impl Answer {
+impl ResponseBody {
     pub(super) fn new(
         body: Incoming,
-        account: Arc<Account>,
-        place: Place,
+        budget: Arc<HttpBudget>,
+        permit: RequestPermit,
         deadline: Instant,
         idle: Option<Duration>,
     ) -> Self {
         let clock = Box::pin(tokio::time::sleep_until(until(deadline, idle)));
-        Self { body: Some(body), account, place: Some(place), deadline, idle, clock }
+        Self { body: Some(body), budget, permit: Some(permit), deadline, idle, clock }
     }
 
     fn end(&mut self) {
         self.body = None;
-        self.place = None;
+        self.permit = None;
     }
 
     fn late(&self) -> Error {
         if Instant::now() >= self.deadline {
-            self.account.breach("http_ms", Error::HttpResponseTimeout)
+            self.budget.limit_reached("http_ms", Error::HttpResponseTimeout)
         } else {
             Error::ConnectionReadTimeout
         }
@@ -104,7 +104,7 @@ impl Answer {
             let until = until(self.deadline, Some(idle));
             self.clock.as_mut().reset(until);
         }
-        self.account.receive(frame.data_ref().map_or(0, Bytes::len))
+        self.budget.receive(frame.data_ref().map_or(0, Bytes::len))
     }
 }
 
@@ -112,7 +112,7 @@ fn until(deadline: Instant, idle: Option<Duration>) -> Instant {
     idle.and_then(|idle| Instant::now().checked_add(idle)).map_or(deadline, |next| next.min(deadline))
 }
 
-impl Body for Answer {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -130,7 +130,7 @@ impl Body for Answer {
                 },
                 Poll::Ready(Some(Err(error))) => {
                     let late = Instant::now() >= self.deadline;
-                    Some(Err(if late { self.late() } else { errors::of_answer(&error) }))
+                    Some(Err(if late { self.late() } else { error_codes::body_error(&error) }))
                 }
                 Poll::Ready(None) => None,
                 Poll::Pending => {

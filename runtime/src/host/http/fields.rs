@@ -11,9 +11,9 @@ use wasmtime_wasi_http::p2::{self, HeaderResult};
 use wasmtime_wasi_http::{FieldMap, WasiHttpView as _};
 
 use crate::config::kib;
-use crate::host::{Beyond, State, held};
+use crate::host::{InstanceCtx, LimitTrap, handle_memory};
 
-type Store<'s> = StoreContextMut<'s, State>;
+type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
 type Fields = Resource<FieldMap>;
 
 /// Price of one field, as bytes: about 0.1 µs.
@@ -26,42 +26,42 @@ const VALUE: usize = 32;
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
-pub(super) fn shadow(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[static]fields.from-list",
-        |mut store: Store<'_>, (entries,): (WasmList<(String, Vec<u8>)>,)| {
+        |mut store: StoreCtx<'_>, (entries,): (WasmList<(String, Vec<u8>)>,)| {
             Box::new(async move {
                 let size = |(name, value): &(String, Vec<u8>)| name.len() + value.len();
                 let entries = lifted(&mut store, &entries, size)?;
                 let bytes = entries.iter().map(size).sum();
                 charge(&mut store, entries.len(), bytes).await?;
-                store.data_mut().hold(bytes + held::FIELD * entries.len())?;
-                Ok((told(store.data_mut().http().from_list(entries))?,))
+                store.data_mut().reserve_handle_memory(bytes + handle_memory::FIELD * entries.len())?;
+                Ok((wit_result(store.data_mut().http().from_list(entries))?,))
             })
         },
     )?;
-    types.func_wrap_async("[method]fields.clone", |mut store: Store<'_>, (fields,): (Fields,)| {
+    types.func_wrap_async("[method]fields.clone", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
         Box::new(async move {
             charge_for(&mut store, &fields, 0, 0).await?;
-            let bytes = held::of_fields(store.data_mut().table.get(&fields)?);
-            store.data_mut().hold(bytes)?;
+            let bytes = handle_memory::fields_size(store.data_mut().table.get(&fields)?);
+            store.data_mut().reserve_handle_memory(bytes)?;
             Ok((store.data_mut().http().clone(fields)?,))
         })
     })?;
-    types.func_wrap_async("[method]fields.entries", |mut store: Store<'_>, (fields,): (Fields,)| {
+    types.func_wrap_async("[method]fields.entries", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
         Box::new(async move {
             charge_for(&mut store, &fields, 0, 0).await?;
             Ok((store.data_mut().http().entries(fields)?,))
         })
     })?;
-    questions(types)?;
-    changes(types)
+    lookups(types)?;
+    edits(types)
 }
 
-fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[method]fields.get",
-        |mut store: Store<'_>, (fields, name): (Fields, String)| {
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
                 let fits = name.len() <= most(&mut store);
@@ -69,19 +69,22 @@ fn questions(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    types.func_wrap_async("[method]fields.has", |mut store: Store<'_>, (fields, name): (Fields, String)| {
-        Box::new(async move {
-            charge_for(&mut store, &fields, 0, name.len()).await?;
-            Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
-        })
-    })
+    types.func_wrap_async(
+        "[method]fields.has",
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
+            Box::new(async move {
+                charge_for(&mut store, &fields, 0, name.len()).await?;
+                Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
+            })
+        },
+    )
 }
 
 /// Changing one field copies all of them when they are shared with a clone.
-fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     types.func_wrap_async(
         "[method]fields.set",
-        |mut store: Store<'_>, (fields, name, values): (Fields, String, WasmList<Vec<u8>>)| {
+        |mut store: StoreCtx<'_>, (fields, name, values): (Fields, String, WasmList<Vec<u8>>)| {
             Box::new(async move {
                 let values = lifted(&mut store, &values, Vec::len)?;
                 let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
@@ -89,47 +92,47 @@ fn changes(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
                 if name.len() > most(&mut store) {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
-                store.data_mut().hold(bytes + held::FIELD * values.len())?;
-                Ok((told(store.data_mut().http().set(fields, name, values))?,))
+                store.data_mut().reserve_handle_memory(bytes + handle_memory::FIELD * values.len())?;
+                Ok((wit_result(store.data_mut().http().set(fields, name, values))?,))
             })
         },
     )?;
     types.func_wrap_async(
         "[method]fields.delete",
-        |mut store: Store<'_>, (fields, name): (Fields, String)| {
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
                 if name.len() > most(&mut store) {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
-                Ok((told(store.data_mut().http().delete(fields, name))?,))
+                Ok((wit_result(store.data_mut().http().delete(fields, name))?,))
             })
         },
     )?;
     types.func_wrap_async(
         "[method]fields.append",
-        |mut store: Store<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
+        |mut store: StoreCtx<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
             Box::new(async move {
                 let bytes = name.len() + value.len();
                 charge_for(&mut store, &fields, 0, bytes).await?;
                 if bytes > most(&mut store) {
-                    return Err(Beyond("http_header_kib").into());
+                    return Err(LimitTrap("http_header_kib").into());
                 }
-                store.data_mut().hold(bytes + held::FIELD)?;
-                Ok((told(store.data_mut().http().append(fields, name, value))?,))
+                store.data_mut().reserve_handle_memory(bytes + handle_memory::FIELD)?;
+                Ok((wit_result(store.data_mut().http().append(fields, name, value))?,))
             })
         },
     )
 }
 
 /// Bytes that a collection may hold.
-fn most(store: &mut Store<'_>) -> usize {
-    kib(store.data_mut().shared.config.limits.http_header_kib)
+fn most(store: &mut StoreCtx<'_>) -> usize {
+    kib(store.data_mut().plugin.config.limits.http_header_kib)
 }
 
 /// What is in a list of the guest's, unless a collection could not hold it.
 fn lifted<T: Lift + 'static>(
-    store: &mut Store<'_>,
+    store: &mut StoreCtx<'_>,
     list: &WasmList<T>,
     size: impl Fn(&T) -> usize,
 ) -> wasmtime::Result<Vec<T>> {
@@ -137,7 +140,7 @@ fn lifted<T: Lift + 'static>(
     let mut taken = Vec::new();
     for item in list.iter(&mut *store)? {
         let item = item?;
-        left = left.checked_sub(VALUE + size(&item)).ok_or(Beyond("http_header_kib"))?;
+        left = left.checked_sub(VALUE + size(&item)).ok_or(LimitTrap("http_header_kib"))?;
         taken.push(item);
     }
     Ok(taken)
@@ -145,24 +148,24 @@ fn lifted<T: Lift + 'static>(
 
 /// Charges for a collection, and for values and bytes that are handed over.
 async fn charge_for(
-    store: &mut Store<'_>,
+    store: &mut StoreCtx<'_>,
     fields: &Fields,
     values: usize,
     bytes: usize,
 ) -> wasmtime::Result<()> {
     let fields = store.data_mut().table.get(fields)?;
-    let (count, kept) = (fields.len(), held::of_fields(fields));
+    let (count, kept) = (fields.len(), handle_memory::fields_size(fields));
     charge(store, count.saturating_add(values), bytes.saturating_add(kept)).await
 }
 
-async fn charge(store: &mut Store<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
+async fn charge(store: &mut StoreCtx<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
     let meter = store.data_mut().meter.clone();
     let price = count.saturating_add(1).saturating_mul(FIELD).saturating_add(bytes);
     Ok(meter.charge_work(price, bytes).await?)
 }
 
 /// What the guest is told: an error of the interface, unless it is one that ends the call.
-fn told<T>(done: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
+fn wit_result<T>(done: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
     match done {
         Ok(done) => Ok(Ok(done)),
         Err(error) => Ok(Err(error.downcast()?)),

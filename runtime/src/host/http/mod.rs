@@ -1,16 +1,16 @@
 //! `wasi:http`: requests that a guest sends.
 //!
 //! The interface itself is wasmtime's; what is done with a request is decided here. Every component links, granted or
-//! not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the account of the call
-//! and the grants allow goes on as an [`Exchange`].
+//! not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the budget of the call
+//! and the grants allow goes on as an [`OutgoingRequest`].
 
-mod account;
 mod body;
-mod errors;
-mod exchange;
+mod budget;
+mod counted_io;
+mod error_codes;
 mod fields;
-mod link;
-mod wire;
+mod linker;
+mod send_request;
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use wasmtime_wasi_http::{
     Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
-use super::State;
-use super::denials::Denials;
-use super::shared::Shared;
+use super::InstanceCtx;
+use super::denial_log::DenialLog;
+use super::plugin_ctx::PluginCtx;
 use crate::config::{Host, HttpGrant, Scheme, kib};
-use crate::sandbox::{Meter, Target};
-use account::Account;
-use exchange::{Exchange, Rest};
+use crate::sandbox::{HostFuel, Target};
+use budget::HttpBudget;
+use send_request::{ConnectionTask, OutgoingRequest};
 
-pub(super) use link::link;
+pub(super) use linker::add_to_linker;
 
 /// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
 const CHUNK: usize = 8 << 10;
@@ -36,37 +36,37 @@ const CHUNK: usize = 8 << 10;
 pub(super) const BODY: usize = 2 * CHUNK;
 
 /// What one call has of HTTP.
-pub(super) struct Http {
+pub(super) struct HttpCtx {
     context: WasiHttpCtx,
     hooks: Hooks,
 }
 
 struct Hooks {
-    account: Arc<Account>,
+    budget: Arc<HttpBudget>,
 }
 
-impl Http {
-    pub(super) fn new(plugin: &Arc<Shared>, meter: &Meter, denials: &Denials) -> Self {
+impl HttpCtx {
+    pub(super) fn new(plugin: &Arc<PluginCtx>, meter: &HostFuel, denials: &DenialLog) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(kib(plugin.config.limits.http_header_kib));
-        let account = Account::new(Arc::clone(plugin), meter.clone(), denials.clone());
-        Self { context, hooks: Hooks { account: Arc::new(account) } }
+        let budget = HttpBudget::new(Arc::clone(plugin), meter.clone(), denials.clone());
+        Self { context, hooks: Hooks { budget: Arc::new(budget) } }
     }
 
     /// Whether no request is under way and no answer is being read: each of them has the account.
     pub(super) fn is_quiet(&self) -> bool {
-        Arc::strong_count(&self.hooks.account) == 1
+        Arc::strong_count(&self.hooks.budget) == 1
     }
 }
 
-impl WasiHttpView for State {
+impl WasiHttpView for InstanceCtx {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.meter.note_call();
+        self.meter.charge_call();
         WasiHttpCtxView { hooks: &mut self.http.hooks, table: &mut self.table, ctx: &mut self.http.context }
     }
 }
 
-type Sent = Result<(Response<WasiBody>, Rest), Error>;
+type SendResult = Result<(Response<WasiBody>, ConnectionTask), Error>;
 
 impl WasiHttpHooks for Hooks {
     /// It is made of what was checked, when the request is sent.
@@ -79,7 +79,7 @@ impl WasiHttpHooks for Hooks {
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ) -> Box<dyn Future<Output = Sent> + Send> {
+    ) -> Box<dyn Future<Output = SendResult> + Send> {
         match self.check(request, options) {
             Ok(exchange) => Box::new(exchange.run()),
             Err(error) => Box::new(std::future::ready(Err(error))),
@@ -93,15 +93,19 @@ impl WasiHttpHooks for Hooks {
 
 impl Hooks {
     /// Looks at all that can be judged without a network.
-    fn check(&self, request: Request<WasiBody>, options: Option<RequestOptions>) -> Result<Exchange, Error> {
+    fn check(
+        &self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<OutgoingRequest, Error> {
         let target = target(request.method().as_str(), request.uri())?;
-        let account = Arc::clone(&self.account);
-        if !target.is_granted(&account.plugin.config.grants.http) {
-            account.deny(&target);
+        let budget = Arc::clone(&self.budget);
+        if !target.is_granted(&budget.plugin.config.grants.http) {
+            budget.deny(&target);
             return Err(Error::HttpRequestDenied);
         }
-        let place = account.begin()?;
-        Ok(Exchange { target, request, options: options.unwrap_or_default(), account, place })
+        let permit = budget.start_request()?;
+        Ok(OutgoingRequest { target, request, options: options.unwrap_or_default(), budget, permit })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use wasmtime::component::Resource;
 
-use super::{Bucket, COMMIT, KEY, State, unfit};
+use super::{Bucket, COMMIT, InstanceCtx, KEY, key_error};
 use crate::bindings::keyvalue::wasi::keyvalue::atomics::{CasError, Host, HostCas};
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
-use crate::sandbox::Version;
+use crate::sandbox::ValueVersion;
 
 /// A key and which value it had, to be replaced if nobody else was quicker. The value itself is not kept: a guest may have
 /// a thousand of these.
@@ -13,7 +13,7 @@ use crate::sandbox::Version;
 pub struct Cas {
     bucket: Bucket,
     key: String,
-    version: Version,
+    version: ValueVersion,
 }
 
 impl Cas {
@@ -23,7 +23,7 @@ impl Cas {
     }
 }
 
-impl Host for State {
+impl Host for InstanceCtx {
     async fn increment(
         &mut self,
         bucket: Resource<Bucket>,
@@ -31,17 +31,18 @@ impl Host for State {
         delta: i64,
     ) -> wasmtime::Result<Result<i64, Error>> {
         self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
-        if let Some(error) = unfit([&key]) {
+        if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
-        self.on(self.table.get(&bucket)?.clone(), move |bucket| bucket.increment(&key, delta)).await
+        self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.increment(&key, delta)).await
     }
 
     async fn swap(&mut self, cas: Resource<Cas>, value: Vec<u8>) -> wasmtime::Result<Result<(), CasError>> {
         let Cas { bucket, key, version } = self.table.delete(cas)?;
         self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
         let name = key.clone();
-        let swapped = self.on(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
+        let swapped =
+            self.run_blocking(bucket.clone(), move |bucket| bucket.swap(&name, version, &value)).await?;
         Ok(match swapped {
             Ok(Ok(())) => Ok(()),
             Ok(Err(version)) => {
@@ -53,20 +54,20 @@ impl Host for State {
     }
 }
 
-impl HostCas for State {
+impl HostCas for InstanceCtx {
     async fn new(
         &mut self,
         bucket: Resource<Bucket>,
         key: String,
     ) -> wasmtime::Result<Result<Resource<Cas>, Error>> {
         self.meter.charge(KEY + key.len()).await?;
-        if let Some(error) = unfit([&key]) {
+        if let Some(error) = key_error([&key]) {
             return Ok(Err(error));
         }
-        self.hold(key.len())?;
+        self.reserve_handle_memory(key.len())?;
         let bucket = self.table.get(&bucket)?.clone();
         let name = key.clone();
-        match self.on(bucket.clone(), move |bucket| bucket.version(&name)).await? {
+        match self.run_blocking(bucket.clone(), move |bucket| bucket.version(&name)).await? {
             Ok(version) => Ok(Ok(self.table.push(Cas { bucket, key, version })?)),
             Err(error) => Ok(Err(error)),
         }
@@ -76,13 +77,13 @@ impl HostCas for State {
         let Cas { bucket, key, .. } = self.table.get(&cas)?;
         let (bucket, key) = (bucket.clone(), key.clone());
         self.meter.charge(KEY + key.len()).await?;
-        let current = match self.on(bucket.clone(), move |bucket| bucket.get(&key)).await? {
+        let current = match self.run_blocking(bucket.clone(), move |bucket| bucket.get(&key)).await? {
             Ok(current) => current,
             Err(error) => return Ok(Err(error)),
         };
         self.meter.charge(current.as_ref().map_or(0, Vec::len)).await?;
         // What the guest sees now is what a swap compares with.
-        self.table.get_mut(&cas)?.version = Version::of(current.as_deref());
+        self.table.get_mut(&cas)?.version = ValueVersion::of(current.as_deref());
         Ok(Ok(current))
     }
 

@@ -13,13 +13,13 @@ use tokio::sync::Semaphore;
 
 pub use atomics::Cas;
 
-use super::State;
+use super::InstanceCtx;
 use crate::bindings::keyvalue::wasi::keyvalue::store::Error;
-use crate::sandbox::{self, LONGEST_KEY, Places, StoreError};
+use crate::sandbox::{self, KvError, LONGEST_KEY, SharedPermits};
 
 /// An opened bucket.
 #[derive(Debug, Clone)]
-pub struct Bucket(Arc<sandbox::Bucket>);
+pub struct Bucket(Arc<sandbox::KvBucket>);
 
 /// What a transaction costs beside its bytes, as if it moved this many: a commit waits for the disk.
 const COMMIT: usize = 200_000;
@@ -39,47 +39,44 @@ const FULL: &str =
     "nothing can be changed for now, since the server's disk takes no writes; what is kept can be read";
 
 /// The operations of one plugin.
-pub(super) fn operations() -> Places {
-    Places::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
+pub(super) fn operations() -> SharedPermits {
+    SharedPermits::new("operation on the store", OF_ONE, Arc::clone(&OF_ALL))
 }
 
 /// Why nothing is done with these keys: one of them is longer than any key is. Asked before anything is done, so that no thread
 /// is taken for it and no handle keeps it.
-fn unfit<'k>(keys: impl IntoIterator<Item = &'k String>) -> Option<Error> {
+fn key_error<'k>(keys: impl IntoIterator<Item = &'k String>) -> Option<Error> {
     let has_long = keys.into_iter().any(|key| key.len() > LONGEST_KEY);
-    has_long.then(|| Error::Other(StoreError::Key.to_string()))
+    has_long.then(|| Error::Other(KvError::Key.to_string()))
 }
 
-impl State {
+impl InstanceCtx {
     /// Runs an operation where it may block.
-    async fn on<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &mut self,
         bucket: Bucket,
-        work: impl FnOnce(&sandbox::Bucket) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&sandbox::KvBucket) -> Result<T, KvError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, Error>> {
-        let place = self.shared.operations.take().await?;
+        let permit = self.plugin.operations.acquire().await?;
         let meter = self.meter.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             meter.timed(|| work(&bucket.0))
         });
-        Ok(done.await?.map_err(|error| self.refused(&error)))
+        Ok(done.await?.map_err(|error| self.store_error(&error)))
     }
 
     /// What a guest hears of it. Paths and causes are in the log, where the store itself puts them.
-    fn refused(&mut self, error: &StoreError) -> Error {
+    fn store_error(&mut self, error: &KvError) -> Error {
         match error {
-            StoreError::OverQuota(_) | StoreError::TooMuch(_) => {
+            KvError::OverQuota(_) | KvError::TooMuch(_) => {
                 let why = error.to_string();
-                self.reached(&why);
+                self.limit_reached(&why);
                 Error::Other(why)
             }
-            StoreError::Key | StoreError::NotANumber => Error::Other(error.to_string()),
-            StoreError::Full { .. } => Error::Other(FULL.to_owned()),
-            StoreError::InUse(_)
-            | StoreError::Nowhere
-            | StoreError::Unusable { .. }
-            | StoreError::Failed(_) => {
+            KvError::Key | KvError::NotANumber => Error::Other(error.to_string()),
+            KvError::Full { .. } => Error::Other(FULL.to_owned()),
+            KvError::InUse(_) | KvError::Nowhere | KvError::Unusable { .. } | KvError::Failed(_) => {
                 Error::Other("the store cannot be used; the server's log has the details".to_owned())
             }
         }

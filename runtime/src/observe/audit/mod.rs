@@ -4,8 +4,8 @@
 //! does not wait for a disk; only when the disk cannot keep up do calls wait a little, since a line that is lost is worse.
 //! Lines are written whole: a killed server leaves no half of one behind that the next write would not mend.
 
-mod file;
 mod queue;
+mod rotating_file;
 
 use std::io;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use file::LogFile;
 use queue::Queue;
+use rotating_file::RotatingFile;
 
 /// Where events are noted. Clones write to the same place.
 #[derive(Debug, Clone)]
@@ -27,14 +27,14 @@ pub struct Audit {
 
 /// Writes what is noted, until it is dropped; by then every line is in the file, if that can be written.
 #[derive(Debug)]
-pub struct Writer {
+pub struct AuditWriter {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// An event with its time.
 #[derive(Serialize)]
-struct Line<'a, E> {
+struct TimedEvent<'a, E> {
     time: String,
     #[serde(flatten)]
     event: &'a E,
@@ -43,7 +43,7 @@ struct Line<'a, E> {
 /// An event with its time and the end of its line.
 fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
     let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
-    let mut line = serde_json::to_vec(&Line { time, event })?;
+    let mut line = serde_json::to_vec(&TimedEvent { time, event })?;
     line.push(b'\n');
     Ok(line)
 }
@@ -51,7 +51,7 @@ fn line<E: Serialize>(event: &E) -> serde_json::Result<Vec<u8>> {
 impl Audit {
     /// An audit that notes nothing.
     #[must_use]
-    pub fn none() -> Self {
+    pub fn disabled() -> Self {
         Self { queue: None, arguments: false }
     }
 
@@ -60,14 +60,14 @@ impl Audit {
     ///
     /// # Errors
     /// When the file cannot be opened or mended.
-    pub fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<(Self, Writer)> {
-        let file = LogFile::open(path, most, kept)?;
+    pub fn open(path: PathBuf, most: u64, kept: u32) -> io::Result<(Self, AuditWriter)> {
+        let file = RotatingFile::open(path, most, kept)?;
         let queue = Arc::<Queue>::default();
         let writing = Arc::clone(&queue);
         let thread =
             std::thread::Builder::new().name("audit".to_owned()).spawn(move || writing.write(file))?;
         let audit = Self { queue: Some(Arc::clone(&queue)), arguments: false };
-        Ok((audit, Writer { queue, thread: Some(thread) }))
+        Ok((audit, AuditWriter { queue, thread: Some(thread) }))
     }
 
     /// The same audit, with the arguments of calls written down instead of their digest.
@@ -78,7 +78,7 @@ impl Audit {
 
     /// Whether arguments of calls are written down; `None` when nothing is noted at all.
     #[must_use]
-    pub fn tells_arguments(&self) -> Option<bool> {
+    pub fn includes_arguments(&self) -> Option<bool> {
         self.queue.is_some().then_some(self.arguments)
     }
 
@@ -92,7 +92,7 @@ impl Audit {
     }
 }
 
-impl Drop for Writer {
+impl Drop for AuditWriter {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take()

@@ -26,7 +26,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 const LAST: Duration = Duration::from_secs(1);
 
 /// Where lines go in the end.
-pub(super) trait Sink {
+pub(super) trait LineSink {
     /// Writes all of these lines or none.
     fn append(&mut self, lines: &[u8]) -> io::Result<()>;
 }
@@ -65,7 +65,7 @@ impl Lines {
 
 /// Lines are missing here.
 #[derive(Serialize)]
-struct Lost {
+struct LinesLost {
     event: &'static str,
     lines: u64,
 }
@@ -99,9 +99,9 @@ impl Queue {
     }
 
     /// Writes what is added, until it is closed and all is written.
-    pub(super) fn write(&self, mut sink: impl Sink) {
+    pub(super) fn write(&self, mut sink: impl LineSink) {
         loop {
-            let (batch, closed) = self.take();
+            let (batch, closed) = self.next_batch();
             if !batch.is_empty() {
                 self.deliver(&mut sink, &batch);
             }
@@ -113,7 +113,7 @@ impl Queue {
     }
 
     /// Waits for lines, and whether they are the last.
-    fn take(&self) -> (Vec<u8>, bool) {
+    fn next_batch(&self) -> (Vec<u8>, bool) {
         let mut lines = self.lock();
         while lines.waiting.is_empty() && !lines.closed {
             lines = self.added.wait(lines).unwrap_or_else(PoisonError::into_inner);
@@ -123,13 +123,13 @@ impl Queue {
         let mut batch = std::mem::take(&mut lines.waiting);
         let lost = std::mem::take(&mut lines.lost);
         if lost > 0 {
-            batch.extend(super::line(&Lost { event: "lost", lines: lost }).unwrap_or_default());
+            batch.extend(super::line(&LinesLost { event: "lost", lines: lost }).unwrap_or_default());
         }
         (batch, lines.closed)
     }
 
     /// Writes lines, however often that has to be tried.
-    fn deliver(&self, sink: &mut impl Sink, batch: &[u8]) {
+    fn deliver(&self, sink: &mut impl LineSink, batch: &[u8]) {
         let (mut failing, mut end) = (false, None);
         while let Err(error) = sink.append(batch) {
             if !failing {
@@ -162,7 +162,7 @@ mod tests {
         written: Arc<Mutex<Vec<u8>>>,
     }
 
-    impl Sink for Disk {
+    impl LineSink for Disk {
         fn append(&mut self, lines: &[u8]) -> io::Result<()> {
             if self.full.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::StorageFull.into());

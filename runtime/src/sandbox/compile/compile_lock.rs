@@ -25,12 +25,13 @@ impl Compiler {
     /// itself. Without a place for what is compiled there is nothing to wait for.
     pub(super) async fn lock(&self, key: Key, limits: &Limits) -> Option<CompileLock> {
         self.caches.first()?;
-        let first = tokio::time::timeout(limits.compile().min(PATIENCE), self.lock_as(key, &[false])).await;
+        let first =
+            tokio::time::timeout(limits.compile_time().min(PATIENCE), self.lock_as(key, &[false])).await;
         match first {
             Ok(lock) => lock,
             Err(_) => {
                 let any = self.lock_as(key, &[false, true]);
-                tokio::time::timeout(limits.compile(), any).await.ok().flatten()
+                tokio::time::timeout(limits.compile_time(), any).await.ok().flatten()
             }
         }
     }
@@ -69,27 +70,27 @@ impl Compiler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::compile::cache::Cache;
+    use crate::sandbox::compile::cache::CodeCache;
     use crate::sandbox::compile::{CompileError, Compiler};
     use crate::sandbox::engine;
 
     #[tokio::test]
     async fn what_another_compiles_already_is_waited_for_and_not_compiled_again() {
         let dir = tempfile::tempdir().unwrap();
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let component = b"\0asm\x0d\0\x01\0".to_vec();
         let code = engine::compiler().unwrap().precompile_component(&component).unwrap();
-        let other = Cache::open(dir.path(), 64).unwrap().unwrap();
-        let cache = Cache::open(dir.path(), 64).unwrap().unwrap();
+        let other = CodeCache::open(dir.path(), 64).unwrap().unwrap();
+        let cache = CodeCache::open(dir.path(), 64).unwrap().unwrap();
         // It can compile nothing itself.
-        let compiler = Compiler::with_program("/bin/none".into()).keeping([cache]);
+        let compiler = Compiler::with_program("/bin/none".into()).with_caches([cache]);
         let key = Key::of(&engine, "d");
         let lock = other.lock(&key, false).unwrap().unwrap();
         let limits = Limits::default();
         let mut compiling = std::pin::pin!(compiler.compile(&engine, component.clone(), "d", &limits));
         let early = tokio::time::timeout(4 * LOOK, &mut compiling).await;
         assert!(early.is_err(), "it waits");
-        other.keep(&key, &code);
+        other.insert(&key, &code);
         other.unlock(lock);
         compiling.await.unwrap();
         assert!(other.lock(&key, false).unwrap().is_some(), "it has given up its own lock");

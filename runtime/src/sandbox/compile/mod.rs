@@ -6,14 +6,14 @@
 //! their own process.
 
 mod cache;
-mod child;
 mod compile_lock;
-mod confine;
-mod frame;
-mod left;
-mod names;
-mod trusted;
-mod work;
+mod declarations;
+mod deserialize;
+mod detached;
+mod ipc;
+mod process;
+mod rlimits;
+mod worker;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use tokio::task::spawn_blocking;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-pub use cache::{Cache, CacheError};
-pub use left::Keep;
-pub use work::{Job, Unanswered, compile_for_server};
+pub use cache::{CacheError, CodeCache};
+pub use detached::DetachedCompile;
+pub use worker::{CompileJob, WorkerError, compile_for_server};
 
 use crate::config::Limits;
-use crate::observe::brief;
+use crate::observe::truncate;
 use cache::{CompileLock, Key};
-use trusted::Code;
+use deserialize::MachineCode;
 
 /// Longest account of what is wrong with a component, bytes.
 const WORDS: usize = 4 << 10;
@@ -41,18 +41,18 @@ const AT_ONCE: usize = 2;
 /// Makes components callable.
 #[derive(Debug)]
 pub struct Compiler {
-    place: Place,
+    location: Location,
     /// Looked into one after the other. The first takes what is new.
-    caches: Arc<[Cache]>,
+    caches: Arc<[CodeCache]>,
     turns: Semaphore,
 }
 
 /// Where the compiler runs.
 #[derive(Debug)]
-enum Place {
-    Here,
+enum Location {
+    ThisProcess,
     /// In a process of this program.
-    Outside(PathBuf),
+    ChildProcess(PathBuf),
 }
 
 /// Why a component could not be compiled. Each says what to do.
@@ -62,16 +62,16 @@ pub enum CompileError {
     #[error(
         "is damaged or truncated, or uses a WebAssembly feature that is off here; build or copy it again"
     )]
-    Invalid(#[source] Words),
+    Invalid(#[source] CompilerMessage),
     /// It needs what the engine has no support for, and its toolchain may build it without.
     #[error(
         "needs asynchronous components, which are off here; build it without them: componentize-qjs has `--sync` for that, and \
          functions of its WIT must not be `async`"
     )]
-    Async(#[source] Words),
+    Async(#[source] CompilerMessage),
     /// It compiles, but no slot of this server's pools is large enough for it.
     #[error("declares more memories, tables or instances than any plugin may have here")]
-    Beyond(#[source] Words),
+    Beyond(#[source] CompilerMessage),
     /// Beyond `compile_ms`.
     #[error(
         "took longer than {0} ms to compile (limit `compile_ms`); use a smaller build, or raise the limit"
@@ -103,43 +103,43 @@ pub enum CompileError {
 /// What the compiler says of its input.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Words(String);
+pub struct CompilerMessage(String);
 
 impl CompileError {
     /// For bytes of which the compiler says this.
-    fn refused(words: String) -> Self {
+    fn from_message(words: String) -> Self {
         // `task.cancel` requires the component model async feature; `stream.read` ... more async builtins feature
         let is_async = ["component model", "async", "feature"].iter().all(|word| words.contains(word));
-        if is_async { Self::Async(Words(words)) } else { Self::Invalid(Words(words)) }
+        if is_async { Self::Async(CompilerMessage(words)) } else { Self::Invalid(CompilerMessage(words)) }
     }
 }
 
 impl Compiler {
     /// Compiles in processes of the program that runs.
     #[must_use]
-    pub fn outside() -> Self {
-        Self::with_program(child::this_program())
+    pub fn in_child_process() -> Self {
+        Self::with_program(process::this_program())
     }
 
     /// Compiles in processes of this program, which is a `plugport`.
     #[must_use]
     pub fn with_program(program: PathBuf) -> Self {
-        Self::new(Place::Outside(program))
+        Self::new(Location::ChildProcess(program))
     }
 
     /// Compiles in this process: for files that are trusted, where only time is bounded.
     #[must_use]
-    pub fn here() -> Self {
-        Self::new(Place::Here)
+    pub fn in_process() -> Self {
+        Self::new(Location::ThisProcess)
     }
 
-    fn new(place: Place) -> Self {
-        Self { place, caches: Arc::default(), turns: Semaphore::new(AT_ONCE) }
+    fn new(location: Location) -> Self {
+        Self { location, caches: Arc::default(), turns: Semaphore::new(AT_ONCE) }
     }
 
     /// The same, but looking for what was compiled before, and keeping what it compiles in the first of these.
     #[must_use]
-    pub fn keeping(self, caches: impl IntoIterator<Item = Cache>) -> Self {
+    pub fn with_caches(self, caches: impl IntoIterator<Item = CodeCache>) -> Self {
         Self { caches: caches.into_iter().collect(), ..self }
     }
 
@@ -154,7 +154,7 @@ impl Compiler {
         digest: &str,
         limits: &Limits,
     ) -> Result<Component, CompileError> {
-        if let Some(component) = self.recall(engine, digest, limits).await {
+        if let Some(component) = self.load_cached(engine, digest, limits).await {
             return Ok(component);
         }
         let key = Key::of(engine, digest);
@@ -163,7 +163,7 @@ impl Compiler {
         let compiling = async {
             let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
             // Whoever had the lock may have kept it.
-            if let Some(component) = self.recall(engine, digest, limits).await {
+            if let Some(component) = self.load_cached(engine, digest, limits).await {
                 return Ok(component);
             }
             let code = self.code(engine, component, digest, limits, lock.as_ref()).await?;
@@ -183,14 +183,14 @@ impl Compiler {
         digest: &str,
         limits: &Limits,
         lock: Option<&CompileLock>,
-    ) -> Result<Code, CompileError> {
-        match &self.place {
-            Place::Outside(program) => {
-                let keep = self.caches.first().map(|cache| cache.order(digest, limits));
+    ) -> Result<MachineCode, CompileError> {
+        match &self.location {
+            Location::ChildProcess(program) => {
+                let detached = self.caches.first().map(|cache| cache.detached_compile(digest, limits));
                 let lock = lock.and_then(|lock| lock.share().ok());
-                child::compile(program, component, limits, keep, lock).await
+                process::compile(program, component, limits, detached, lock).await
             }
-            Place::Here => here(engine.clone(), component, limits).await,
+            Location::ThisProcess => compile_in_process(engine.clone(), component, limits).await,
         }
     }
 
@@ -199,32 +199,36 @@ impl Compiler {
         &self,
         engine: &Engine,
         key: Key,
-        code: Code,
+        code: MachineCode,
         limits: &Limits,
     ) -> Result<Component, CompileError> {
         let (caches, engine, most) = (Arc::clone(&self.caches), engine.clone(), limits.code_mib << 20);
         let loading = spawn_blocking(move || {
             let loaded = code.load(&engine)?;
-            let (Code::Answered(bytes), Some(cache)) = (&code, caches.first()) else { return Ok(loaded) };
-            cache.keep(&key, bytes);
+            let (MachineCode::Compiled(bytes), Some(cache)) = (&code, caches.first()) else {
+                return Ok(loaded);
+            };
+            cache.insert(&key, bytes);
             // Mapped from its file it takes less memory.
-            let mapped = cache.recall(&key, most).and_then(|code| code.load(&engine).ok());
+            let mapped = cache.get(&key, most).and_then(|code| code.load(&engine).ok());
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
         // The same program made it with the same settings, so what is left to refuse is what the component asks for.
-        loaded.map_err(|error| CompileError::Beyond(Words(brief(WORDS, format_args!("{error:#}")))))
+        loaded.map_err(|error| {
+            CompileError::Beyond(CompilerMessage(truncate(WORDS, format_args!("{error:#}"))))
+        })
     }
 
     /// The component that was compiled from bytes of this digest before, if its code was kept and still fits.
-    pub async fn recall(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
+    pub async fn load_cached(&self, engine: &Engine, digest: &str, limits: &Limits) -> Option<Component> {
         if self.caches.is_empty() {
             return None;
         }
         let (caches, key) = (Arc::clone(&self.caches), Key::of(engine, digest));
         let (engine, most) = (engine.clone(), limits.code_mib << 20);
         let recalling = spawn_blocking(move || {
-            let code = caches.iter().find_map(|cache| cache.recall(&key, most))?;
+            let code = caches.iter().find_map(|cache| cache.get(&key, most))?;
             code.load(&engine)
                 .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
                 .ok()
@@ -233,12 +237,16 @@ impl Compiler {
     }
 }
 
-async fn here(engine: Engine, component: Vec<u8>, limits: &Limits) -> Result<Code, CompileError> {
-    let compiling = spawn_blocking(move || work::compiled(&engine, &component));
-    let compiled = tokio::time::timeout(limits.compile(), compiling).await;
+async fn compile_in_process(
+    engine: Engine,
+    component: Vec<u8>,
+    limits: &Limits,
+) -> Result<MachineCode, CompileError> {
+    let compiling = spawn_blocking(move || worker::compiled(&engine, &component));
+    let compiled = tokio::time::timeout(limits.compile_time(), compiling).await;
     let compiled = compiled.map_err(|_| CompileError::Slow(limits.compile_ms))?;
     let code = compiled.map_err(|_| CompileError::Crashed)?;
-    code.map(Code::Answered).map_err(CompileError::refused)
+    code.map(MachineCode::Compiled).map_err(CompileError::from_message)
 }
 
 #[cfg(test)]
@@ -249,10 +257,10 @@ mod tests {
     #[test]
     fn what_a_compiling_process_makes_fits_the_engine_that_serves() {
         let (serves, compiles) =
-            (engine::engine(&crate::config::Server::default()).unwrap(), engine::compiler().unwrap());
+            (engine::engine(&crate::config::ServerConfig::default()).unwrap(), engine::compiler().unwrap());
         assert_eq!(Key::of(&serves, "d"), Key::of(&compiles, "d"));
         assert_ne!(Key::of(&serves, "d"), Key::of(&serves, "e"));
-        let code = Code::Answered(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
+        let code = MachineCode::Compiled(compiles.precompile_component(b"\0asm\x0d\0\x01\0").unwrap());
         code.load(&serves).unwrap();
     }
 
@@ -260,23 +268,23 @@ mod tests {
     async fn what_is_kept_anywhere_is_recalled_and_what_is_new_goes_to_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let folders = ["first", "second"].map(|name| dir.path().join(name));
-        let open = |folder: &PathBuf| Cache::open(folder, 64).unwrap().unwrap();
-        let both = Compiler::here().keeping(folders.iter().map(open));
-        let second = Compiler::here().keeping([open(&folders[1])]);
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let open = |folder: &PathBuf| CodeCache::open(folder, 64).unwrap().unwrap();
+        let both = Compiler::in_process().with_caches(folders.iter().map(open));
+        let second = Compiler::in_process().with_caches([open(&folders[1])]);
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let (component, limits) = (b"\0asm\x0d\0\x01\0".to_vec(), Limits::default());
         second.compile(&engine, component.clone(), "old", &limits).await.unwrap();
         both.compile(&engine, component, "new", &limits).await.unwrap();
-        assert!(both.recall(&engine, "old", &limits).await.is_some());
-        assert!(both.recall(&engine, "new", &limits).await.is_some());
-        assert!(both.recall(&engine, "other", &limits).await.is_none());
-        assert!(second.recall(&engine, "new", &limits).await.is_none());
+        assert!(both.load_cached(&engine, "old", &limits).await.is_some());
+        assert!(both.load_cached(&engine, "new", &limits).await.is_some());
+        assert!(both.load_cached(&engine, "other", &limits).await.is_none());
+        assert!(second.load_cached(&engine, "new", &limits).await.is_none());
     }
 
     #[tokio::test]
     async fn nonsense_is_invalid_and_its_reason_is_kept() {
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
-        let compiler = Compiler::here();
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
+        let compiler = Compiler::in_process();
         let component = b"\0asm\x0d\0\x01\0\xff".to_vec();
         let compiled = compiler.compile(&engine, component, "", &Limits::default()).await;
         let Err(CompileError::Invalid(words)) = compiled else { panic!() };
@@ -285,7 +293,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_component_that_needs_tasks_is_told_how_to_do_without() {
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         for component in [
             "(component (core func (canon task.cancel)))",
             "(component (core func (canon backpressure.inc)))",
@@ -293,7 +301,7 @@ mod tests {
                (core func (canon waitable-set.new)))",
         ] {
             let bytes = wat::parse_str(component).unwrap();
-            let compiled = Compiler::here().compile(&engine, bytes, "", &Limits::default()).await;
+            let compiled = Compiler::in_process().compile(&engine, bytes, "", &Limits::default()).await;
             let Err(error) = compiled else { panic!("{component}") };
             assert!(matches!(error, CompileError::Async(_)), "{component}: {error:?}");
             assert!(error.to_string().contains("componentize-qjs has `--sync`"), "{error}");
@@ -302,9 +310,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_no_slot_holds_is_the_files_fault() {
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let component = "(component (core module $m (memory 65536)) (core instance (instantiate $m)))";
-        let compiled = Compiler::here()
+        let compiled = Compiler::in_process()
             .compile(&engine, wat::parse_str(component).unwrap(), "", &Limits::default())
             .await;
         let Err(CompileError::Beyond(words)) = compiled else { panic!() };
@@ -313,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_is_no_compiler_fails_and_one_that_is_not_there_cannot_start() {
-        let engine = engine::engine(&crate::config::Server::default()).unwrap();
+        let engine = engine::engine(&crate::config::ServerConfig::default()).unwrap();
         let component = || b"\0asm\x0d\0\x01\0".to_vec();
         for (program, expected) in
             [("/bin/true", "made the compiler fail"), ("/bin/none", "no process could")]

@@ -5,8 +5,8 @@
 //! one address of a name is not public, the name is not trusted with any. The environment's proxies are not used: they
 //! would look the name up again.
 
-mod address;
-mod resolve;
+mod dns;
+mod public_address;
 mod tls;
 
 use std::fmt;
@@ -19,9 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use super::places::{NoPlace, Places, Taken};
+use super::shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 use crate::config::{Host, HttpGrant, Scheme};
-use resolve::{Resolve, System};
+use dns::{Resolve, SystemResolver};
 
 /// Addresses of one name that are tried.
 const TRIED: usize = 4;
@@ -61,7 +61,7 @@ pub(crate) enum EgressError {
     Prohibited { address: IpAddr, what: &'static str },
     /// Too many names are being looked up.
     #[error(transparent)]
-    Busy(#[from] NoPlace),
+    Busy(#[from] NoSharedPermit),
     /// The name could not be looked up.
     #[error("the name could not be looked up")]
     Name(#[source] io::Error),
@@ -77,15 +77,15 @@ pub(crate) enum EgressError {
 }
 
 /// Bytes both ways.
-pub(crate) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// The way out, for one plugin.
 pub(crate) struct Egress {
     resolver: Box<dyn Resolve>,
-    connections: Places,
-    look_ups: Places,
+    connections: SharedPermits,
+    look_ups: SharedPermits,
 }
 
 impl fmt::Debug for Egress {
@@ -125,21 +125,21 @@ impl Target {
 impl Egress {
     /// For a plugin of which one call may send `parallel` requests at the same time.
     pub(crate) fn new(parallel: usize) -> Self {
-        Self::through(Box::new(System), parallel)
+        Self::through(Box::new(SystemResolver), parallel)
     }
 
     fn through(resolver: Box<dyn Resolve>, parallel: usize) -> Self {
         let share = CONNECTIONS_OF_ONE.max(parallel);
         Self {
             resolver,
-            connections: Places::new("connection", share, Arc::clone(&CONNECTIONS)),
-            look_ups: Places::new("look-up of a name", LOOK_UPS_OF_ONE, Arc::clone(&LOOK_UPS)),
+            connections: SharedPermits::new("connection", share, Arc::clone(&CONNECTIONS)),
+            look_ups: SharedPermits::new("look-up of a name", LOOK_UPS_OF_ONE, Arc::clone(&LOOK_UPS)),
         }
     }
 
     /// Takes the place of a connection, which is to be kept as long as that is open.
-    pub(crate) async fn place(&self, patience: Duration) -> Result<Taken, NoPlace> {
-        self.connections.take_within(patience).await
+    pub(crate) async fn connection_permit(&self, patience: Duration) -> Result<SharedPermit, NoSharedPermit> {
+        self.connections.acquire_timeout(patience).await
     }
 
     /// Opens a connection to where a request goes, if that is granted. If its name cannot be looked up before `patience`
@@ -149,7 +149,7 @@ impl Egress {
         grants: &[HttpGrant],
         target: &Target,
         patience: Duration,
-    ) -> Result<Box<dyn Wire>, EgressError> {
+    ) -> Result<Box<dyn ByteStream>, EgressError> {
         let addresses = self.addresses(grants, target, patience).await?;
         let stream = dial(&addresses).await.map_err(EgressError::Connect)?;
         match target.scheme {
@@ -171,8 +171,8 @@ impl Egress {
         let found = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
-                let place = self.look_ups.take_within(patience).await?;
-                self.resolver.resolve(name, place).await.map_err(EgressError::Name)?
+                let permit = self.look_ups.acquire_timeout(patience).await?;
+                self.resolver.resolve(name, permit).await.map_err(EgressError::Name)?
             }
         };
         if found.is_empty() {
@@ -180,7 +180,7 @@ impl Egress {
         }
         let checked = found.into_iter().map(|address| {
             let address = address.to_canonical();
-            match address::prohibited(address) {
+            match public_address::prohibited(address) {
                 Some(what) if !target.allowed(grants, &Host::Address(address)) => {
                     Err(EgressError::Prohibited { address, what })
                 }

@@ -14,7 +14,7 @@ struct Flipping {
 }
 
 impl Resolve for Flipping {
-    fn resolve(&self, name: &str, _: Taken) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, name: &str, _: SharedPermit) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         self.asked.lock().unwrap().push(name.to_owned());
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(answer) })
@@ -81,18 +81,21 @@ async fn one_plugin_takes_a_share_of_connections_and_look_ups() {
     let (egress, asked) = egress(&[]);
     let mut held = Vec::new();
     for _ in 0..CONNECTIONS_OF_ONE {
-        held.push(egress.place(LONG).await.unwrap());
+        held.push(egress.connection_permit(LONG).await.unwrap());
     }
-    let refused = egress.place(Duration::ZERO).await.unwrap_err();
+    let refused = egress.connection_permit(Duration::ZERO).await.unwrap_err();
     assert_eq!(refused.to_string(), "the plugin has no connection free of its 32");
     for _ in 0..LOOK_UPS_OF_ONE {
-        held.push(egress.look_ups.take().await.unwrap());
+        held.push(egress.look_ups.acquire().await.unwrap());
     }
     let target = target(Scheme::Http, "a.test", 80);
     let refused = egress.addresses(&grants(&["http://a.test"]), &target, Duration::ZERO).await;
-    assert!(matches!(refused, Err(EgressError::Busy(NoPlace::Plugin { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(EgressError::Busy(NoSharedPermit::Plugin { .. }))), "{refused:?}");
     assert!(asked.lock().unwrap().is_empty());
-    assert!(Egress::new(4).place(Duration::ZERO).await.is_ok(), "another plugin has places of its own");
+    assert!(
+        Egress::new(4).connection_permit(Duration::ZERO).await.is_ok(),
+        "another plugin has places of its own"
+    );
 }
 
 #[tokio::test]

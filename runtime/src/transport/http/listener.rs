@@ -1,6 +1,6 @@
 //! Accepts connections and serves them until told to stop.
 //!
-//! Our own loop rather than `axum::serve`, because a connection here is bounded: [in number](super::connections), in the time
+//! Our own loop rather than `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in the time
 //! it may take to send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
 //! the peer's acknowledgement.
 
@@ -22,9 +22,9 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connections::{Activity, Connections, Doing, Place};
-use crate::config::Server;
-use crate::protocol::Caller;
+use super::connection_limit::{Activity, ConnectionLimit, ConnectionPermit, ConnectionState};
+use crate::config::ServerConfig;
+use crate::mcp::Caller;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
@@ -55,9 +55,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a connection comes from. Each of its requests carries it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(super) struct PeerAddr(pub(super) IpAddr);
 
-type Stream = Pin<Box<TimeoutStream<TcpStream>>>;
+type TimeoutTcpStream = Pin<Box<TimeoutStream<TcpStream>>>;
 
 /// A bound socket.
 #[derive(Debug)]
@@ -86,8 +86,8 @@ impl Listener {
 }
 
 /// Serves `router` within the bounds of `settings`, until `stop`, then lets requests under way finish.
-pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: CancellationToken) {
-    let connections = Connections::new(settings.connections);
+pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, stop: CancellationToken) {
+    let connections = ConnectionLimit::new(settings.connections);
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -97,9 +97,9 @@ pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: 
         };
         let Some((stream, peer)) = accepted else { continue };
         // When all are at work its client is cut off: one that waited would hold up those behind it, whoever they are.
-        let Some(place) = connections.enter(Caller::Address(peer.0)) else { continue };
-        let stream = patient(stream, settings.unread);
-        tasks.spawn(connection(stream, (peer, place), router.clone(), stop.clone()));
+        let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
+        let stream = with_write_timeout(stream, settings.unread);
+        tasks.spawn(connection(stream, (peer, permit), router.clone(), stop.clone()));
     }
     drop(listener);
     tasks.close();
@@ -108,9 +108,9 @@ pub async fn serve(listener: Listener, router: Router, settings: &Server, stop: 
     }
 }
 
-async fn accept(socket: &TcpListener) -> Option<(TcpStream, Peer)> {
+async fn accept(socket: &TcpListener) -> Option<(TcpStream, PeerAddr)> {
     match socket.accept().await {
-        Ok((stream, address)) => Some((stream, Peer(address.ip()))),
+        Ok((stream, address)) => Some((stream, PeerAddr(address.ip()))),
         Err(error) => {
             tracing::warn!("cannot accept a connection: {error}");
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -120,7 +120,7 @@ async fn accept(socket: &TcpListener) -> Option<(TcpStream, Peer)> {
 }
 
 /// A stream whose peer has to read: one that takes nothing for so long is given up, with all that waits for it.
-fn patient(stream: TcpStream, unread: Duration) -> Stream {
+fn with_write_timeout(stream: TcpStream, unread: Duration) -> TimeoutTcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("cannot set TCP_NODELAY: {error}");
     }
@@ -131,29 +131,34 @@ fn patient(stream: TcpStream, unread: Duration) -> Stream {
 
 /// What a request's connection does.
 #[derive(Debug, Clone)]
-pub(super) struct At(pub(super) Arc<Activity>);
+pub(super) struct ConnectionHandle(pub(super) Arc<Activity>);
 
-async fn connection(stream: Stream, (peer, place): (Peer, Place), router: Router, stop: CancellationToken) {
+async fn connection(
+    stream: TimeoutTcpStream,
+    (peer, permit): (PeerAddr, ConnectionPermit),
+    router: Router,
+    stop: CancellationToken,
+) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(BUFFER);
     let routes = TowerToHyperService::new(router);
-    let activity = Arc::clone(&place.activity);
+    let activity = Arc::clone(&permit.activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
-        activity.set(Doing::Waiting);
+        activity.set(ConnectionState::Waiting);
         request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(At(Arc::clone(&activity)));
+        request.extensions_mut().insert(ConnectionHandle(Arc::clone(&activity)));
         let (serving, activity) = (routes.call(request), Arc::clone(&activity));
         async move {
             let response = serving.await;
             let streams = response.as_ref().is_ok_and(super::sse::is_stream);
-            activity.set(if streams { Doing::Streaming } else { Doing::Waiting });
+            activity.set(if streams { ConnectionState::Streaming } else { ConnectionState::Waiting });
             response
         }
     });
     let mut served = http.serve_connection(TokioIo::new(stream), service);
     let ended = tokio::select! {
         ended = &mut served => ended,
-        () = place.activity.given_up.cancelled() => {
+        () = permit.activity.evicted.cancelled() => {
             tracing::debug!("gave up a connection to make room for another (setting [server] `connections`)");
             return;
         }
@@ -164,7 +169,7 @@ async fn connection(stream: Stream, (peer, place): (Peer, Place), router: Router
         }
     };
     match ended {
-        Ok(()) => linger(served.into_parts().io.into_inner()).await,
+        Ok(()) => lingering_close(served.into_parts().io.into_inner()).await,
         Err(error) => broken(error),
     }
 }
@@ -175,7 +180,7 @@ fn broken(error: hyper::Error) {
 
 /// Reads on where the answer was the last word. A client that was refused may still be sending, and a connection that is
 /// closed under it takes the answer away before it is read (RFC 9112, 9.6).
-async fn linger(stream: Stream) {
+async fn lingering_close(stream: TimeoutTcpStream) {
     let mut rest = stream.take(LINGER_BYTES);
     let mut nowhere = tokio::io::sink();
     let reading = tokio::io::copy(&mut rest, &mut nowhere);

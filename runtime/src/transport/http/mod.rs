@@ -1,15 +1,15 @@
 //! Streamable HTTP: one endpoint, `POST` for messages, `GET` for what comes unasked and `DELETE` to end a session; and
 //! beside it HTTP+SSE, for the clients of the first revision.
 //!
-//! The transport decides how an exchange is written, as one JSON object or as an event stream, and only once it knows
-//! which is needed: an answer without notifications before it is JSON, anything else becomes a stream, and so does what
-//! takes long.
+//! A response is written as one JSON object or as an event stream, and which of them is decided as late as possible: a
+//! response without notifications before it is JSON; with notifications it becomes a stream, and so does one that takes
+//! long.
 
-mod body;
-mod connections;
-mod guard;
+mod connection_limit;
+mod legacy_sse;
 mod listener;
-mod pair;
+mod origin_check;
+mod request_body;
 mod sse;
 
 use std::sync::Arc;
@@ -22,15 +22,18 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header}
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 
-use crate::protocol::{Answer, Caller, Endpoint, Exchange, Frame, Rest, Resumption, Server, Via};
+use crate::mcp::{
+    Caller, Channel, HttpReply, HttpStream, ResponsePart, ResponseStream, Resumability, Server,
+    StreamableHttp,
+};
 
-use body::Taken;
-use connections::Doing;
-use guard::Guard;
-use listener::{At, Peer};
+use connection_limit::ConnectionState;
+use legacy_sse::LegacySseStreams;
+use listener::{ConnectionHandle, PeerAddr};
 pub use listener::{Listener, serve};
-use pair::Pairs;
-use sse::{Begun, KEEP_ALIVE, OfSession};
+use origin_check::OriginCheck;
+use request_body::CountedBody;
+use sse::{KEEP_ALIVE, SessionStream, StartedStream};
 
 /// Where MCP is served.
 pub const PATH: &str = "/mcp";
@@ -40,79 +43,79 @@ const SESSION: &str = "mcp-session-id";
 /// What [`PATH`] understands.
 const METHODS: &str = "POST, GET, DELETE";
 
-type Refusal = (StatusCode, &'static str);
+type Rejection = (StatusCode, &'static str);
 
-const NOT_JSON: Refusal =
+const NOT_JSON: Rejection =
     (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is JSON; send `Content-Type: application/json`\n");
-const COMPRESSED: Refusal =
+const COMPRESSED: Rejection =
     (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not compressed; send it without `Content-Encoding`\n");
-const UNREADABLE: Refusal = (
+const UNREADABLE: Rejection = (
     StatusCode::NOT_ACCEPTABLE,
     "an answer is JSON or an event stream; send `Accept: application/json, text/event-stream`\n",
 );
 
-struct Shared {
-    endpoint: Endpoint,
-    guard: Guard,
-    pairs: Pairs,
+struct AppState {
+    endpoint: StreamableHttp,
+    origin_check: OriginCheck,
+    legacy_sse: LegacySseStreams,
 }
 
 /// The routes of a server.
 pub fn router(server: Arc<Server>) -> Router {
-    let guard = Guard::new(server.settings());
-    let pairs = Pairs::new(server.settings().sessions);
-    let shared = Arc::new(Shared { endpoint: Endpoint::new(server), guard, pairs });
-    Router::new().fallback(handle).with_state(shared)
+    let origin_check = OriginCheck::new(server.settings());
+    let legacy_sse = LegacySseStreams::new(server.settings().sessions);
+    let state = Arc::new(AppState { endpoint: StreamableHttp::new(server), origin_check, legacy_sse });
+    Router::new().fallback(handle).with_state(state)
 }
 
 /// Answers one request. What is refused is answered here like everything else, so that no way of refusing can forget the
 /// body that came with the request.
-async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then the header does not count (RFC 9112, 3.2.2).
     let named = parts.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = named {
         parts.headers.insert(header::HOST, host);
     }
-    let response = answer(&shared, &parts, &mut body).await;
-    body::settle(response, body, &parts.headers).await
+    let response = route(&state, &parts, &mut body).await;
+    request_body::drain_or_close(response, body, &parts.headers).await
 }
 
-async fn answer(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
-    if let Err(refusal) = shared.guard.check(&parts.headers) {
+async fn route(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
+    if let Err(refusal) = state.origin_check.check(&parts.headers) {
         return refusal.into_response();
     }
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
-        (PATH, &Method::POST) => take(shared, parts, body).await,
-        (PATH, &Method::GET) => listen(shared, &parts.headers).await,
-        (PATH, &Method::DELETE) => end(shared, &parts.headers),
+        (PATH, &Method::POST) => post_message(state, parts, body).await,
+        (PATH, &Method::GET) => get_stream(state, &parts.headers).await,
+        (PATH, &Method::DELETE) => delete_session(state, &parts.headers),
         (PATH, _) => not_allowed(METHODS, "MCP is spoken with POST, GET and DELETE\n"),
-        (pair::STREAM, &Method::GET) => open_pair(shared, parts),
-        (pair::STREAM, _) => not_allowed(
+        (legacy_sse::STREAM, &Method::GET) => open_legacy_sse(state, parts),
+        (legacy_sse::STREAM, _) => not_allowed(
             "GET",
             "the stream of HTTP+SSE is opened with GET; for the newer transport, POST to /mcp\n",
         ),
-        (pair::MESSAGES, &Method::POST) => post_to_pair(shared, parts, body).await,
-        (pair::MESSAGES, _) => not_allowed("POST", "messages of HTTP+SSE are sent with POST\n"),
+        (legacy_sse::MESSAGES, &Method::POST) => post_legacy_message(state, parts, body).await,
+        (legacy_sse::MESSAGES, _) => not_allowed("POST", "messages of HTTP+SSE are sent with POST\n"),
         _ => (StatusCode::NOT_FOUND, format!("MCP is served at {PATH}\n")).into_response(),
     }
 }
 
-async fn take(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
+async fn post_message(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
     let accepts = match negotiate(&parts.headers) {
         Ok(accepts) => accepts,
         Err(refusal) => return refusal.into_response(),
     };
-    let most = shared.endpoint.server().settings().body_bytes;
+    let most = state.endpoint.server().settings().body_bytes;
     // Nothing can be asked of a client that takes no event stream as answer.
-    let via = Via { caller: caller(&parts.extensions), can_ask: accepts.events };
-    match body::read(body, most, || shared.endpoint.server().share(&via.caller)).await {
-        Ok(Taken { bytes, held }) => {
-            at_work(&parts.extensions);
-            let reading = shared.endpoint.server().reading();
+    let channel = Channel { caller: caller(&parts.extensions), can_ask: accepts.events };
+    match request_body::read(body, most, || state.endpoint.server().share(&channel.caller)).await {
+        Ok(CountedBody { bytes, held }) => {
+            mark_working(&parts.extensions);
+            let reading = state.endpoint.server().reading();
             let answer = reading
-                .in_place(bytes.len(), || shared.endpoint.post(&parts.headers, &bytes, held, &via))
+                .in_place(bytes.len(), || state.endpoint.post(&parts.headers, &bytes, held, &channel))
                 .await;
             drop(bytes);
             write(answer, accepts).await
@@ -122,13 +125,13 @@ async fn take(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
 }
 
 /// From here on the client has done its part.
-fn at_work(noted: &Extensions) {
-    if let Some(At(activity)) = noted.get() {
-        activity.set(Doing::Working);
+fn mark_working(noted: &Extensions) {
+    if let Some(ConnectionHandle(activity)) = noted.get() {
+        activity.set(ConnectionState::Working);
     }
 }
 
-async fn listen(shared: &Shared, headers: &HeaderMap) -> Response {
+async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
     if !headers.contains_key(SESSION) {
         return no_session();
     }
@@ -137,26 +140,26 @@ async fn listen(shared: &Shared, headers: &HeaderMap) -> Response {
         let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
         return (StatusCode::NOT_ACCEPTABLE, why).into_response();
     }
-    write(shared.endpoint.get(headers), accepts).await
+    write(state.endpoint.get(headers), accepts).await
 }
 
-fn open_pair(shared: &Shared, parts: &Parts) -> Response {
-    match shared.pairs.open(shared.endpoint.server(), &parts.headers, caller(&parts.extensions)) {
-        Ok(pair) => sse::stream(pair),
+fn open_legacy_sse(state: &AppState, parts: &Parts) -> Response {
+    match state.legacy_sse.open(state.endpoint.server(), &parts.headers, caller(&parts.extensions)) {
+        Ok(events) => sse::stream(events),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn post_to_pair(shared: &Shared, parts: &Parts, body: &mut Body) -> Response {
+async fn post_legacy_message(state: &AppState, parts: &Parts, body: &mut Body) -> Response {
     if let Err(refusal) = plain_json(&parts.headers) {
         return refusal.into_response();
     }
-    let (server, caller) = (shared.endpoint.server(), caller(&parts.extensions));
-    let body = match body::read(body, server.settings().body_bytes, || server.share(&caller)).await {
+    let (server, caller) = (state.endpoint.server(), caller(&parts.extensions));
+    let body = match request_body::read(body, server.settings().body_bytes, || server.share(&caller)).await {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };
-    match shared.pairs.post(parts.uri.query(), body).await {
+    match state.legacy_sse.post(parts.uri.query(), body).await {
         Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(refusal) => refusal.into_response(),
     }
@@ -164,11 +167,11 @@ async fn post_to_pair(shared: &Shared, parts: &Parts, body: &mut Body) -> Respon
 
 /// Where a request comes from, as the listener noted it.
 fn caller(noted: &Extensions) -> Caller {
-    noted.get::<Peer>().map_or(Caller::Unknown, |Peer(address)| Caller::Address(*address))
+    noted.get::<PeerAddr>().map_or(Caller::Unknown, |PeerAddr(address)| Caller::Address(*address))
 }
 
-fn end(shared: &Shared, headers: &HeaderMap) -> Response {
-    match shared.endpoint.delete(headers) {
+fn delete_session(state: &AppState, headers: &HeaderMap) -> Response {
+    match state.endpoint.delete(headers) {
         Some(true) => StatusCode::NO_CONTENT.into_response(),
         Some(false) => (StatusCode::NOT_FOUND, "unknown session: it has ended\n").into_response(),
         None => no_session(),
@@ -189,19 +192,19 @@ fn not_allowed(allowed: &'static str, why: &'static str) -> Response {
 
 /// The forms of an answer that the client reads.
 #[derive(Debug, Clone, Copy)]
-struct Accepts {
+struct AcceptHeader {
     json: bool,
     events: bool,
 }
 
 /// Reads `Content-Type` and `Accept`.
-fn negotiate(headers: &HeaderMap) -> Result<Accepts, Refusal> {
+fn negotiate(headers: &HeaderMap) -> Result<AcceptHeader, Rejection> {
     plain_json(headers)?;
     let accepts = accepted(headers);
     if accepts.json || accepts.events { Ok(accepts) } else { Err(UNREADABLE) }
 }
 
-fn plain_json(headers: &HeaderMap) -> Result<(), Refusal> {
+fn plain_json(headers: &HeaderMap) -> Result<(), Rejection> {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     let content_type = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
@@ -216,36 +219,43 @@ fn plain_json(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// A client that does not say what it reads is taken to read everything.
-fn accepted(headers: &HeaderMap) -> Accepts {
+fn accepted(headers: &HeaderMap) -> AcceptHeader {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let named = |kind: &str| {
         accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
     };
     let any = accept.is_empty() || named("*/*");
-    Accepts {
+    AcceptHeader {
         json: any || named("application/json") || named("application/*"),
         events: any || named("text/event-stream") || named("text/*"),
     }
 }
 
-async fn write(answer: Answer, accepts: Accepts) -> Response {
+async fn write(answer: HttpReply, accepts: AcceptHeader) -> Response {
     match answer {
-        Answer::Accepted => StatusCode::ACCEPTED.into_response(),
-        Answer::Refused(status, body) => json(status, body),
-        Answer::Begun(body, session) => {
-            let mut response = if accepts.json { json(StatusCode::OK, body) } else { sse::single(&body) };
+        HttpReply::Accepted => StatusCode::ACCEPTED.into_response(),
+        HttpReply::Rejected(status, body) => json(status, body),
+        HttpReply::SessionCreated(body, session) => {
+            let mut response =
+                if accepts.json { json(StatusCode::OK, body) } else { sse::single_event(&body) };
             if let Ok(value) = HeaderValue::from_str(&session) {
                 response.headers_mut().insert(SESSION, value);
             }
             response
         }
-        Answer::Events(events) => sse::stream(OfSession(Some(events))),
-        Answer::Exchange(exchange, resumption) => write_exchange(exchange, resumption, accepts).await,
+        HttpReply::EventStream(events) => sse::stream(SessionStream(Some(events))),
+        HttpReply::ResponseStream(exchange, resumption) => {
+            write_exchange(exchange, resumption, accepts).await
+        }
     }
 }
 
-async fn write_exchange(mut exchange: Exchange, resumption: Resumption, accepts: Accepts) -> Response {
+async fn write_exchange(
+    mut exchange: ResponseStream,
+    resumption: Resumability,
+    accepts: AcceptHeader,
+) -> Response {
     let patience = resumption.close_after().map_or(KEEP_ALIVE, |close| close.min(KEEP_ALIVE));
     loop {
         let frame = match tokio::time::timeout(patience, exchange.next()).await {
@@ -254,24 +264,24 @@ async fn write_exchange(mut exchange: Exchange, resumption: Resumption, accepts:
             Err(_) => continue,
         };
         match frame {
-            Some(Frame::Answer(body, status)) if accepts.json || status != StatusCode::OK => {
+            Some(ResponsePart::Response(body, status)) if accepts.json || status != StatusCode::OK => {
                 return json(status, body);
             }
-            Some(Frame::Answer(body, _)) => return sse::single(&body),
-            Some(Frame::Message(first)) if accepts.events => {
+            Some(ResponsePart::Response(body, _)) => return sse::single_event(&body),
+            Some(ResponsePart::Message(first)) if accepts.events => {
                 return stream(Some(first), exchange, resumption);
             }
             // The client cannot read notifications in its answer, so it gets none.
-            Some(Frame::Message(_)) => {}
+            Some(ResponsePart::Message(_)) => {}
             None => return sse::empty(),
         }
     }
 }
 
-fn stream(first: Option<Bytes>, exchange: Exchange, resumption: Resumption) -> Response {
+fn stream(first: Option<Bytes>, exchange: ResponseStream, resumption: Resumability) -> Response {
     match resumption.stream(first, exchange) {
-        Rest::Resumable(events) => sse::stream(OfSession(Some(events))),
-        Rest::OneConnection(first, exchange) => sse::stream(Begun(first, exchange)),
+        HttpStream::Resumable(events) => sse::stream(SessionStream(Some(events))),
+        HttpStream::OneConnection(first, exchange) => sse::stream(StartedStream(first, exchange)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! An answer as server-sent events.
+//! Writes responses as server-sent events.
 //!
 //! A stream that is silent for long gets a comment now and then: proxies and clients drop connections on which nothing
 //! moves, and a broken connection is noticed by writing to it.
@@ -12,8 +12,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use super::super::pipe::Pipe;
-use crate::protocol::{Event, Events, Exchange, FREE, Frame, Next, RETRY};
+use super::super::duplex::Duplex;
+use crate::mcp::{Event, EventStream, FREE, NextEvent, RETRY, ResponsePart, ResponseStream};
 
 /// After how much silence a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -22,13 +22,13 @@ const EVENT_STREAM: &str = "text/event-stream";
 
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// An event as it is written. A large message stays the bytes that are [counted](crate::protocol::Buffers): a copy would not be.
-pub(super) enum Written {
+/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy would not be.
+pub(super) enum EncodedEvent {
     Whole(Bytes),
     Parts([Bytes; 3]),
 }
 
-impl Written {
+impl EncodedEvent {
     fn into_parts(self) -> [Bytes; 3] {
         match self {
             Self::Whole(event) => [event, Bytes::new(), Bytes::new()],
@@ -37,77 +37,77 @@ impl Written {
     }
 }
 
-impl From<String> for Written {
+impl From<String> for EncodedEvent {
     fn from(event: String) -> Self {
         Self::Whole(event.into())
     }
 }
 
 /// What can be written as events, one after the other.
-pub(super) trait Source: Send + 'static {
+pub(super) trait EventSource: Send + 'static {
     /// The next event. Can be dropped and called again without losing any.
-    fn next_event(&mut self) -> impl Future<Output = Option<Written>> + Send;
+    fn next_event(&mut self) -> impl Future<Output = Option<EncodedEvent>> + Send;
 }
 
 /// An exchange that has begun with a message, perhaps.
-pub(super) struct Begun(pub(super) Option<Bytes>, pub(super) Exchange);
+pub(super) struct StartedStream(pub(super) Option<Bytes>, pub(super) ResponseStream);
 
-impl Source for Begun {
-    async fn next_event(&mut self) -> Option<Written> {
+impl EventSource for StartedStream {
+    async fn next_event(&mut self) -> Option<EncodedEvent> {
         if let Some(first) = self.0.take() {
             return Some(event(None, &first));
         }
-        let (Frame::Message(line) | Frame::Answer(line, _)) = self.1.next().await?;
+        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = self.1.next().await?;
         Some(event(None, &line))
     }
 }
 
 /// A stream of a session. The client is told when to come back if it is closed before its end.
-pub(super) struct OfSession(pub(super) Option<Box<Events>>);
+pub(super) struct SessionStream(pub(super) Option<Box<EventStream>>);
 
-impl Source for OfSession {
-    async fn next_event(&mut self) -> Option<Written> {
+impl EventSource for SessionStream {
+    async fn next_event(&mut self) -> Option<EncodedEvent> {
         match self.0.as_mut()?.next().await {
-            Next::Event(Event { id, message: Some(message) }) => Some(event(Some(&id), &message)),
-            Next::Event(Event { id, message: None }) => Some(format!("id: {id}\ndata:\n\n").into()),
-            Next::ComeBack => {
+            NextEvent::Event(Event { id, message: Some(message) }) => Some(event(Some(&id), &message)),
+            NextEvent::Event(Event { id, message: None }) => Some(format!("id: {id}\ndata:\n\n").into()),
+            NextEvent::Retry => {
                 self.0 = None;
                 Some(format!("retry: {}\n\n", RETRY.as_millis()).into())
             }
-            Next::End => None,
+            NextEvent::End => None,
         }
     }
 }
 
 /// The stream of HTTP+SSE: where to post, then every message.
-pub(super) struct Paired {
+pub(super) struct LegacyStream {
     endpoint: Option<String>,
-    pipe: Pipe,
-    _entry: Box<dyn Send>,
+    duplex: Duplex,
+    _guard: Box<dyn Send>,
 }
 
-impl Paired {
-    /// `entry` is dropped with the stream.
-    pub(super) fn new(endpoint: String, pipe: Pipe, entry: Box<dyn Send>) -> Self {
-        Self { endpoint: Some(endpoint), pipe, _entry: entry }
+impl LegacyStream {
+    /// `guard` is dropped with the stream.
+    pub(super) fn new(endpoint: String, duplex: Duplex, guard: Box<dyn Send>) -> Self {
+        Self { endpoint: Some(endpoint), duplex, _guard: guard }
     }
 }
 
-impl Source for Paired {
-    async fn next_event(&mut self) -> Option<Written> {
+impl EventSource for LegacyStream {
+    async fn next_event(&mut self) -> Option<EncodedEvent> {
         if let Some(endpoint) = self.endpoint.take() {
             return Some(format!("event: endpoint\ndata: {endpoint}\n\n").into());
         }
-        self.pipe.next().await.map(|message| framed("event: message\n", &message))
+        self.duplex.next().await.map(|message| framed("event: message\n", &message))
     }
 }
 
 /// Writes a source to its end, with comments where it is silent.
-pub(super) fn stream(source: impl Source) -> Response {
+pub(super) fn stream(source: impl EventSource) -> Response {
     let events = stream::unfold(source, |mut source| async move {
         let event = match tokio::time::timeout(KEEP_ALIVE, source.next_event()).await {
             Ok(event) => event?,
-            Err(_) => Written::Whole(COMMENT),
+            Err(_) => EncodedEvent::Whole(COMMENT),
         };
         Some((event, source))
     });
@@ -115,14 +115,14 @@ pub(super) fn stream(source: impl Source) -> Response {
 }
 
 /// A stream of one event.
-pub(super) fn single(line: &Bytes) -> Response {
+pub(super) fn single_event(line: &Bytes) -> Response {
     match event(None, line) {
-        Written::Whole(event) => response(Body::from(event)),
+        EncodedEvent::Whole(event) => response(Body::from(event)),
         parts => response(body(stream::iter([parts]))),
     }
 }
 
-fn body(events: impl stream::Stream<Item = Written> + Send + 'static) -> Body {
+fn body(events: impl stream::Stream<Item = EncodedEvent> + Send + 'static) -> Body {
     let parts = events.flat_map(|event| stream::iter(event.into_parts()));
     let parts = parts.filter(|part| std::future::ready(!part.is_empty()));
     Body::from_stream(parts.map(Ok::<_, std::convert::Infallible>))
@@ -133,7 +133,7 @@ pub(super) fn empty() -> Response {
     response(Body::empty())
 }
 
-fn event(id: Option<&str>, line: &Bytes) -> Written {
+fn event(id: Option<&str>, line: &Bytes) -> EncodedEvent {
     match id {
         Some(id) => framed(&format!("id: {id}\n"), line),
         None => framed("", line),
@@ -141,17 +141,17 @@ fn event(id: Option<&str>, line: &Bytes) -> Written {
 }
 
 /// `line` has no line breaks.
-fn framed(fields: &str, line: &Bytes) -> Written {
+fn framed(fields: &str, line: &Bytes) -> EncodedEvent {
     if line.len() > FREE {
         let beginning = format!("{fields}data: ");
-        return Written::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
+        return EncodedEvent::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
     }
     let mut event = BytesMut::with_capacity(fields.len() + line.len() + 8);
     event.extend_from_slice(fields.as_bytes());
     event.extend_from_slice(b"data: ");
     event.extend_from_slice(line);
     event.extend_from_slice(b"\n\n");
-    Written::Whole(event.freeze())
+    EncodedEvent::Whole(event.freeze())
 }
 
 /// Whether an answer is a stream.

@@ -84,12 +84,16 @@ fn check(input: &[u8]) {
             assert_limits(&config.limits, text);
             config.plugins.values().for_each(|plugin| assert_limits(&plugin.limits, text));
         }
-        Err(ConfigError::Invalid { faults, .. }) => {
+        Err(ConfigError::Invalid { diagnostics, .. }) => {
             let lines = input.iter().filter(|byte| **byte == b'\n').count() + 1;
-            assert!(!faults.is_empty());
-            for fault in faults {
-                assert!((1..=lines).contains(&fault.line), "line {} of {lines}: {fault:?}", fault.line);
-                assert!(!fault.message.is_empty());
+            assert!(!diagnostics.is_empty());
+            for diagnostic in diagnostics {
+                assert!(
+                    (1..=lines).contains(&diagnostic.line),
+                    "line {} of {lines}: {diagnostic:?}",
+                    diagnostic.line
+                );
+                assert!(!diagnostic.message.is_empty());
             }
         }
         Err(_) => assert!(std::str::from_utf8(input).is_err(), "the file can be read"),

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use plugport::catalog::Schema;
-use plugport::catalog::fuzzing::{self, Passed};
+use plugport::catalog::fuzzing::{self, ValidTool};
 use plugport::config::Limits;
 use plugport::json::RawObject;
 use plugport::plugin::{Annotations, Prompt, PromptArgument, ResourceDescriptor, ResourceTemplate, Tool};
@@ -133,7 +133,7 @@ fn tool(fields: &mut Fields) {
         annotations: None,
         extra: fields.maybe(),
     };
-    let Ok(Passed { name, input, output, headers, extra }) = fuzzing::tool(&tool, &prefix, &LIMITS) else {
+    let Ok(ValidTool { name, input, output, headers, extra }) = fuzzing::tool(&tool, &prefix, &LIMITS) else {
         return;
     };
     assert_name(&name, &prefix, &tool.name);
@@ -278,7 +278,7 @@ fn assert_extra(extra: &RawObject) {
 fn assert_schema(schema: &Schema) {
     let text = schema.text().get();
     assert!(is_json(text.as_bytes()) && text.len() <= KIB && depth(text) <= 8, "{text}");
-    for text in [text, schema.plain_text().get()] {
+    for text in [text, schema.legacy_text().get()] {
         strings(text).iter().for_each(|string| assert_readable("a schema", string));
         assert!(serde_json::from_str::<Value>(text).unwrap().is_object(), "{text}");
     }

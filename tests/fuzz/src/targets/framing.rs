@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use plugport::catalog::{Catalog, Snapshot};
 use plugport::config;
-use plugport::protocol::{Caller, Connection, Exchange, Frame, Received, Server};
+use plugport::mcp::{Caller, DuplexReply, DuplexSession, ResponsePart, ResponseStream, Server};
 use plugport::transport::fuzzing;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -99,7 +99,7 @@ fn check(input: &[u8]) {
     let client = usize::from(*client) % GREETINGS.len();
     RUNTIME.with_borrow_mut(|runtime| {
         runtime.block_on(async {
-            let mut connection = Connection::new(Arc::clone(&SERVER), Duration::ZERO, Caller::Stdio, true);
+            let mut connection = DuplexSession::new(Arc::clone(&SERVER), Duration::ZERO, Caller::Stdio, true);
             if !GREETINGS[client].is_empty() {
                 let reply = say(&mut connection, GREETINGS[client].as_bytes()).messages;
                 assert!(reply.len() == 1 && reply[0].get("result").is_some(), "{reply:?}");
@@ -122,7 +122,7 @@ thread_local! {
 
 static SERVER: LazyLock<Arc<Server>> = LazyLock::new(|| {
     let catalog = Catalog::new(Snapshot::new(Vec::new()));
-    Arc::new(Server::new(Arc::new(catalog), config::Server::default()))
+    Arc::new(Server::new(Arc::new(catalog), config::ServerConfig::default()))
 });
 
 /// What was dropped is ended by the runtime, when it is given the time.
@@ -153,19 +153,21 @@ struct Said {
     open: bool,
 }
 
-fn say(connection: &mut Connection, line: &[u8]) -> Said {
+fn say(connection: &mut DuplexSession, line: &[u8]) -> Said {
     match connection.receive(line) {
-        Received::Nothing => Said { messages: Vec::new(), open: false },
-        Received::Reply(reply) => Said { messages: vec![read(reply)], open: false },
-        Received::Exchange(exchange) => drive(exchange),
+        DuplexReply::Nothing => Said { messages: Vec::new(), open: false },
+        DuplexReply::Message(reply) => Said { messages: vec![read(reply)], open: false },
+        DuplexReply::Stream(exchange) => drive(exchange),
     }
 }
 
-fn drive(mut exchange: Exchange) -> Said {
+fn drive(mut exchange: ResponseStream) -> Said {
     let mut messages = Vec::new();
     loop {
         match exchange.next().now_or_never() {
-            Some(Some(Frame::Message(message) | Frame::Answer(message, _))) => messages.push(read(message)),
+            Some(Some(ResponsePart::Message(message) | ResponsePart::Response(message, _))) => {
+                messages.push(read(message))
+            }
             Some(None) => return Said { messages, open: false },
             None => return Said { messages, open: true },
         }

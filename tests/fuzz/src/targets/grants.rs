@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use plugport::config::{Grants, Place, Protected};
+use plugport::config::{GrantContext, Grants, ProtectedPaths};
 
 use crate::Target;
 use crate::fields::Fields;
@@ -51,7 +51,7 @@ pub(crate) const TARGET: Target = Target {
 /// A tree with all that a grant could reach by mistake.
 pub(super) struct Tree {
     pub(super) base: PathBuf,
-    protected: Protected,
+    protected: ProtectedPaths,
     _folder: tempfile::TempDir,
 }
 
@@ -71,7 +71,7 @@ pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
     ] {
         std::os::unix::fs::symlink(target, base.join(name)).unwrap();
     }
-    let protected = Protected {
+    let protected = ProtectedPaths {
         folders: vec![base.join("plugins"), base.join("plugport.toml")],
         states: vec![base.join("keep/state")],
         caches: vec![base.join("cache/plugport")],
@@ -82,13 +82,13 @@ pub(super) static TREE: LazyLock<Tree> = LazyLock::new(|| {
 
 /// Several grants, one after the other, as they are written after `--grant`.
 fn check(input: &[u8]) {
-    let place = Place { base: &TREE.base, protected: &TREE.protected };
+    let context = GrantContext { base: &TREE.base, protected: &TREE.protected };
     let mut grants = Grants::default();
     let mut fields = Fields::new(input);
     let mut expected: Vec<Dir> = Vec::new();
     while let Some(text) = fields.maybe() {
         let text = if text.contains('=') { text } else { format!("dir={text}") };
-        let told = grants.add(&text, place);
+        let told = grants.add(&text, context);
         let Some(dir) = text.strip_prefix("dir=") else { continue };
         let allowed = allowed(dir).filter(|dir| expected.iter().all(|other| other.guest != dir.guest));
         assert_eq!(told.is_ok(), allowed.is_some(), "{text:?}: {told:?}, but {allowed:?}");
@@ -126,7 +126,7 @@ fn allowed(text: &str) -> Option<Dir> {
         return None;
     }
     let inside = |path: &Path, root: &Path| path.ancestors().any(|ancestor| ancestor == root);
-    let Protected { folders, states, caches, home } = &TREE.protected;
+    let ProtectedPaths { folders, states, caches, home } = &TREE.protected;
     let places = || folders.iter().chain(states).chain(caches);
     let touched = places().any(|place| inside(place, &host));
     let kept = places().any(|place| inside(&host, place)) || inside(home.as_ref()?, &host);

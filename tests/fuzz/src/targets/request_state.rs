@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
-use plugport::protocol::fuzzing::{RequestState, binding};
+use plugport::mcp::fuzzing::{RequestState, request_digest};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -42,31 +42,31 @@ fn check(input: &[u8]) {
     let mut fields = Fields::new(rest);
     let forged = fields.text();
     let [own, foreign] = &*SEALS;
-    assert_eq!(own.open(&forged), None, "{forged:?} opens");
-    let sealed = own.close(*handle, Duration::from_secs(3_600));
-    assert_eq!(own.open(&sealed), Some((*handle, false)));
-    assert_eq!(own.open(&own.close(*handle, Duration::ZERO)), Some((*handle, true)));
-    assert_eq!(foreign.open(&sealed), None, "a state of another process opens");
-    assert_eq!(own.open(&format!("{sealed}{forged}")), (forged.is_empty()).then_some((*handle, false)));
+    assert_eq!(own.verify(&forged), None, "{forged:?} opens");
+    let sealed = own.sign(*handle, Duration::from_secs(3_600));
+    assert_eq!(own.verify(&sealed), Some((*handle, false)));
+    assert_eq!(own.verify(&own.sign(*handle, Duration::ZERO)), Some((*handle, true)));
+    assert_eq!(foreign.verify(&sealed), None, "a state of another process opens");
+    assert_eq!(own.verify(&format!("{sealed}{forged}")), (forged.is_empty()).then_some((*handle, false)));
     changed_bytes_are_refused(own, &sealed, usize::from(*at), *flip);
     requests_are_told_apart(&mut fields);
 }
 
 fn changed_bytes_are_refused(own: &RequestState, sealed: &str, at: usize, flip: u8) {
     let cut = at % sealed.len();
-    assert_eq!(own.open(&sealed[..cut]), None, "a state cut at {cut} opens");
+    assert_eq!(own.verify(&sealed[..cut]), None, "a state cut at {cut} opens");
     let mut bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).unwrap();
     let place = at % bytes.len();
     bytes[place] ^= flip;
     assert_eq!(
-        own.open(&BASE64URL_NOPAD.encode(&bytes)).is_some(),
+        own.verify(&BASE64URL_NOPAD.encode(&bytes)).is_some(),
         flip == 0,
         "byte {place} changed by {flip}"
     );
     let mut text = sealed.as_bytes().to_vec();
     text[cut] = flip;
     let text = String::from_utf8_lossy(&text).into_owned();
-    assert_eq!(own.open(&text).is_some(), text == *sealed, "{text} opens");
+    assert_eq!(own.verify(&text).is_some(), text == *sealed, "{text} opens");
 }
 
 fn requests_are_told_apart(fields: &mut Fields) {
@@ -75,7 +75,7 @@ fn requests_are_told_apart(fields: &mut Fields) {
     let of = |(caller, method, params): &(Option<String>, String, String)| {
         let raw = RawValue::from_string(params.clone()).ok().filter(|raw| raw.get().starts_with('{'))?;
         let meaning = (caller.clone().unwrap_or_default(), method.clone(), meaning(raw.get()));
-        Some((binding(caller.as_deref(), method, Some(&raw)), meaning))
+        Some((request_digest(caller.as_deref(), method, Some(&raw)), meaning))
     };
     let (Some(first), Some(second)) = (of(&first), of(&second)) else { return };
     assert_eq!(first.0 == second.0, first.1 == second.1, "{:?} and {:?}", first.1, second.1);

@@ -56,7 +56,7 @@ static GRANT: LazyLock<RootsGrant> = LazyLock::new(|| {
 fn check(input: &[u8]) {
     let uri = String::from_utf8_lossy(input).replace("BASE", TREE.base.to_str().unwrap());
     let grant = &*GRANT;
-    let told = grant.admit(&uri);
+    let told = grant.resolve(&uri);
     if let Ok(dir) = &told {
         assert_eq!(dir.host.canonicalize().ok().as_ref(), Some(&dir.host), "{uri:?}");
         assert!(allowed(&dir.host) && dir.write.is_none(), "{uri:?} opens {}", dir.host.display());

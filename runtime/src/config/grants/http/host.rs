@@ -24,7 +24,7 @@ pub enum Host {
 
 /// Why something is no host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HostError {
+pub enum HostParseError {
     /// Nothing at all.
     #[error("name a host, such as example.com")]
     Empty,
@@ -45,21 +45,21 @@ impl Host {
     ///
     /// # Errors
     /// When it is neither a name nor an address in its canonical form.
-    pub fn parse(text: &str) -> Result<Self, HostError> {
+    pub fn parse(text: &str) -> Result<Self, HostParseError> {
         if text.is_empty() {
-            return Err(HostError::Empty);
+            return Err(HostParseError::Empty);
         }
         if !text.is_ascii() {
-            return Err(HostError::NotAscii);
+            return Err(HostParseError::NotAscii);
         }
         if let Some(inner) = text.strip_prefix('[') {
-            let inner = inner.strip_suffix(']').ok_or(HostError::Address)?;
-            let address: Ipv6Addr = inner.parse().map_err(|_| HostError::Address)?;
+            let inner = inner.strip_suffix(']').ok_or(HostParseError::Address)?;
+            let address: Ipv6Addr = inner.parse().map_err(|_| HostParseError::Address)?;
             // One spelling for each address; one that hides an IPv4 address has the spelling of that.
             let canonical = address.to_string() == inner.to_ascii_lowercase();
             return match canonical && address.to_ipv4_mapped().is_none() {
                 true => Ok(Self::Address(address.into())),
-                false => Err(HostError::Address),
+                false => Err(HostParseError::Address),
             };
         }
         if let Ok(address) = text.parse::<Ipv4Addr>() {
@@ -69,14 +69,14 @@ impl Host {
     }
 }
 
-fn name(text: &str) -> Result<String, HostError> {
+fn name(text: &str) -> Result<String, HostParseError> {
     let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
     let last = name.rsplit('.').next().unwrap_or_default();
     if is_number(last) {
-        return Err(HostError::Address);
+        return Err(HostParseError::Address);
     }
     if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
-        return Err(HostError::Name);
+        return Err(HostParseError::Name);
     }
     Ok(name)
 }
@@ -139,7 +139,7 @@ mod tests {
             "[127.0.0.1]",
             "[]",
         ] {
-            assert_eq!(Host::parse(text), Err(HostError::Address), "{text}");
+            assert_eq!(Host::parse(text), Err(HostParseError::Address), "{text}");
         }
     }
 
@@ -160,10 +160,10 @@ mod tests {
             ".", "..", "a..b", ".a", "a..", "-a.b", "a-.b", "a b", "a/b", "a@b", "a%41", "*.b", &long,
             &longest,
         ] {
-            assert_eq!(Host::parse(text), Err(HostError::Name), "{text}");
+            assert_eq!(Host::parse(text), Err(HostParseError::Name), "{text}");
         }
-        assert_eq!(Host::parse(""), Err(HostError::Empty));
-        assert_eq!(Host::parse("bücher.example"), Err(HostError::NotAscii));
-        assert_eq!(Host::parse("１２７.0.0.1"), Err(HostError::NotAscii));
+        assert_eq!(Host::parse(""), Err(HostParseError::Empty));
+        assert_eq!(Host::parse("bücher.example"), Err(HostParseError::NotAscii));
+        assert_eq!(Host::parse("１２７.0.0.1"), Err(HostParseError::NotAscii));
     }
 }

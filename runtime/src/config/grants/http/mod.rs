@@ -10,9 +10,9 @@ mod host;
 use std::fmt;
 use std::net::IpAddr;
 
-pub use host::{Host, HostError};
+pub use host::{Host, HostParseError};
 
-use super::super::reader::{Entry, Reader};
+use super::super::toml_reader::{TomlEntry, TomlReader};
 
 /// Methods that can be granted by name; without one, all of these are. `CONNECT` and `TRACE` are never sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -32,12 +32,12 @@ pub struct HttpGrant {
     /// None means any.
     methods: Vec<&'static str>,
     scheme: Scheme,
-    host: Pattern,
+    host: HostPattern,
     port: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Pattern {
+enum HostPattern {
     Exactly(Host),
     /// Every name below this one, at any depth.
     Below(String),
@@ -59,7 +59,7 @@ pub enum HttpGrantError {
     More,
     /// The host.
     #[error("{0}")]
-    Host(#[from] HostError),
+    Host(#[from] HostParseError),
     /// A star where it may not be.
     #[error(
         "write `*.` before a name of two labels or more, such as `https://*.example.com`; a star stands for nothing else"
@@ -126,12 +126,12 @@ impl HttpGrant {
     }
 
     /// Reads an element of the array `http`. `None`: it is wrong, which was noted.
-    pub(super) fn read(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let text = entry.string(reader)?;
         match Self::parse(&text) {
             Ok(grant) => Some(grant),
             Err(error) => {
-                reader.fault(entry.span.clone(), &entry.key, format!("cannot grant `{text}`: {error}"));
+                reader.report(entry.span.clone(), &entry.key, format!("cannot grant `{text}`: {error}"));
                 None
             }
         }
@@ -152,7 +152,7 @@ impl HttpGrant {
     }
 }
 
-impl Pattern {
+impl HostPattern {
     fn fits(&self, host: &Host) -> bool {
         match (self, host) {
             (Self::Exactly(this), host) => this == host,
@@ -170,8 +170,8 @@ impl fmt::Display for HttpGrant {
             write!(f, "{} ", self.methods.join(","))?;
         }
         match &self.host {
-            Pattern::Exactly(host) => write!(f, "{}://{host}", self.scheme)?,
-            Pattern::Below(parent) => write!(f, "{}://*.{parent}", self.scheme)?,
+            HostPattern::Exactly(host) => write!(f, "{}://{host}", self.scheme)?,
+            HostPattern::Below(parent) => write!(f, "{}://*.{parent}", self.scheme)?,
         }
         if self.port == self.scheme.port() { Ok(()) } else { write!(f, ":{}", self.port) }
     }
@@ -197,7 +197,7 @@ fn split_port(authority: &str) -> Result<(&str, Option<u16>), HttpGrantError> {
     port.map(|port| (host, Some(port))).ok_or(HttpGrantError::Port)
 }
 
-fn read_host(text: &str) -> Result<Pattern, HttpGrantError> {
+fn read_host(text: &str) -> Result<HostPattern, HttpGrantError> {
     if text.ends_with('.') {
         return Err(HttpGrantError::Dot);
     }
@@ -212,12 +212,12 @@ fn read_host(text: &str) -> Result<Pattern, HttpGrantError> {
         Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
             Err(HttpGrantError::Localhost)
         }
-        Host::Name(name) if below && name.contains('.') => Ok(Pattern::Below(name)),
+        Host::Name(name) if below && name.contains('.') => Ok(HostPattern::Below(name)),
         _ if below => Err(HttpGrantError::Star),
         Host::Address(address) if address.is_unspecified() || address.is_multicast() => {
             Err(HttpGrantError::NoHost(address))
         }
-        host => Ok(Pattern::Exactly(host)),
+        host => Ok(HostPattern::Exactly(host)),
     }
 }
 
@@ -288,11 +288,11 @@ mod tests {
             ("https://*.*.example.com", E::Star),
             ("https://*.127.0.0.1", E::Star),
             ("https://example.com.", E::Dot),
-            ("https://", E::Host(HostError::Empty)),
-            ("https://bücher.example", E::Host(HostError::NotAscii)),
-            ("https://a_-.example", E::Host(HostError::Name)),
-            ("http://0x7f.1", E::Host(HostError::Address)),
-            ("http://[::ffff:127.0.0.1]", E::Host(HostError::Address)),
+            ("https://", E::Host(HostParseError::Empty)),
+            ("https://bücher.example", E::Host(HostParseError::NotAscii)),
+            ("https://a_-.example", E::Host(HostParseError::Name)),
+            ("http://0x7f.1", E::Host(HostParseError::Address)),
+            ("http://[::ffff:127.0.0.1]", E::Host(HostParseError::Address)),
             ("http://localhost:9000", E::Localhost),
             ("http://a.localhost", E::Localhost),
             ("http://0.0.0.0", E::NoHost("0.0.0.0".parse().unwrap())),

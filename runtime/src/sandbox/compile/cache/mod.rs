@@ -1,13 +1,13 @@
 //! Compiled code, kept in a folder of the person who runs this or in a state folder, so that a file is compiled once.
 //!
 //! Compiled code is native code, so whoever can put a file here could run anything. The folder is the user's own, and every
-//! file carries a seal under a secret that lies in the folder too. The seal is bound to that very secret file, to its inode
+//! file carries a MAC under a secret that lies in the folder too. The MAC is bound to that very secret file, to its inode
 //! and the time when it was made: a state folder that came in an archive or a repository, with code and a fitting secret in
 //! it, opens nothing. Several servers may share a folder. A server may be killed at any moment: files get their names when
 //! they are whole, and one that is not what was kept is removed and compiled anew.
 
-mod entry;
-mod folder;
+mod code_file;
+mod private_dir;
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
-pub(super) use entry::Key;
-pub(super) use folder::CompileLock;
+pub(super) use code_file::Key;
+pub(super) use private_dir::CompileLock;
 
-use super::left::Keep;
-use super::trusted::Code;
+use super::deserialize::MachineCode;
+use super::detached::DetachedCompile;
 use crate::config::Limits;
 use crate::observe::Escaped;
-use entry::{Sealer, TAIL};
-use folder::{Folder, whole};
+use code_file::{FileMac, TAIL};
+use private_dir::{PrivateDir, whole};
 
 /// The folder inside the state folder, or inside the person's.
 const FOLDER: &str = "compiled";
@@ -36,11 +36,11 @@ const SECRET_BYTES: usize = 32;
 
 /// What was compiled before.
 #[derive(Debug)]
-pub struct Cache {
-    folder: Folder,
+pub struct CodeCache {
+    folder: PrivateDir,
     /// Where the folder is, for messages.
     shown: PathBuf,
-    sealer: Sealer,
+    mac: FileMac,
     most: u64,
     complained: AtomicBool,
 }
@@ -53,7 +53,7 @@ pub struct CacheError {
     source: io::Error,
 }
 
-impl Cache {
+impl CodeCache {
     /// Opens or makes the cache of a state folder, for at most `mib` MiB; nothing for 0.
     ///
     /// # Errors
@@ -84,7 +84,9 @@ impl Cache {
             return Ok(None);
         }
         let opened = match is_among_own(folder) {
-            true => Folder::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true)),
+            true => {
+                PrivateDir::open(folder, true).and_then(|_| Self::at(&folder.join(FOLDER), mib << 20, true))
+            }
             false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is in another user's folder")),
         };
         opened.map(Some).map_err(|source| CacheError { folder: folder.to_owned(), source })
@@ -96,8 +98,8 @@ impl Cache {
     }
 
     /// What to do with the code of a component of this digest when the server that waits for it has ended.
-    pub(super) fn order(&self, digest: &str, limits: &Limits) -> Keep {
-        Keep {
+    pub(super) fn detached_compile(&self, digest: &str, limits: &Limits) -> DetachedCompile {
+        DetachedCompile {
             folder: std::path::absolute(&self.shown).unwrap_or_else(|_| self.shown.clone()),
             mib: self.most >> 20,
             digest: digest.to_owned(),
@@ -107,15 +109,15 @@ impl Cache {
     }
 
     fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {
-        let folder = Folder::open(path, make)?;
+        let folder = PrivateDir::open(path, make)?;
         // First, since it may take a second name from the secret.
         folder.sweep()?;
-        let sealer = sealer(&folder)?;
-        Ok(Self { folder, shown: path.to_owned(), sealer, most, complained: AtomicBool::new(false) })
+        let mac = mac(&folder)?;
+        Ok(Self { folder, shown: path.to_owned(), mac, most, complained: AtomicBool::new(false) })
     }
 
     /// The code that was kept under this key, unless it is larger than `most` bytes.
-    pub(super) fn recall(&self, key: &Key, most: u64) -> Option<Code> {
+    pub(super) fn get(&self, key: &Key, most: u64) -> Option<MachineCode> {
         let name = key.file();
         let file = match self.folder.read(&name) {
             Ok(file) => file,
@@ -126,32 +128,32 @@ impl Cache {
             return None;
         }
         let bytes = whole(&file, most.saturating_add(TAIL as u64)).ok();
-        let length = bytes.as_ref().and_then(|bytes| Some(self.sealer.open(key, bytes)?.len()));
+        let length = bytes.as_ref().and_then(|bytes| Some(self.mac.open(key, bytes)?.len()));
         match (bytes, length) {
             (Some(mut bytes), Some(length)) => {
                 bytes.truncate(length);
                 self.folder.touch(&file);
-                Some(Code::Sealed(file, bytes))
+                Some(MachineCode::Cached(file, bytes))
             }
             _ => self.discard(&name),
         }
     }
 
-    fn discard(&self, name: &str) -> Option<Code> {
+    fn discard(&self, name: &str) -> Option<MachineCode> {
         tracing::warn!(name, "compiled code is not as it was kept; it is removed and compiled anew");
         let _ = self.folder.remove(name);
         None
     }
 
     /// Keeps code, and removes what was not used for longest to make room. Failing costs a later server the time.
-    pub(super) fn keep(&self, key: &Key, code: &[u8]) {
+    pub(super) fn insert(&self, key: &Key, code: &[u8]) {
         let size = (TAIL + code.len()) as u64;
         if size > self.most {
             return;
         }
         let kept = self
             .make_room(size)
-            .and_then(|()| self.folder.write(&key.file(), &[code, &self.sealer.tail(key, code)]));
+            .and_then(|()| self.folder.write(&key.file(), &[code, &self.mac.tail(key, code)]));
         if let Err(error) = kept
             && !self.complained.swap(true, Ordering::Relaxed)
         {
@@ -202,19 +204,19 @@ fn is_foreign(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// The sealer of a folder. The first server to come makes the secret.
-fn sealer(folder: &Folder) -> io::Result<Sealer> {
-    if let Some(sealer) = existing_sealer(folder)? {
-        return Ok(sealer);
+/// The MAC key of a folder. The first server to come makes the secret.
+fn mac(folder: &PrivateDir) -> io::Result<FileMac> {
+    if let Some(mac) = existing_mac(folder)? {
+        return Ok(mac);
     }
     let mut secret = [0; SECRET_BYTES];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     folder.write_first(SECRET, &[&secret])?;
-    existing_sealer(folder)?.ok_or_else(|| io::Error::other("its secret cannot be read"))
+    existing_mac(folder)?.ok_or_else(|| io::Error::other("its secret cannot be read"))
 }
 
-/// The sealer of the secret that is there. One that others could have read or that is no secret goes.
-fn existing_sealer(folder: &Folder) -> io::Result<Option<Sealer>> {
+/// The MAC key of the secret that is there. One that others could have read or that is no secret goes.
+fn existing_mac(folder: &PrivateDir) -> io::Result<Option<FileMac>> {
     let file = match folder.read(SECRET) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -235,7 +237,7 @@ fn existing_sealer(folder: &Folder) -> io::Result<Option<Sealer>> {
     let (seconds, nanos) =
         made.map_or_else(changed, |made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())));
     let bounds = [metadata.ino().to_le_bytes(), seconds.to_le_bytes(), nanos.to_le_bytes()].concat();
-    Ok(Sealer::new(&whole(&file, SECRET_BYTES as u64)?, &bounds))
+    Ok(FileMac::new(&whole(&file, SECRET_BYTES as u64)?, &bounds))
 }
 
 #[cfg(test)]

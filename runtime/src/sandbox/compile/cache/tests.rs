@@ -8,12 +8,14 @@ use super::*;
 
 const MOST: u64 = 1 << 20;
 
-fn cache(path: &Path) -> Cache {
-    Cache::at(path, MOST, true).unwrap()
+fn cache(path: &Path) -> CodeCache {
+    CodeCache::at(path, MOST, true).unwrap()
 }
 
-fn recalled(cache: &Cache, key: u8) -> Option<Vec<u8>> {
-    let Code::Sealed(_, bytes) = cache.recall(&Key::test(key), MOST)? else { panic!("code of another kind") };
+fn recalled(cache: &CodeCache, key: u8) -> Option<Vec<u8>> {
+    let MachineCode::Cached(_, bytes) = cache.get(&Key::test(key), MOST)? else {
+        panic!("code of another kind")
+    };
     Some(bytes)
 }
 
@@ -26,11 +28,11 @@ fn what_is_kept_is_recalled_by_every_server_and_nobody_else_may_look() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state/compiled");
     let (first, second) = (cache(&path), cache(&path));
-    first.keep(&Key::test(1), b"code");
+    first.insert(&Key::test(1), b"code");
     assert_eq!(recalled(&second, 1).unwrap(), b"code");
     assert_eq!(recalled(&cache(&path), 1).unwrap(), b"code");
     assert_eq!(recalled(&first, 2), None);
-    assert!(first.recall(&Key::test(1), 3).is_none(), "larger than wanted");
+    assert!(first.get(&Key::test(1), 3).is_none(), "larger than wanted");
     assert!(file(&path, 1).exists(), "and yet not damaged");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(&path.join(SECRET)), mode(&file(&path, 1))), (0o700, 0o600, 0o600));
@@ -55,13 +57,13 @@ fn damage_is_removed() {
         },
     ] as [&dyn Fn(&Path); 4]
     {
-        cache.keep(&Key::test(1), b"code");
+        cache.insert(&Key::test(1), b"code");
         damage(&file(dir.path(), 1));
         assert_eq!(recalled(&cache, 1), None);
         assert!(fs::symlink_metadata(file(dir.path(), 1)).is_err());
     }
-    cache.keep(&Key::test(1), b"one");
-    cache.keep(&Key::test(2), b"two");
+    cache.insert(&Key::test(1), b"one");
+    cache.insert(&Key::test(2), b"two");
     let (one, two) = (fs::read(file(dir.path(), 1)).unwrap(), fs::read(file(dir.path(), 2)).unwrap());
     fs::write(file(dir.path(), 1), two).unwrap();
     fs::write(file(dir.path(), 2), one).unwrap();
@@ -72,7 +74,7 @@ fn damage_is_removed() {
 fn a_folder_that_came_from_elsewhere_opens_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (theirs, ours) = (dir.path().join("theirs"), dir.path().join("ours"));
-    cache(&theirs).keep(&Key::test(1), b"theirs");
+    cache(&theirs).insert(&Key::test(1), b"theirs");
     // Copied with everything that an archive keeps.
     let copied = std::process::Command::new("cp").arg("-a").args([&theirs, &ours]).status().unwrap();
     assert!(copied.success());
@@ -90,7 +92,7 @@ fn a_secret_that_is_none_is_made_anew() {
         &|path: &Path| fs::write(path, b"short").unwrap(),
     ] as [&dyn Fn(&Path); 2]
     {
-        cache(dir.path()).keep(&Key::test(1), b"code");
+        cache(dir.path()).insert(&Key::test(1), b"code");
         let before = fs::read(&secret).unwrap();
         spoil(&secret);
         assert_eq!(recalled(&cache(dir.path()), 1), None);
@@ -104,14 +106,14 @@ fn a_folder_that_others_may_write_is_refused() {
     let path = dir.path().join("compiled");
     fs::create_dir(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-    let error = Cache::open(dir.path(), 1).unwrap_err();
+    let error = CodeCache::open(dir.path(), 1).unwrap_err();
     assert!(error.source.to_string().contains("chmod 700"), "{error:?}");
     fs::remove_dir(&path).unwrap();
     fs::create_dir(dir.path().join("elsewhere")).unwrap();
     symlink(dir.path().join("elsewhere"), &path).unwrap();
-    assert!(Cache::open(dir.path(), 1).is_err(), "a link");
-    assert!(Cache::open(dir.path(), 0).unwrap().is_none());
-    assert!(Cache::existing(&dir.path().join("none"), 1).is_none());
+    assert!(CodeCache::open(dir.path(), 1).is_err(), "a link");
+    assert!(CodeCache::open(dir.path(), 0).unwrap().is_none());
+    assert!(CodeCache::existing(&dir.path().join("none"), 1).is_none());
     assert!(!dir.path().join("none").exists());
 }
 
@@ -119,9 +121,9 @@ fn a_folder_that_others_may_write_is_refused() {
 fn a_persons_own_is_made_private_with_all_above_it_that_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("home/.cache/plugport");
-    assert!(Cache::own(&folder, 0).unwrap().is_none() && !dir.path().join("home").exists());
-    Cache::own(&folder, 1).unwrap().unwrap().keep(&Key::test(1), b"code");
-    assert_eq!(recalled(&Cache::own(&folder, 1).unwrap().unwrap(), 1).unwrap(), b"code");
+    assert!(CodeCache::own(&folder, 0).unwrap().is_none() && !dir.path().join("home").exists());
+    CodeCache::own(&folder, 1).unwrap().unwrap().insert(&Key::test(1), b"code");
+    assert_eq!(recalled(&CodeCache::own(&folder, 1).unwrap().unwrap(), 1).unwrap(), b"code");
     for made in ["home/.cache", "home/.cache/plugport", "home/.cache/plugport/compiled"] {
         assert_eq!(dir.path().join(made).metadata().unwrap().permissions().mode() & 0o777, 0o700, "{made}");
     }
@@ -131,39 +133,39 @@ fn a_persons_own_is_made_private_with_all_above_it_that_is_missing() {
 fn a_persons_own_is_done_without_where_others_may_write_or_it_cannot_be() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("plugport");
-    Cache::own(&folder, 1).unwrap();
+    CodeCache::own(&folder, 1).unwrap();
     for shared in [folder.join(FOLDER), folder.clone()] {
         for mode in [0o777, 0o770, 0o702] {
             fs::set_permissions(&shared, fs::Permissions::from_mode(mode)).unwrap();
-            assert!(Cache::own(&folder, 1).is_err(), "{} with {mode:o}", shared.display());
+            assert!(CodeCache::own(&folder, 1).is_err(), "{} with {mode:o}", shared.display());
         }
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o700)).unwrap();
-        assert!(Cache::own(&folder, 1).is_ok());
+        assert!(CodeCache::own(&folder, 1).is_ok());
     }
     let link = dir.path().join("link");
     symlink(&folder, &link).unwrap();
-    assert!(Cache::own(&link, 1).is_err());
+    assert!(CodeCache::own(&link, 1).is_err());
     fs::write(dir.path().join("file"), b"").unwrap();
-    assert!(Cache::own(&dir.path().join("file/plugport"), 1).is_err());
-    assert!(Cache::own(Path::new("/proc/none/plugport"), 1).is_err());
+    assert!(CodeCache::own(&dir.path().join("file/plugport"), 1).is_err());
+    assert!(CodeCache::own(Path::new("/proc/none/plugport"), 1).is_err());
 }
 
 #[test]
 fn what_was_not_used_for_longest_makes_room() {
     let dir = tempfile::tempdir().unwrap();
-    let cache = Cache::at(dir.path(), 3_000, true).unwrap();
+    let cache = CodeCache::at(dir.path(), 3_000, true).unwrap();
     let code = [0; 900];
     let pause = || std::thread::sleep(Duration::from_millis(20));
     for key in 1..=3 {
-        cache.keep(&Key::test(key), &code);
+        cache.insert(&Key::test(key), &code);
         pause();
     }
     assert!(recalled(&cache, 1).is_some(), "used again");
     pause();
-    cache.keep(&Key::test(4), &code);
+    cache.insert(&Key::test(4), &code);
     let there: Vec<bool> = (1..=4).map(|key| file(dir.path(), key).exists()).collect();
     assert_eq!(there, [true, false, true, true]);
-    cache.keep(&Key::test(5), &[0; 3_000]);
+    cache.insert(&Key::test(5), &[0; 3_000]);
     assert!(!file(dir.path(), 5).exists(), "larger than all the room");
 }
 
@@ -209,7 +211,7 @@ fn many_servers_that_begin_at_once_have_one_secret() {
     let path = dir.path();
     std::thread::scope(|scope| {
         for key in 0..16 {
-            scope.spawn(move || cache(path).keep(&Key::test(key), &[key; 64]));
+            scope.spawn(move || cache(path).insert(&Key::test(key), &[key; 64]));
         }
     });
     let cache = cache(dir.path());

@@ -1,0 +1,241 @@
+//! A file that is read whole or not at all, and replaced whole or not at all.
+//!
+//! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that was
+//! to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the system undoes
+//! when one of them is killed.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long to wait for another writer, who takes milliseconds.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How old something unfinished is that nobody can be writing any more.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// What lies under a name.
+pub(super) enum FileContents {
+    Missing,
+    /// A directory, device, socket or pipe.
+    NotAFile,
+    TooLong,
+    Bytes(Vec<u8>),
+}
+
+/// Reads a file of at most this many bytes.
+pub(super) fn read(file: &Path, most: u64) -> io::Result<FileContents> {
+    // A pipe would otherwise block the open for ever.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = match OpenOptions::new().read(true).custom_flags(flags).open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileContents::Missing),
+        opened => opened?,
+    };
+    if !opened.metadata()?.is_file() {
+        return Ok(FileContents::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    opened.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(if bytes.len() as u64 > most { FileContents::TooLong } else { FileContents::Bytes(bytes) })
+}
+
+/// A file that nobody else replaces as long as this lives.
+pub(super) struct LockedFile {
+    file: PathBuf,
+    folder: PathBuf,
+    /// Locked, and let go of when it is dropped.
+    opened: File,
+}
+
+impl LockedFile {
+    /// Waits for whoever is replacing it. A link leads to the file that is meant. Blocks.
+    pub(super) fn new(file: &Path) -> io::Result<Self> {
+        let file = target(file)?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let opened = File::open(&folder)?;
+        let begun = Instant::now();
+        loop {
+            match opened.try_lock() {
+                Err(TryLockError::WouldBlock) if begun.elapsed() < TURN => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::other("another program has locked its folder; try again"));
+                }
+                // Some network file systems lock no folders. Comparing before writing is what is left there.
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok(Self { file, folder, opened }),
+            }
+        }
+    }
+
+    /// Writes beside the file, then in its place.
+    pub(super) fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        self.remove_temp_files(&name);
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let unfinished = self.folder.join(format!(".{name}.{:016x}", u64::from_le_bytes(random)));
+        let mut out = File::create_new(&unfinished)?;
+        let written = same_mode(&self.file, &out)
+            .and_then(|()| out.write_all(bytes))
+            .and_then(|()| out.sync_all())
+            .and_then(|()| fs::rename(&unfinished, &self.file));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written?;
+        // It is in place; not every file system can be asked to remember that at once.
+        let _ = self.opened.sync_all();
+        Ok(())
+    }
+
+    /// Removes what writers left that were killed. What cannot be removed harms nobody.
+    fn remove_temp_files(&self, name: &str) {
+        let begin = format!(".{name}.");
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let left = entry.file_name();
+            let end = left.to_str().and_then(|left| left.strip_prefix(&begin));
+            if end.is_some_and(is_random) && is_abandoned(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Where links lead. One that leads nowhere would itself be replaced, and whoever made it would not find out.
+fn target(file: &Path) -> io::Result<PathBuf> {
+    match file.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match file.is_symlink() {
+            true => {
+                Err(io::Error::other("it is a link that leads nowhere; remove it, or make what it leads to"))
+            }
+            false => Ok(file.to_owned()),
+        },
+        found => found,
+    }
+}
+
+/// Whether this is how the name of something unfinished ends.
+fn is_random(end: &str) -> bool {
+    end.len() == 16 && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let Ok(about) = fs::symlink_metadata(path) else { return false };
+    let age = about.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    about.is_file() && age.is_some_and(|age| age > ABANDONED)
+}
+
+/// Who could read and write the old one can do so with the new one.
+fn same_mode(file: &Path, new: &File) -> io::Result<()> {
+    match fs::metadata(file) {
+        Ok(old) => new.set_permissions(old.permissions()),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+        LockedFile::new(file)?.replace(bytes)
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lock");
+        replace(&file, b"one").unwrap();
+        replace(&file, b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        // A folder cannot be replaced by a file.
+        let taken = dir.path().join("taken");
+        fs::create_dir_all(taken.join("inner")).unwrap();
+        assert!(replace(&taken, b"x").is_err());
+        assert!(replace(&dir.path().join("none/lock"), b"x").is_err());
+        assert_eq!(dir.path().read_dir().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_link_and_a_mode_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("target"), dir.path().join("link"));
+        fs::write(&target, "old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("target", &link).unwrap();
+        replace(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        for target in ["nowhere", "link"] {
+            symlink(target, &link).unwrap();
+            assert!(replace(&link, b"x").is_err());
+            assert!(link.is_symlink() && dir.path().read_dir().unwrap().count() == 1);
+            fs::remove_file(&link).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * ABANDONED;
+        let make = |name: &str, time: SystemTime| {
+            File::create(dir.path().join(name)).unwrap().set_modified(time).unwrap();
+        };
+        make(".lock.0123456789abcdef", old);
+        let kept =
+            [".lock.fedcba9876543210", ".lock.notes", ".other.0123456789abcdef", ".lock.0123456789abcdeF"];
+        make(kept[0], SystemTime::now());
+        kept[1..].iter().for_each(|name| make(name, old));
+        replace(&dir.path().join("lock"), b"x").unwrap();
+        let mut left: Vec<_> =
+            dir.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.retain(|name| !kept.iter().any(|kept| name == *kept));
+        assert_eq!(left, ["lock"]);
+        assert!(kept.iter().all(|name| dir.path().join(name).exists()));
+    }
+
+    #[test]
+    fn writers_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lock");
+        fs::write(&file, "0").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let locked = LockedFile::new(&file).unwrap();
+                        let count: u32 = fs::read_to_string(&file).unwrap().parse().unwrap();
+                        locked.replace((count + 1).to_string().as_bytes()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&file).unwrap(), "20", "one wrote over what another had just written");
+    }
+
+    #[test]
+    fn only_a_file_that_is_short_enough_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("lock");
+        assert!(matches!(read(&file, 3), Ok(FileContents::Missing)));
+        fs::write(&file, "abc").unwrap();
+        assert!(matches!(read(&file, 3), Ok(FileContents::Bytes(bytes)) if bytes == b"abc"));
+        assert!(matches!(read(&file, 2), Ok(FileContents::TooLong)));
+        assert!(matches!(read(dir.path(), 3), Ok(FileContents::NotAFile)));
+        assert!(matches!(read(Path::new("/dev/zero"), 3), Ok(FileContents::NotAFile)));
+    }
+}

@@ -1,0 +1,296 @@
+//! `plugport.lock`: what was approved, made to be committed and to be read in a review.
+//!
+//! A lock that is half of one, that someone edited or that was badly merged is found out by its checksum, which is over what
+//! the file means, so that the ends of its lines may be anyone's. It is no signature: whoever can write the file can approve.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::approved_plugin::ApprovedPlugin;
+use super::{atomic_file, sha256};
+
+/// The form that this program writes and reads.
+const VERSION: i64 = 1;
+
+/// Longest file, bytes.
+const MOST: u64 = 64 << 20;
+
+const HEADER: &str = "\
+# What was approved: written by `plugport approve`, and compared by `plugport serve` with what plugins are and say of
+# themselves. Commit this file, and read its changes as you read those of code. It is not to be edited: run
+# `plugport approve` instead.
+
+";
+
+/// What was approved, by the names of plugins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lockfile(BTreeMap<String, ApprovedPlugin>);
+
+/// Why there is no lock to go by, or none could be written.
+#[derive(Debug, thiserror::Error)]
+pub enum LockfileError {
+    /// The system refused.
+    #[error("cannot read {}; check its mode", file.display())]
+    Unreadable {
+        /// The lock.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory, device, socket or pipe.
+    #[error("{} is not a regular file; remove it and run `plugport approve`", .0.display())]
+    NotAFile(PathBuf),
+    /// Larger than any lock is.
+    #[error("{} is longer than {} MiB; approve fewer plugins, or plugins that say less", .0.display(), MOST >> 20)]
+    TooLong(PathBuf),
+    /// Of a later program.
+    #[error("{} has the form {version}, which this plugport does not know; use the one that wrote it", file.display())]
+    Version {
+        /// The lock.
+        file: PathBuf,
+        /// What it says.
+        version: i64,
+    },
+    /// Torn, edited or badly merged.
+    #[error(
+        "{} is not as `plugport approve` wrote it: {why}; restore it from version control, or delete it and run \
+         `plugport approve` again",
+        file.display()
+    )]
+    Damaged {
+        /// The lock.
+        file: PathBuf,
+        /// What shows it.
+        why: String,
+    },
+    /// The system refused, or the disk is full. What was there still is.
+    #[error("cannot write {}, which stays as it was; make room, or check the mode of its folder", file.display())]
+    Unwritable {
+        /// The lock.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Not what it was when somebody was asked.
+    #[error("{} was changed meanwhile, so nothing was written; run `plugport approve` again", .0.display())]
+    Changed(PathBuf),
+}
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLockfile {
+    version: i64,
+    checksum: String,
+    #[serde(default)]
+    plugins: BTreeMap<String, ApprovedPlugin>,
+}
+
+impl Lockfile {
+    /// Reads a lock. Where there is none, nothing was approved.
+    ///
+    /// # Errors
+    /// When what is there is not a lock, or not as it was written.
+    pub fn read(file: &Path) -> Result<Self, LockfileError> {
+        let read = atomic_file::read(file, MOST);
+        let read = read.map_err(|source| LockfileError::Unreadable { file: file.to_owned(), source })?;
+        let bytes = match read {
+            atomic_file::FileContents::Missing => return Ok(Self::default()),
+            atomic_file::FileContents::NotAFile => return Err(LockfileError::NotAFile(file.to_owned())),
+            atomic_file::FileContents::TooLong => return Err(LockfileError::TooLong(file.to_owned())),
+            atomic_file::FileContents::Bytes(bytes) => bytes,
+        };
+        Self::parse(bytes, file)
+    }
+
+    fn parse(bytes: Vec<u8>, file: &Path) -> Result<Self, LockfileError> {
+        let damaged =
+            |why: &str| LockfileError::Damaged { file: file.to_owned(), why: why.trim_end().to_owned() };
+        let text = String::from_utf8(bytes).map_err(|_| damaged("it is not text in UTF-8"))?;
+        // Tools of version control may have written the ends of lines in another way. Nothing in it has a bare one.
+        let text = text.replace("\r\n", "\n");
+        let table: toml::Table = toml::from_str(&text).map_err(|error| damaged(error.message()))?;
+        match table.get("version").and_then(toml::Value::as_integer) {
+            Some(VERSION) => {}
+            Some(version) => return Err(LockfileError::Version { file: file.to_owned(), version }),
+            None => return Err(damaged("it does not say its version")),
+        }
+        let form: RawLockfile =
+            table.try_into().map_err(|error: toml::de::Error| damaged(error.message()))?;
+        if let Some((name, _)) = form.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
+            return Err(damaged(&format!("what it says of `{name}` does not have the digest beside it")));
+        }
+        match checksum(&form.plugins) {
+            Ok(checksum) if checksum == form.checksum => Ok(Self(form.plugins)),
+            _ => Err(damaged("its checksum is another")),
+        }
+    }
+
+    /// Writes it in place of `old`. Nobody who does the same comes between comparing and writing. Blocks.
+    ///
+    /// # Errors
+    /// When something else than `old` is there, or it cannot be written. Then what was there is there still.
+    pub fn write(&self, old: &Self, file: &Path) -> Result<(), LockfileError> {
+        let unwritable = |source| LockfileError::Unwritable { file: file.to_owned(), source };
+        let text = self.text().map_err(unwritable)?;
+        if text.len() as u64 > MOST {
+            return Err(LockfileError::TooLong(file.to_owned()));
+        }
+        let locked = atomic_file::LockedFile::new(file).map_err(unwritable)?;
+        if Self::read(file)? != *old {
+            return Err(LockfileError::Changed(file.to_owned()));
+        }
+        locked.replace(text.as_bytes()).map_err(unwritable)
+    }
+
+    fn text(&self) -> io::Result<String> {
+        let plugins = self.0.clone();
+        let form = RawLockfile { version: VERSION, checksum: checksum(&plugins)?, plugins };
+        let written = toml::to_string_pretty(&form).map_err(io::Error::other)?;
+        Ok(format!("{HEADER}{written}"))
+    }
+
+    /// What was approved of a plugin.
+    #[must_use]
+    pub fn get(&self, plugin: &str) -> Option<&ApprovedPlugin> {
+        self.0.get(plugin)
+    }
+
+    /// The plugins that were approved, by name.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Approves a plugin in place of what it was.
+    pub fn approve(&mut self, plugin: &str, approved: ApprovedPlugin) {
+        self.0.insert(plugin.to_owned(), approved);
+    }
+
+    /// Takes an approval back.
+    pub fn forget(&mut self, plugin: &str) {
+        self.0.remove(plugin);
+    }
+}
+
+/// Over everything but how it is laid out.
+fn checksum(plugins: &BTreeMap<String, ApprovedPlugin>) -> io::Result<String> {
+    Ok(sha256(&serde_json::to_vec(&(VERSION, plugins))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::super::descriptor::ItemDescriptor;
+    use super::*;
+
+    fn descriptor(says: &str) -> ItemDescriptor {
+        ItemDescriptor { digest: sha256(says.as_bytes()), says: says.to_owned() }
+    }
+
+    /// With everything that TOML could take for something else.
+    fn lockfile() -> Lockfile {
+        let mut approved = ApprovedPlugin {
+            digest: sha256(b"a"),
+            imports: vec!["wasi:cli/stdout@0.2.6".to_owned(), "wasi:http/types@0.2.6".to_owned()],
+            grants: vec!["read ./a \"b\" as /b".to_owned()],
+            ..ApprovedPlugin::default()
+        };
+        let odd = "name: ''' \"\"\" \\ # ünïcode ✓\n  {\n    \"\": \"\"\n  }\n\n  trailing  \n";
+        for (name, says) in [("a", "name: a\n"), ("b", odd), ("c", "\n\"\"\"\"\"'''''\n"), ("d", "'\"\n")] {
+            approved.tools.insert(name.to_owned(), descriptor(says));
+            approved.resources.insert(format!("n:///{name} \"x\".y"), descriptor(says));
+        }
+        let mut lockfile = Lockfile::default();
+        lockfile.approve("plain", ApprovedPlugin { digest: sha256(b"b"), ..ApprovedPlugin::default() });
+        lockfile.approve("all", approved);
+        lockfile
+    }
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("plugport.lock");
+        (dir, file)
+    }
+
+    fn damage(file: &Path, text: &str) -> String {
+        fs::write(file, text).unwrap();
+        Lockfile::read(file).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_written_again_the_same() {
+        let (dir, file) = place();
+        assert_eq!(Lockfile::read(&file).unwrap(), Lockfile::default(), "none is an empty one");
+        lockfile().write(&Lockfile::default(), &file).unwrap();
+        assert_eq!(Lockfile::read(&file).unwrap(), lockfile());
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("# What was approved: written by `plugport approve`"), "{text}");
+        assert!(text.contains("version = 1\nchecksum = \"sha256:"), "{text}");
+        assert!(text.contains("says = \"\"\"\nname: a\n\"\"\"\n"), "the words are lines: {text}");
+        Lockfile::read(&file).unwrap().write(&lockfile(), &file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        fs::write(&file, text.replace('\n', "\r\n")).unwrap();
+        assert_eq!(Lockfile::read(&file).unwrap(), lockfile(), "whatever the ends of lines");
+        assert_eq!(dir.path().read_dir().unwrap().count(), 1, "nothing stays beside it");
+    }
+
+    #[test]
+    fn what_others_approved_meanwhile_is_not_written_over() {
+        let (_dir, file) = place();
+        lockfile().write(&Lockfile::default(), &file).unwrap();
+        let told = Lockfile::default().write(&Lockfile::default(), &file).unwrap_err().to_string();
+        assert!(told.contains("was changed meanwhile, so nothing was written"), "{told}");
+        assert_eq!(Lockfile::read(&file).unwrap(), lockfile());
+        Lockfile::default().write(&lockfile(), &file).unwrap();
+        assert_eq!(Lockfile::read(&file).unwrap(), Lockfile::default());
+    }
+
+    #[test]
+    fn a_torn_lock_is_found_out_wherever_it_was_torn() {
+        let (_dir, file) = place();
+        let text = lockfile().text().unwrap();
+        let whole = text.trim_end().len();
+        for end in (0..whole).filter(|end| text.is_char_boundary(*end)).step_by(7) {
+            let told = damage(&file, &text[..end]);
+            assert!(told.contains("restore it from version control"), "{end}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_lock_that_was_edited_is_found_out() {
+        let (_dir, file) = place();
+        let text = lockfile().text().unwrap();
+        for (from, to, why) in [
+            (sha256(b"a"), sha256(b"c"), "its checksum is another"),
+            ("types@0.2.6".into(), "types@0.2.7".into(), "its checksum is another"),
+            ("[plugins.plain]".into(), "[plugins.other]".into(), "its checksum is another"),
+            ("name: a".into(), "name: z".into(), "does not have the digest beside it"),
+            ("version = 1".into(), "version = 1\nmore = 2".into(), "unknown field"),
+            (
+                "version = 1\n".into(),
+                "<<<<<<< ours\nversion = 1\n".into(),
+                "is not as `plugport approve` wrote",
+            ),
+            ("version = 1\n".into(), String::new(), "does not say its version"),
+        ] {
+            assert!(text.contains(&from), "{from}");
+            let told = damage(&file, &text.replace(&from, &to));
+            assert!(told.contains(why) && told.contains("plugport approve"), "{from}: {told}");
+        }
+        let told = damage(&file, &text.replace("version = 1", "version = 2"));
+        assert!(told.contains("has the form 2") && told.contains("the one that wrote it"), "{told}");
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_long_is_refused() {
+        let (dir, file) = place();
+        assert!(matches!(Lockfile::read(dir.path()), Err(LockfileError::NotAFile(_))));
+        assert!(matches!(Lockfile::read(Path::new("/dev/zero")), Err(LockfileError::NotAFile(_))));
+        File::create(&file).unwrap().set_len(MOST + 1).unwrap();
+        assert!(matches!(Lockfile::read(&file), Err(LockfileError::TooLong(_))));
+    }
+}

@@ -1,0 +1,254 @@
+//! Items that clients can see: the plugin's description of each, validated, and the plugin that serves it.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::item_list::{Item, ItemDigest, ItemHasher, ItemKind};
+use super::param_headers::ParamHeader;
+use super::schema::{Schema, SchemaMismatch};
+use super::uri_template::UriTemplate;
+use crate::json::RawObject;
+use crate::plugin::{Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
+
+/// A tool that clients can see and call.
+#[derive(Debug)]
+pub struct PublishedTool {
+    /// The name that clients use.
+    pub name: String,
+    /// Who runs it.
+    pub plugin: Arc<Plugin>,
+    /// What the plugin says of it; its own name for it is in here.
+    pub tool: Tool,
+    /// Schema of its arguments.
+    pub input: Schema,
+    /// Schema of its structured content.
+    pub output: Option<Schema>,
+    /// Arguments that a client repeats in headers.
+    pub headers: Vec<ParamHeader>,
+    /// Further MCP fields.
+    pub extra: RawObject,
+    /// See [`Item::digest`].
+    pub(super) digest: ItemDigest,
+}
+
+/// A resource that clients can see and read, by its URI.
+#[derive(Debug)]
+pub struct PublishedResource {
+    /// Who reads it.
+    pub plugin: Arc<Plugin>,
+    /// What the plugin says of it.
+    pub resource: ResourceDescriptor,
+    /// Further MCP fields.
+    pub extra: RawObject,
+    /// See [`Item::digest`].
+    pub(super) digest: ItemDigest,
+}
+
+/// A family of resources that clients can read without seeing each.
+#[derive(Debug)]
+pub struct PublishedTemplate {
+    /// Who reads them.
+    pub plugin: Arc<Plugin>,
+    /// What the plugin says of it.
+    pub template: ResourceTemplate,
+    /// Which URIs are meant.
+    pub(super) pattern: UriTemplate,
+    /// Further MCP fields.
+    pub extra: RawObject,
+    /// See [`Item::digest`].
+    pub(super) digest: ItemDigest,
+}
+
+/// A prompt that clients can see and fill in.
+#[derive(Debug)]
+pub struct PublishedPrompt {
+    /// The name that clients use.
+    pub name: String,
+    /// Who fills it in.
+    pub plugin: Arc<Plugin>,
+    /// What the plugin says of it; its own name for it is in here.
+    pub prompt: Prompt,
+    /// Further MCP fields.
+    pub extra: RawObject,
+    /// See [`Item::digest`].
+    pub(super) digest: ItemDigest,
+}
+
+impl PublishedTool {
+    /// A tool with an output schema owes structured content that fits it, unless it failed. Says so at once if that is sure to
+    /// be short, else `None`.
+    pub(crate) fn matches_output_schema_if_short(
+        &self,
+        structured: Option<&RawValue>,
+        is_error: bool,
+    ) -> Option<Result<(), String>> {
+        let (schema, text) = match self.owed(structured, is_error).transpose() {
+            None => return Some(Ok(())),
+            Some(Ok(owed)) => owed,
+            Some(Err(fault)) => return Some(Err(fault)),
+        };
+        if text.len() > SMALL {
+            return None;
+        }
+        match serde_json::from_str(text) {
+            Ok(value) => schema.validate_if_short(&value).map(unfit),
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
+
+    /// The same, however long it takes.
+    ///
+    /// # Errors
+    /// When the allowance ends it.
+    pub(crate) fn matches_output_schema(
+        &self,
+        structured: Option<&RawValue>,
+        is_error: bool,
+        allowance: &WorkBudget,
+    ) -> Result<Result<(), String>, WorkStopped> {
+        let (schema, text) = match self.owed(structured, is_error) {
+            Ok(Some(owed)) => owed,
+            Ok(None) => return Ok(Ok(())),
+            Err(fault) => return Ok(Err(fault)),
+        };
+        match serde_json::from_str(text) {
+            Ok(value) => schema.validate(&value, text.len(), allowance).map(unfit),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    }
+
+    /// The schema that the structured content has to fit.
+    fn owed<'s>(
+        &self,
+        structured: Option<&'s RawValue>,
+        is_error: bool,
+    ) -> Result<Option<(&Schema, &'s str)>, String> {
+        let Some(schema) = self.output.as_ref().filter(|_| !is_error) else { return Ok(None) };
+        let text = structured.ok_or("it promises structured content and gave none")?.get();
+        Ok(Some((schema, text)))
+    }
+
+    pub(super) fn patterns(&self) -> u64 {
+        self.input.patterns() + self.output.as_ref().map_or(0, Schema::patterns)
+    }
+}
+
+fn unfit(checked: Result<(), SchemaMismatch>) -> Result<(), String> {
+    checked.map_err(|mismatch| format!("its structured content does not fit its schema: {mismatch}"))
+}
+
+impl PublishedTemplate {
+    /// Whether a URI can come from it.
+    #[must_use]
+    pub fn matches(&self, uri: &str) -> bool {
+        self.pattern.matches(uri)
+    }
+}
+
+impl Item for PublishedTool {
+    const KIND: ItemKind = ItemKind::Tool;
+
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn own_name(&self) -> &str {
+        &self.tool.name
+    }
+
+    fn owner(&self) -> &str {
+        self.plugin.name()
+    }
+
+    fn digest(&self) -> &ItemDigest {
+        &self.digest
+    }
+
+    fn hash_into(&self, hasher: &mut ItemHasher) {
+        let Tool { title, description, annotations, extra, .. } = &self.tool;
+        hasher.text(&self.name).text(self.input.text().get());
+        hasher.text(self.output.as_ref().map(|schema| schema.text().get()).unwrap_or_default());
+        hasher.optional(title).optional(description).optional(extra).debug(annotations);
+    }
+}
+
+impl Item for PublishedResource {
+    const KIND: ItemKind = ItemKind::Resource;
+
+    fn key(&self) -> &str {
+        &self.resource.uri
+    }
+
+    fn own_name(&self) -> &str {
+        &self.resource.uri
+    }
+
+    fn owner(&self) -> &str {
+        self.plugin.name()
+    }
+
+    fn digest(&self) -> &ItemDigest {
+        &self.digest
+    }
+
+    fn hash_into(&self, hasher: &mut ItemHasher) {
+        let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } =
+            &self.resource;
+        hasher.text(uri).text(name).optional(title).optional(description).optional(mime_type);
+        hasher.optional(extra).debug(annotations);
+    }
+}
+
+impl Item for PublishedTemplate {
+    const KIND: ItemKind = ItemKind::Template;
+
+    fn key(&self) -> &str {
+        &self.template.uri_template
+    }
+
+    fn own_name(&self) -> &str {
+        &self.template.uri_template
+    }
+
+    fn owner(&self) -> &str {
+        self.plugin.name()
+    }
+
+    fn digest(&self) -> &ItemDigest {
+        &self.digest
+    }
+
+    fn hash_into(&self, hasher: &mut ItemHasher) {
+        let ResourceTemplate { uri_template, name, title, description, mime_type, annotations, extra } =
+            &self.template;
+        hasher.text(uri_template).text(name).optional(title).optional(description).optional(mime_type);
+        hasher.optional(extra).debug(annotations);
+    }
+}
+
+impl Item for PublishedPrompt {
+    const KIND: ItemKind = ItemKind::Prompt;
+
+    fn key(&self) -> &str {
+        &self.name
+    }
+
+    fn own_name(&self) -> &str {
+        &self.prompt.name
+    }
+
+    fn owner(&self) -> &str {
+        self.plugin.name()
+    }
+
+    fn digest(&self) -> &ItemDigest {
+        &self.digest
+    }
+
+    fn hash_into(&self, hasher: &mut ItemHasher) {
+        let Prompt { title, description, arguments, extra, .. } = &self.prompt;
+        hasher.text(&self.name).optional(title).optional(description).optional(extra).debug(arguments);
+    }
+}

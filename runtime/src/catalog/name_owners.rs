@@ -1,0 +1,400 @@
+//! Which plugin owns which names.
+//!
+//! Decided by what lies in the folder and what the operator says of it, and by nothing else: a plugin whose file is there has its
+//! names also while it is compiled, held back or broken, so that neither the order in which files come nor who is quickest
+//! has a say. A name belongs to the plugin whose own name, or whose prefix from the operator's file, is its longest
+//! beginning; plugins whose names look alike are held back until something says which of them is meant.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::item_list::ItemKind;
+use super::naming;
+use super::uri::{self, Canonical};
+
+/// A plugin whose file is in the folder, as far as names go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// Its name.
+    pub plugin: String,
+    /// What it puts before its names: its own name, or what the operator's file says.
+    pub prefix: String,
+    /// The operator's file names it.
+    pub named: bool,
+    /// It was approved.
+    pub approved: bool,
+}
+
+/// What stands behind a plugin where a name itself says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Rank {
+    /// Its file is there.
+    #[default]
+    Stranger,
+    /// It was approved.
+    Approved,
+    /// The operator's file names it.
+    Named,
+    /// The name is its own.
+    Owner,
+    /// So it is, and of those to whom the operator gave it, this one is called so.
+    Namesake,
+}
+
+/// To whom names belong that begin alike.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// What they begin with, as its plugins write it.
+    text: String,
+    /// Several, when the operator gave them one prefix.
+    plugins: Vec<String>,
+}
+
+/// To whom names belong, as long as neither the files of the folder nor what the operator says of them change.
+#[derive(Debug, Default)]
+pub struct NameOwners {
+    /// By how their beginnings look.
+    claims: HashMap<String, Claim>,
+    ranks: HashMap<String, Rank>,
+    /// Plugins that are held back, and why.
+    held: HashMap<String, String>,
+    prefixes: HashMap<String, String>,
+}
+
+/// Why an item is not its plugin's to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// None, where nothing says whose it is.
+    pub(super) owner: Option<String>,
+    pub(super) why: String,
+}
+
+impl Claim {
+    fn has(&self, plugin: &str) -> bool {
+        self.plugins.iter().any(|owner| owner == plugin)
+    }
+
+    /// With which right one of its plugins has it.
+    fn rank(&self, plugin: &str) -> Rank {
+        let shared = self.plugins.len() > 1;
+        match shared && naming::skeleton(plugin) == naming::skeleton(&self.text) {
+            true => Rank::Namesake,
+            false => Rank::Owner,
+        }
+    }
+
+    fn owner(&self) -> &str {
+        self.plugins.first().map(String::as_str).unwrap_or_default()
+    }
+}
+
+impl NameOwners {
+    /// With these plugins in the folder, in any order.
+    #[must_use]
+    pub fn new(claimants: impl IntoIterator<Item = Claimant>) -> Self {
+        let claimants: BTreeMap<String, Claimant> =
+            claimants.into_iter().map(|claimant| (claimant.plugin.clone(), claimant)).collect();
+        let mut owners = Self { held: held(claimants.values()), ..Self::default() };
+        let standing = |claimant: &&Claimant| !owners.held.contains_key(&claimant.plugin);
+        let (standing, held): (Vec<_>, Vec<_>) = claimants.values().partition(standing);
+        // Its own name is still a plugin's when it has another prefix, unless somebody else goes by it.
+        let renamed: Vec<_> = standing.iter().copied().filter(|one| one.prefix != one.plugin).collect();
+        for strength in [standing.iter().map(prefix).collect(), held.iter().map(prefix).collect()] {
+            owners.add_claims(strength);
+        }
+        owners.add_claims(renamed.into_iter().map(|one| (one.plugin.as_str(), one)).collect());
+        for Claimant { plugin, prefix, named, approved } in claimants.into_values() {
+            let rank = match (named, approved) {
+                (true, _) => Rank::Named,
+                (false, true) => Rank::Approved,
+                (false, false) => Rank::Stranger,
+            };
+            owners.ranks.insert(plugin.clone(), rank);
+            owners.prefixes.insert(plugin, prefix);
+        }
+        owners
+    }
+
+    /// Notes claims of one strength, each to what nobody claimed before.
+    fn add_claims(&mut self, claims: Vec<(&str, &Claimant)>) {
+        let mut found: HashMap<String, Claim> = HashMap::new();
+        for (text, claimant) in claims.into_iter().filter(|(text, _)| !text.is_empty()) {
+            let claim = found.entry(naming::skeleton(text));
+            let claim = claim.or_insert_with(|| Claim { text: text.to_owned(), plugins: Vec::new() });
+            claim.plugins.push(claimant.plugin.clone());
+        }
+        for (skeleton, claim) in found {
+            self.claims.entry(skeleton).or_insert(claim);
+        }
+    }
+
+    /// Why a plugin is held back as a whole, if it is.
+    #[must_use]
+    pub fn held_back(&self, plugin: &str) -> Option<&str> {
+        self.held.get(plugin).map(String::as_str)
+    }
+
+    /// Whether a plugin of this name is in the folder.
+    #[must_use]
+    pub fn knows(&self, plugin: &str) -> bool {
+        self.prefixes.contains_key(plugin)
+    }
+
+    /// What this plugin puts before its names.
+    #[must_use]
+    pub fn prefix<'o>(&'o self, plugin: &'o str) -> &'o str {
+        self.prefixes.get(plugin).map_or(plugin, String::as_str)
+    }
+
+    /// What a plugin has a right to by itself.
+    pub(super) fn rank(&self, plugin: &str) -> Rank {
+        self.ranks.get(plugin).copied().unwrap_or_default()
+    }
+
+    /// Whose a key of this kind is, if it says so.
+    pub(super) fn claim_of(&self, kind: ItemKind, key: &Canonical) -> Option<&Claim> {
+        match kind {
+            ItemKind::Tool | ItemKind::Prompt => self.find(&key.text, false),
+            ItemKind::Resource | ItemKind::Template => key.names.iter().find_map(|one| self.find(one, true)),
+        }
+    }
+
+    /// Whether a URI is another plugin's than this one's.
+    pub(super) fn is_owned_by_other(&self, plugin: &str, uri: &Canonical) -> bool {
+        self.claim_of(ItemKind::Resource, uri).is_some_and(|claim| !claim.has(plugin))
+    }
+
+    /// The claim to the longest beginning of a text, which ends with the text only if it may be `all` of it.
+    fn find(&self, text: &str, all: bool) -> Option<&Claim> {
+        let whole = if all { self.claims.get(text) } else { None };
+        let mut ends = text.rmatch_indices('-').filter(|(at, _)| at + 1 < text.len());
+        whole.or_else(|| ends.find_map(|(at, _)| self.claims.get(text.get(..at)?)))
+    }
+
+    /// With which right a plugin wants a key, and how that looks.
+    ///
+    /// # Errors
+    /// When it belongs to another.
+    pub(super) fn check(&self, plugin: &str, kind: ItemKind, key: &str) -> Result<(Rank, Canonical), Taken> {
+        let form = canonical(kind, key);
+        let rank = match self.claim_of(kind, &form) {
+            None => self.rank(plugin),
+            Some(claim) if claim.has(plugin) => claim.rank(plugin),
+            Some(claim) => {
+                let owner = Some(claim.owner().to_owned());
+                return Err(Taken { owner, why: foreign(kind, key, claim) });
+            }
+        };
+        Ok((rank, form))
+    }
+
+    /// Whether a key belongs to this plugin and not to that one.
+    #[must_use]
+    pub fn prefers(&self, owner: &str, other: &str, kind: ItemKind, key: &str) -> bool {
+        self.claim_of(kind, &canonical(kind, key)).is_some_and(|claim| claim.has(owner) && !claim.has(other))
+    }
+}
+
+/// How a key of this kind looks; of a template, what all its URIs begin with.
+fn canonical(kind: ItemKind, key: &str) -> Canonical {
+    match kind {
+        ItemKind::Tool | ItemKind::Prompt => Canonical { text: naming::skeleton(key), names: Vec::new() },
+        ItemKind::Resource => uri::canonical(key),
+        ItemKind::Template => uri::canonical_prefix(key.split('{').next().unwrap_or_default()),
+    }
+}
+
+fn prefix<'c>(claimant: &&'c Claimant) -> (&'c str, &'c Claimant) {
+    (claimant.prefix.as_str(), *claimant)
+}
+
+/// Why a key is not for everyone.
+fn foreign(kind: ItemKind, key: &str, claim: &Claim) -> String {
+    let (owner, text) = (claim.owner(), &claim.text);
+    let word = kind.key_word();
+    let given = match owner == text {
+        true => String::new(),
+        false => format!(", to which the configuration gives the prefix `{text}`"),
+    };
+    let says = match kind {
+        ItemKind::Tool | ItemKind::Prompt => key.starts_with(&format!("{text}-")),
+        // Its scheme or host, wherever it is.
+        ItemKind::Resource | ItemKind::Template => key.contains(text.as_str()),
+    };
+    match says {
+        true => format!("the {word} `{key}` belongs to the plugin `{owner}`{given}"),
+        false => format!("the {word} `{key}` looks like one of the plugin `{owner}`{given}"),
+    }
+}
+
+/// Plugins whose names look alike, each with why it is held back. Those that the operator's file names stay, whatever they
+/// look like: somebody has seen them. Else the only one that was approved stays, and else none.
+fn held<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, String> {
+    let mut alike: HashMap<String, Vec<&Claimant>> = HashMap::new();
+    for claimant in claimants.filter(|claimant| !claimant.prefix.is_empty()) {
+        alike.entry(naming::plugin_skeleton(&claimant.prefix)).or_default().push(claimant);
+    }
+    let mut held = HashMap::new();
+    for group in alike.into_values().filter(|group| group.len() > 1) {
+        let approved: Vec<_> = group.iter().filter(|one| one.approved).collect();
+        let stays = |one: &Claimant| match (group.iter().any(|one| one.named), approved.as_slice()) {
+            (true, _) => one.named,
+            (false, [only]) => only.plugin == one.plugin,
+            (false, _) => false,
+        };
+        for one in group.iter().filter(|one| !stays(one)) {
+            let other = group.iter().find(|other| stays(other));
+            let other = other.or_else(|| group.iter().find(|other| other.plugin != one.plugin));
+            if let Some(other) = other {
+                held.insert(one.plugin.clone(), alike_to(one, other, stays(other)));
+            }
+        }
+    }
+    held
+}
+
+fn alike_to(one: &Claimant, other: &Claimant, stays: bool) -> String {
+    let Claimant { plugin, .. } = one;
+    let name = match other.prefix == other.plugin {
+        true => format!("that of the plugin `{}`", other.plugin),
+        false => format!("the prefix `{}` of the plugin `{}`", other.prefix, other.plugin),
+    };
+    let own = format!("a `prefix` of its own under [plugins.{plugin}] of plugport.toml");
+    match stays {
+        true => format!("its name looks like {name}; rename its file, or give it {own}"),
+        false => format!(
+            "its name looks like {name}, and nothing says which of them is meant; remove one, or name the one that is \
+             meant in plugport.toml, by a section [plugins.{plugin}] or [plugins.{}]",
+            other.plugin
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claimant(plugin: &str) -> Claimant {
+        Claimant { plugin: plugin.to_owned(), prefix: plugin.to_owned(), named: false, approved: false }
+    }
+
+    fn named(plugin: &str, prefix: &str) -> Claimant {
+        Claimant { prefix: prefix.to_owned(), named: true, ..claimant(plugin) }
+    }
+
+    fn approved(plugin: &str) -> Claimant {
+        Claimant { approved: true, ..claimant(plugin) }
+    }
+
+    fn owners<const N: usize>(claimants: [Claimant; N]) -> NameOwners {
+        let owners = NameOwners::new(claimants.clone());
+        let reversed = NameOwners::new(claimants.into_iter().rev());
+        assert_eq!((owners.claims.len(), &owners.held), (reversed.claims.len(), &reversed.held), "any order");
+        owners
+    }
+
+    fn owner<'o>(owners: &'o NameOwners, kind: ItemKind, key: &str) -> Option<&'o str> {
+        owners.claim_of(kind, &canonical(kind, key)).map(Claim::owner)
+    }
+
+    fn rank(owners: &NameOwners, plugin: &str, kind: ItemKind, key: &str) -> Rank {
+        owners.check(plugin, kind, key).unwrap().0
+    }
+
+    #[test]
+    fn a_name_belongs_to_the_longest_name_that_it_begins_with() {
+        let owners = owners([claimant("github"), claimant("github-issues"), claimant("git")]);
+        for (name, expected) in [
+            ("github-issues-create", Some("github-issues")),
+            ("github-issues", Some("github")),
+            ("github-issuesx-create", Some("github")),
+            ("GitHub.1ssues_create", Some("github-issues")),
+            ("git-hub", Some("git")),
+            ("gitlab-create", None),
+            ("git-", None),
+        ] {
+            assert_eq!(owner(&owners, ItemKind::Tool, name), expected, "{name}");
+        }
+        let taken = owners.check("github", ItemKind::Tool, "github-issues-create").unwrap_err();
+        assert_eq!(taken.owner.as_deref(), Some("github-issues"));
+        assert_eq!(taken.why, "the name `github-issues-create` belongs to the plugin `github-issues`");
+        assert!(owners.check("github", ItemKind::Prompt, "github-issues_create").is_err());
+        let taken = owners.check("github", ItemKind::Tool, "github-1ssues-x").unwrap_err();
+        assert!(taken.why.contains("looks like one of the plugin `github-issues`"), "{}", taken.why);
+        assert_eq!(rank(&owners, "github", ItemKind::Tool, "github-x"), Rank::Owner);
+        assert!(owners.prefers("github-issues", "github", ItemKind::Tool, "github-issues-create"));
+    }
+
+    #[test]
+    fn what_the_operator_gives_counts_more_than_what_a_file_is_called() {
+        let owners = owners([named("gh", "github"), claimant("github"), named("web", ""), claimant("mail")]);
+        assert_eq!(owner(&owners, ItemKind::Tool, "github-x"), Some("gh"));
+        assert!(
+            owners.held_back("github").is_some_and(|why| why.contains("prefix `github` of the plugin `gh`"))
+        );
+        let taken = owners.check("web", ItemKind::Tool, "github-x").unwrap_err();
+        assert!(
+            taken.why.ends_with("`gh`, to which the configuration gives the prefix `github`"),
+            "{}",
+            taken.why
+        );
+        assert_eq!(owners.check("web", ItemKind::Tool, "mail-send").unwrap_err().owner.unwrap(), "mail");
+        assert_eq!(rank(&owners, "web", ItemKind::Tool, "send"), Rank::Named);
+        assert_eq!(owner(&owners, ItemKind::Resource, "gh:all"), Some("gh"), "its own name is still its own");
+        assert_eq!(owner(&owners, ItemKind::Resource, "web:all"), Some("web"));
+    }
+
+    #[test]
+    fn plugins_that_the_operator_gives_one_prefix_share_it() {
+        let owners = owners([named("a", "mail"), named("mail", "mail"), claimant("b")]);
+        assert_eq!(rank(&owners, "a", ItemKind::Tool, "mail-x"), Rank::Owner);
+        assert_eq!(rank(&owners, "mail", ItemKind::Tool, "mail-x"), Rank::Namesake);
+        assert!(owners.check("b", ItemKind::Tool, "mail-x").is_err());
+        assert!(owners.held.is_empty());
+    }
+
+    #[test]
+    fn of_names_that_look_alike_the_one_stays_that_somebody_knows() {
+        let all = owners([claimant("mail"), claimant("Mail"), claimant("rnail"), claimant("files")]);
+        assert_eq!(all.held.len(), 3, "{:?}", all.held);
+        let why = all.held_back("Mail").unwrap();
+        assert!(
+            why.contains("nothing says which of them is meant") && why.contains("[plugins.Mail]"),
+            "{why}"
+        );
+        assert_eq!(owner(&all, ItemKind::Tool, "mail-send"), Some("Mail"), "nobody else gets it");
+        let one = owners([approved("mail"), claimant("Mail")]);
+        assert!(one.held_back("mail").is_none() && one.held_back("Mail").is_some());
+        assert_eq!(owner(&one, ItemKind::Tool, "Mail-send"), Some("mail"));
+        assert_eq!(owners([approved("mail"), approved("Mail")]).held.len(), 2);
+        let one = owners([approved("mail"), named("Mail", "Mail")]);
+        assert!(one.held_back("mail").is_some_and(|why| why.contains("that of the plugin `Mail`; rename")));
+        let settled = owners([claimant("mail"), named("Mail", "post")]);
+        assert!(settled.held.is_empty());
+        assert_eq!(owner(&settled, ItemKind::Tool, "mail-send"), Some("mail"));
+        assert_eq!(owners([claimant("git-hub"), claimant("github")]).held.len(), 2);
+        assert!(owners([named("Mail", "Mail"), named("mail", "mail")]).held.is_empty());
+    }
+
+    #[test]
+    fn a_uri_belongs_to_the_plugin_that_its_scheme_or_host_names() {
+        let owners = owners([claimant("notes"), claimant("notes-old"), claimant("file")]);
+        for (uri, expected) in [
+            ("notes:///x", Some("notes")),
+            ("NOTES:x", Some("notes")),
+            ("notes-old:x", Some("notes-old")),
+            ("notes+new:x", Some("notes")),
+            ("ui://notes/page", Some("notes")),
+            ("http://notes./page", Some("notes")),
+            ("https://notes.example/page", None),
+            ("file:///x", None),
+            ("memo:x", None),
+        ] {
+            assert_eq!(owner(&owners, ItemKind::Resource, uri), expected, "{uri}");
+        }
+        assert_eq!(owner(&owners, ItemKind::Template, "notes:///{x}"), Some("notes"));
+        assert_eq!(owner(&owners, ItemKind::Template, "ui://notes/{x}"), Some("notes"));
+        assert_eq!(owner(&owners, ItemKind::Template, "ui://notes{x}/y"), None, "the host is not known yet");
+        assert!(owners.is_owned_by_other("file", &uri::canonical("notes:x")));
+        assert!(!owners.is_owned_by_other("notes", &uri::canonical("notes:x")));
+    }
+}

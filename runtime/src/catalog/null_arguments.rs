@@ -1,0 +1,268 @@
+//! Removes explicit nulls that stand for optional arguments.
+//!
+//! A schema that offers `null` for each optional argument is refused or misread by many clients, so schemas leave it out. Some
+//! clients and models send null all the same for whatever they have no value for. It means that nothing is given, so the
+//! member is taken away before the arguments are checked and handed over, and no plugin needs to know. Where the schema allows
+//! null, or may do so in a way that is not understood here, it stays.
+
+use serde_json::Value;
+
+use crate::sandbox::WorkBudget;
+
+/// References followed one after the other.
+const HOPS: usize = 8;
+
+/// Choices within choices that are looked into.
+const DEPTH: usize = 16;
+
+/// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every null:
+/// choices of choices, references that are long or lead around in a circle.
+const STEPS: usize = 20_000;
+const BYTES: usize = 4;
+
+/// What one step reads of a schema at most: bytes of a reference, members of a list. More takes more steps.
+const READ: usize = 16;
+
+/// Steps after which the allowance is asked.
+const ASKED: usize = 1_024;
+
+/// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
+/// `schema` says it. Gives whether there were any. What would take too long to find out stays, and so does all else when the
+/// allowance ends.
+pub(super) fn remove_nulls(
+    schema: &Value,
+    value: &mut Value,
+    length: usize,
+    allowance: Option<&WorkBudget>,
+) -> bool {
+    walk(schema, schema, value, &mut StepBudget { left: STEPS + length / BYTES, allowance })
+}
+
+/// Steps that may still be taken.
+struct StepBudget<'a> {
+    left: usize,
+    allowance: Option<&'a WorkBudget>,
+}
+
+impl StepBudget<'_> {
+    /// `None`: no more.
+    fn spend(&mut self, size: usize) -> Option<()> {
+        let before = self.left;
+        let left = before.checked_sub(1 + size / READ);
+        self.left = left.unwrap_or_default();
+        let is_due = before / ASKED != self.left / ASKED;
+        if is_due && self.allowance.is_some_and(|allowance| allowance.check().is_err()) {
+            self.left = 0;
+            return None;
+        }
+        left.map(drop)
+    }
+}
+
+fn walk(root: &Value, schema: &Value, value: &mut Value, steps: &mut StepBudget<'_>) -> bool {
+    let Some(schema) = resolved(root, schema, steps) else { return false };
+    match value {
+        Value::Array(items) => {
+            let Some(schema) = schema.get("items") else { return false };
+            // All of them, whatever came of the first.
+            items.iter_mut().fold(false, |changed, item| walk(root, schema, item, steps) | changed)
+        }
+        Value::Object(fields) => {
+            let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
+            let before = fields.len();
+            fields.retain(|name, value| {
+                let stays = !value.is_null() || is_required(schema, name, steps);
+                let property = properties.get(name);
+                stays
+                    || property
+                        .is_none_or(|property| may_be_null(root, property, steps, DEPTH).unwrap_or(true))
+            });
+            let inner = fields.iter_mut().fold(false, |changed, (name, value)| {
+                properties.get(name).is_some_and(|property| walk(root, property, value, steps)) | changed
+            });
+            inner || fields.len() < before
+        }
+        _ => false,
+    }
+}
+
+fn is_required(schema: &Value, name: &str, steps: &mut StepBudget<'_>) -> bool {
+    let Some(required) = schema.get("required").and_then(Value::as_array) else { return false };
+    steps.spend(required.len()).is_none() || required.iter().any(|required| required == name)
+}
+
+/// Whether null may fit; `None` when that takes too long to find out.
+fn may_be_null(root: &Value, schema: &Value, steps: &mut StepBudget<'_>, depth: usize) -> Option<bool> {
+    let (schema, depth) = (resolved(root, schema, steps)?, depth.checked_sub(1)?);
+    let kinds_have_it = match schema.get("type") {
+        Some(Value::String(kind)) => kind == "null",
+        Some(Value::Array(kinds)) => {
+            steps.spend(kinds.len())?;
+            kinds.iter().any(|kind| kind == "null")
+        }
+        _ => true,
+    };
+    let values_have_it = match (schema.get("enum"), schema.get("const")) {
+        (Some(Value::Array(values)), _) => {
+            steps.spend(values.len())?;
+            values.iter().any(Value::is_null)
+        }
+        (_, Some(value)) => value.is_null(),
+        _ => true,
+    };
+    if !kinds_have_it || !values_have_it {
+        return Some(false);
+    }
+    for choices in ["anyOf", "oneOf"].iter().filter_map(|word| schema.get(word)?.as_array()) {
+        if !any_may_be_null(root, choices, steps, depth)? {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+fn any_may_be_null(
+    root: &Value,
+    choices: &[Value],
+    steps: &mut StepBudget<'_>,
+    depth: usize,
+) -> Option<bool> {
+    for choice in choices {
+        if may_be_null(root, choice, steps, depth)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// The schema that is meant, as far as references lead to a place in it; `None` when that takes too long to find.
+fn resolved<'s>(root: &'s Value, schema: &'s Value, steps: &mut StepBudget<'_>) -> Option<&'s Value> {
+    let mut meant = schema;
+    for _ in 0..HOPS {
+        let reference = meant.get("$ref").and_then(Value::as_str).unwrap_or_default();
+        steps.spend(reference.len())?;
+        // `#` alone is the whole schema.
+        match reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) {
+            Some(next) => meant = next,
+            None => break,
+        }
+    }
+    Some(meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_null_where_nothing_need_be_is_as_if_nothing_were() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "string" },
+                "b": { "type": ["integer", "null"] },
+                "c": { "$ref": "#/$defs/Place" },
+                "d": {},
+                "e": { "type": "array", "items": { "$ref": "#/$defs/Place" } },
+                "f": { "oneOf": [{ "const": "x" }, { "type": "object" }] },
+                "g": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                "h": { "enum": ["x", "y"] },
+                "must": { "type": "string" },
+            },
+            "required": ["must"],
+            "$defs": { "Place": { "type": "object", "properties": { "name": { "type": "string" }, "more": { "$ref": "#/$defs/Place" } } } },
+        });
+        for (given, left) in [
+            (json!({ "a": null, "must": "x" }), Some(json!({ "must": "x" }))),
+            (json!({ "c": null, "f": null, "h": null }), Some(json!({}))),
+            (
+                json!({ "c": { "name": null, "more": { "name": null, "z": null } } }),
+                Some(json!({ "c": { "more": { "z": null } } })),
+            ),
+            (json!({ "e": [{ "name": null }, {}, { "name": null }] }), Some(json!({ "e": [{}, {}, {}] }))),
+            (json!({ "b": null, "d": null, "g": null, "must": null, "unknown": null }), None),
+            (json!({ "a": "null", "e": [null], "d": { "a": null } }), None),
+        ] {
+            let mut value = given.clone();
+            let changed = remove_nulls(&schema, &mut value, 0, None);
+            assert_eq!((changed, &value), (left.is_some(), left.as_ref().unwrap_or(&given)), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_all_of_itself_is_followed() {
+        let schema = json!({ "type": "object", "properties": { "next": { "$ref": "#" } } });
+        for (given, left) in [
+            (json!({ "next": null }), json!({})),
+            (json!({ "next": { "next": { "next": null } } }), json!({ "next": { "next": {} } })),
+        ] {
+            let mut value = given;
+            assert!(remove_nulls(&schema, &mut value, 0, None));
+            assert_eq!(value, left);
+        }
+        let circle = json!({ "$ref": "#", "properties": { "x": { "type": "string" } } });
+        assert!(remove_nulls(&circle, &mut json!({ "x": null }), 0, None));
+    }
+
+    #[test]
+    fn references_in_a_circle_end() {
+        let schema = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } });
+        assert!(!remove_nulls(&schema, &mut json!({ "x": null }), 0, None));
+        let schema = json!({ "properties": { "x": { "$ref": "#/properties/x" } } });
+        assert!(!remove_nulls(&schema, &mut json!({ "x": null }), 0, None), "what it may be is not known");
+    }
+
+    #[test]
+    fn what_a_schema_makes_of_a_null_is_bounded() {
+        // A choice that leads back to itself.
+        let circle = json!({ "properties": { "p": { "anyOf": [{ "$ref": "#/properties/p" }] } } });
+        assert!(!remove_nulls(&circle, &mut json!({ "p": null }), 0, None));
+        // Each of forty choices leads to the next one twice.
+        let mut doubling = json!({ "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": {} });
+        for at in 0..40 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+            doubling["$defs"][format!("d{at}")] = json!({ "anyOf": [next, next] });
+        }
+        doubling["$defs"]["d40"] = json!({ "type": "string" });
+        assert!(!remove_nulls(&doubling, &mut json!({ "p": null }), 0, None));
+        // Many choices for many nulls.
+        let choices = vec![json!({ "type": "string" }); 3_000];
+        let wide = json!({ "items": { "properties": { "p": { "anyOf": choices } } } });
+        let mut many = json!(vec![json!({ "p": null }); 100_000]);
+        let begun = std::time::Instant::now();
+        remove_nulls(&wide, &mut many, 1_200_000, None);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2));
+        assert_eq!((&many[0], &many[99_999]), (&json!({}), &json!({ "p": null })));
+    }
+
+    #[test]
+    fn a_choice_that_fits_ends_the_search_and_each_before_it_is_a_step() {
+        let steps = |choices: Vec<Value>| {
+            let schema = json!({ "anyOf": choices });
+            let mut steps = StepBudget { left: STEPS, allowance: None };
+            may_be_null(&schema, &schema, &mut steps, DEPTH).map(|may| (may, STEPS - steps.left))
+        };
+        assert_eq!(steps(vec![json!({}); 10_000]), Some((true, 2)));
+        assert_eq!(steps(vec![json!({ "type": "string" }); 10_000]), Some((false, 10_001)));
+        assert_eq!(steps(vec![json!({ "type": "string" }); STEPS]), None);
+    }
+
+    #[test]
+    fn an_allowance_that_is_used_up_ends_it() {
+        let schema = json!({ "items": { "properties": { "p": { "type": "string" } } } });
+        let given = json!(vec![json!({ "p": null }); 6_000]);
+        let left = |allowance: Option<&WorkBudget>| {
+            let mut value = given.clone();
+            remove_nulls(&schema, &mut value, 0, allowance);
+            value.as_array().unwrap().iter().filter(|item| item.get("p").is_some()).count()
+        };
+        assert_eq!(left(None), 0);
+        assert_eq!(left(Some(&WorkBudget::of(Duration::from_secs(60)))), 0);
+        let stopped = left(Some(&WorkBudget::of(Duration::ZERO)));
+        assert!((5_000..6_000).contains(&stopped), "{stopped}");
+    }
+}

@@ -1,0 +1,212 @@
+//! One plugin's part of the catalog: its items as they may be published, and those that may not, with the reason.
+//!
+//! A bad item is rejected and its plugin stays; an item is its author's mistake, and the others may be what someone
+//! relies on.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::approval::ApprovalPolicy;
+use super::item_list::{Item, ItemDigest, ItemKind};
+use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::name_owners::{NameOwners, Taken};
+use super::validation::{self, InvalidItem};
+use crate::config::Limits;
+use crate::plugin::{
+    Interfaces, Listing, LoadedPlugin, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool,
+};
+
+/// An item that is not published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedItem {
+    /// Which kind of item.
+    pub kind: ItemKind,
+    /// The plugin's own name for it.
+    pub name: String,
+    /// The name or URI that it would have, where that is known.
+    pub key: Option<String>,
+    /// Why.
+    pub why: String,
+    /// The plugin that has its name or URI, if that is why.
+    pub owner: Option<String>,
+}
+
+impl RejectedItem {
+    pub(super) fn new(kind: ItemKind, name: String, why: String) -> Self {
+        Self { kind, name, key: None, why, owner: None }
+    }
+
+    /// Of an item whose key another plugin has.
+    pub(super) fn name_taken<T: Item>(item: &T, Taken { owner, why }: Taken) -> Self {
+        let rejected = Self::new(T::KIND, item.own_name().to_owned(), why);
+        Self { key: Some(item.key().to_owned()), owner, ..rejected }
+    }
+}
+
+/// What one plugin contributes.
+#[derive(Debug, Clone)]
+pub struct PluginEntry {
+    /// The plugin.
+    pub plugin: Arc<Plugin>,
+    /// What it imports and exports.
+    pub interfaces: Interfaces,
+    /// In order of their names.
+    pub tools: Vec<Arc<PublishedTool>>,
+    /// In order of their URIs.
+    pub resources: Vec<Arc<PublishedResource>>,
+    /// In the plugin's own order.
+    pub templates: Vec<Arc<PublishedTemplate>>,
+    /// In order of their names.
+    pub prompts: Vec<Arc<PublishedPrompt>>,
+    /// In the plugin's own order.
+    pub rejected: Vec<RejectedItem>,
+    /// What is shown although it is not as it was approved: a few sentences.
+    pub unapproved: Vec<String>,
+    /// The approvals that its items were compared with, and will be when it is listed again.
+    pub approval: ApprovalPolicy,
+}
+
+impl PluginEntry {
+    /// Validates a plugin's whole listing.
+    #[must_use]
+    pub fn validate(loaded: LoadedPlugin) -> Self {
+        let LoadedPlugin { plugin, interfaces, listing } = loaded;
+        Self::of(plugin, interfaces, listing)
+    }
+
+    /// The same plugin with what it lists now, validated and not yet compared with its approval.
+    #[must_use]
+    pub fn with_listing(&self, listing: Listing) -> Self {
+        Self::of(Arc::clone(&self.plugin), self.interfaces.clone(), listing)
+    }
+
+    /// The same without what belongs to other plugins, and that.
+    #[must_use]
+    pub fn without_name_conflicts(mut self, owners: &NameOwners) -> (Self, Vec<RejectedItem>) {
+        let mut taken = Vec::new();
+        keep_own(&mut self.tools, owners, &mut taken);
+        keep_own(&mut self.resources, owners, &mut taken);
+        keep_own(&mut self.templates, owners, &mut taken);
+        keep_own(&mut self.prompts, owners, &mut taken);
+        (self, taken)
+    }
+
+    fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing) -> Self {
+        let limits = &plugin.config().limits;
+        let mut rejected = Vec::new();
+        let mut left = limits.clone();
+        let tools = accept(listing.tools, ("tools", limits.tools), &mut rejected, |tool| {
+            let published = tool_of(&plugin, tool, &left)?;
+            // The patterns that are left for the next tool.
+            left.patterns = left.patterns.saturating_sub(published.patterns());
+            Ok(published)
+        });
+        let most = ("resources", limits.resources);
+        let resources = accept(listing.resources, most, &mut rejected, |resource| {
+            PublishedResource::validate(&plugin, resource, limits)
+        });
+        let most = ("resource_templates", limits.resource_templates);
+        let templates = accept(listing.templates, most, &mut rejected, |template| {
+            PublishedTemplate::validate(&plugin, template, limits)
+        });
+        let prompts = accept(listing.prompts, ("prompts", limits.prompts), &mut rejected, |prompt| {
+            prompt_of(&plugin, prompt, limits)
+        });
+        let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
+        let (unapproved, approval) = (Vec::new(), ApprovalPolicy::off());
+        Self { tools, resources, templates, prompts, plugin, interfaces, rejected, unapproved, approval }
+    }
+}
+
+/// An item of a listing, not validated yet.
+trait ListedItem {
+    fn own_name(&self) -> &str;
+}
+
+impl ListedItem for Tool {
+    fn own_name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl ListedItem for ResourceDescriptor {
+    fn own_name(&self) -> &str {
+        &self.uri
+    }
+}
+
+impl ListedItem for ResourceTemplate {
+    fn own_name(&self) -> &str {
+        &self.uri_template
+    }
+}
+
+impl ListedItem for Prompt {
+    fn own_name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Publishes what passes, at most as many as the limit says, and each name once.
+fn accept<R: ListedItem, T: Item>(
+    offered: Vec<R>,
+    (limit, most): (&str, u64),
+    rejected: &mut Vec<RejectedItem>,
+    mut validate: impl FnMut(R) -> Result<T, InvalidItem>,
+) -> Vec<Arc<T>> {
+    let mut reject = |name: String, why: String| rejected.push(RejectedItem::new(T::KIND, name, why));
+    let count = usize::try_from(most).unwrap_or(usize::MAX);
+    let excess = offered.len().saturating_sub(count);
+    let mut seen = HashSet::new();
+    let mut accepted = Vec::new();
+    for item in offered.into_iter().take(count) {
+        let name = item.own_name().to_owned();
+        if !seen.insert(name.clone()) {
+            reject(name, format!("the plugin already has a {} of this name", T::KIND.as_str()));
+            continue;
+        }
+        match validate(item) {
+            Ok(item) => accepted.push(Arc::new(item)),
+            Err(error) => reject(name, error.to_string()),
+        }
+    }
+    if excess > 0 {
+        let why = format!("a plugin may have {most} (limit `{limit}`)");
+        reject(format!("{excess} more {}s", T::KIND.as_str()), why);
+    }
+    accepted
+}
+
+fn keep_own<T: Item>(items: &mut Vec<Arc<T>>, owners: &NameOwners, taken: &mut Vec<RejectedItem>) {
+    items.retain(|item| match owners.check(item.owner(), T::KIND, item.key()) {
+        Ok(_) => true,
+        Err(other) => {
+            taken.push(RejectedItem::name_taken(&**item, other));
+            false
+        }
+    });
+}
+
+fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {
+    items.sort_by(|a, b| a.key().cmp(b.key()));
+    items
+}
+
+fn tool_of(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<PublishedTool, InvalidItem> {
+    let validated = validation::tool(&tool, &plugin.config().prefix, limits)?;
+    Ok(PublishedTool {
+        name: validated.name,
+        plugin: Arc::clone(plugin),
+        tool,
+        input: validated.input,
+        output: validated.output,
+        headers: validated.headers,
+        extra: validated.extra,
+        digest: ItemDigest::new(),
+    })
+}
+
+fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt, limits: &Limits) -> Result<PublishedPrompt, InvalidItem> {
+    let (name, extra) = validation::prompt(&prompt, &plugin.config().prefix, limits)?;
+    Ok(PublishedPrompt { name, plugin: Arc::clone(plugin), prompt, extra, digest: ItemDigest::new() })
+}

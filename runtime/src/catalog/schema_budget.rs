@@ -1,0 +1,260 @@
+//! A budget for checking one value against one schema.
+//!
+//! A few kilobytes of schema can describe more work than the age of the universe, and a plugin writes its own. The validator
+//! cannot be interrupted from outside, so it reads the value through [`metered_json`](super::metered_json), which charges for every
+//! look before it is taken: a keyword that compares a value with a thousand others looks a thousand times. Where nothing is
+//! looked at, [marked](super::step_keyword) subschemas charge. What is used up unwinds the validator. Recursion is deep where
+//! references are chained: each level of the value may go through the whole schema. So the stack has room for that, as far as
+//! there is any, and what comes near its end unwinds as well.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::sandbox::{WorkBudget, WorkStopped};
+
+/// Steps between two looks at the allowance, some ten microseconds.
+const LOOK: u64 = 1_000;
+
+/// Bytes of text that are compared or counted in one step.
+const BYTES: u64 = 256;
+
+/// States of a regular expression times bytes of text that are one step. A search that falls back to following all states at
+/// once takes some nanoseconds for each.
+const STATES: u64 = 128;
+
+/// Steps of one search with a regular expression, which nothing interrupts: some 10 ms, and 50 where it follows all states.
+const LONGEST: u64 = 200_000;
+
+/// Memory for the faults of one value, bytes. Each holds the place of the fault and parts of the schema.
+const FAULTS: usize = 32 << 20;
+
+/// What one of them takes at least.
+const FAULT: usize = 512;
+
+/// The largest stack: enough for a chain of a thousand references at the deepest value that is accepted. Address space until it
+/// is used.
+const STACK: usize = 512 << 20;
+
+/// What one subschema takes of the stack, at most, which it does in an unoptimised build.
+const SUBSCHEMA: usize = 12 << 10;
+
+/// What a check takes of the stack beside subschemas.
+const BASE: usize = 256 << 10;
+
+/// What a check may take, and of what its parts cost.
+#[derive(Debug, Clone)]
+pub(super) struct SchemaBudget {
+    pub(super) steps: u64,
+    pub(super) allowance: Option<WorkBudget>,
+    /// States of the largest regular expression.
+    pub(super) states: u64,
+    /// Bytes of the schema, and of the value.
+    pub(super) schema: usize,
+    pub(super) value: usize,
+    /// Subschemas that a level of the value may go through, if that is more than the schema is deep.
+    pub(super) reach: usize,
+}
+
+/// Why a check came to no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BudgetError {
+    /// It has no steps left.
+    Exhausted,
+    /// There are more faults than can be kept.
+    Faults,
+    /// It may not go on.
+    Stopped(WorkStopped),
+}
+
+/// A check under way on this thread.
+struct RunningCheck {
+    budget: SchemaBudget,
+    faults: usize,
+    /// Longest name of a field that is part of a place.
+    name: usize,
+}
+
+thread_local! {
+    /// Steps until the next look.
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+    /// What must be left of the stack at every look.
+    static ROOM: Cell<usize> = const { Cell::new(0) };
+    static CHECK: RefCell<Option<RunningCheck>> = const { RefCell::new(None) };
+}
+
+/// Charges steps, before what costs them is done. Outside of a check, nothing is charged.
+pub(super) fn charge(steps: u64) {
+    match LEFT.get().checked_sub(steps) {
+        Some(left) => LEFT.set(left),
+        None => refill(steps - LEFT.get()),
+    }
+    let room = ROOM.get();
+    if room > 0 && stacker::remaining_stack().is_some_and(|left| left < room) {
+        abort_check(BudgetError::Exhausted);
+    }
+}
+
+/// Charges for text that is compared or counted.
+pub(super) fn charge_bytes(bytes: usize) {
+    charge(1 + bytes as u64 / BYTES);
+}
+
+/// Charges for text that a regular expression may be about to search.
+pub(super) fn charge_search(bytes: usize) {
+    let states = with_check(|check| Ok(check.budget.states)).unwrap_or(1);
+    let steps = (bytes as u64 + 8).saturating_mul(states) / STATES;
+    if steps > LONGEST {
+        abort_check(BudgetError::Exhausted);
+    }
+    charge(1 + steps);
+}
+
+/// Notes the name of a field.
+pub(super) fn note_name(bytes: usize) {
+    if bytes > FAULT {
+        with_check(|check| {
+            check.name = check.name.max(bytes);
+            Ok(())
+        });
+    }
+}
+
+/// Charges for a fault that is about to be described. That of an object or an array may repeat all of it.
+pub(super) fn charge_fault(is_whole: bool) {
+    charge(1);
+    with_check(|check| {
+        let SchemaBudget { schema, value, .. } = check.budget;
+        let told = if is_whole { value } else { 0 };
+        let parts = schema.saturating_add(check.name).saturating_mul(8).saturating_add(told);
+        let faults = check.faults.checked_sub(FAULT.saturating_add(parts));
+        check.faults = faults.ok_or(BudgetError::Faults)?;
+        Ok(())
+    });
+}
+
+#[cold]
+fn refill(beyond: u64) {
+    LEFT.set(0);
+    let next = with_check(|check| {
+        let left = check.budget.steps.checked_sub(beyond).ok_or(BudgetError::Exhausted)?;
+        if let Some(allowance) = &check.budget.allowance {
+            allowance.check().map_err(BudgetError::Stopped)?;
+        }
+        let next = left.min(LOOK);
+        check.budget.steps = left - next;
+        Ok(next)
+    });
+    LEFT.set(next.unwrap_or_default());
+}
+
+/// Does something with the check under way, if there is one, or ends it.
+fn with_check<T>(act: impl FnOnce(&mut RunningCheck) -> Result<T, BudgetError>) -> Option<T> {
+    CHECK
+        .with_borrow_mut(|check| check.as_mut().map(act))
+        .map(|done| done.unwrap_or_else(|ended| abort_check(ended)))
+}
+
+/// Not a panic: nothing is printed, and only `with_budget` ever sees it.
+fn abort_check(ended: BudgetError) -> ! {
+    resume_unwind(Box::new(ended))
+}
+
+/// Runs `work` with a budget.
+pub(super) fn with_budget<T>(budget: &SchemaBudget, work: impl FnOnce() -> T) -> Result<T, BudgetError> {
+    let check = RunningCheck { budget: budget.clone(), faults: FAULTS, name: 0 };
+    let outer = (LEFT.replace(0), ROOM.replace(one_level(budget.reach)), CHECK.replace(Some(check)));
+    let done = catch_unwind(AssertUnwindSafe(work));
+    LEFT.set(outer.0);
+    ROOM.set(outer.1);
+    CHECK.set(outer.2);
+    done.map_err(|cause| match cause.downcast::<BudgetError>() {
+        Ok(ended) => *ended,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+/// Runs `work` with room for deep recursion, which costs some microseconds. For what is done once for each schema.
+pub(super) fn with_big_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK / 2, STACK, work)
+}
+
+/// Runs a check with room for going through `reach` subschemas at each of so many levels of a value, and once more.
+pub(super) fn with_stack_for<T>(reach: usize, levels: usize, check: impl FnOnce() -> T) -> T {
+    let size = one_level(reach).saturating_mul(levels.saturating_add(2)).saturating_add(BASE).min(STACK);
+    stacker::maybe_grow(size, size, check)
+}
+
+/// What may be taken of the stack between two looks.
+fn one_level(reach: usize) -> usize {
+    reach.saturating_mul(SUBSCHEMA).min(STACK / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn budget(steps: u64, allowance: Option<WorkBudget>) -> SchemaBudget {
+        SchemaBudget { steps, allowance, states: 1, schema: 100, value: 100, reach: 0 }
+    }
+
+    fn endless() {
+        loop {
+            charge(1);
+        }
+    }
+
+    #[test]
+    fn a_budget_ends_the_work_and_leaves_the_outer_one() {
+        let outer = with_budget(&budget(10, None), || {
+            charge(4);
+            assert_eq!(with_budget(&budget(100_000, None), endless), Err(BudgetError::Exhausted));
+            charge(6);
+            7
+        });
+        assert_eq!(outer, Ok(7));
+        assert_eq!(with_budget(&budget(10, None), || charge(11)), Err(BudgetError::Exhausted));
+    }
+
+    #[test]
+    fn a_stack_is_as_large_as_a_check_may_need_and_ends_it_before_its_own_end() {
+        fn deeper(level: u64) -> u64 {
+            charge(1);
+            if level == u64::MAX { 0 } else { deeper(level + 1) + 1 }
+        }
+        let left = |reach, levels| with_stack_for(reach, levels, stacker::remaining_stack).unwrap();
+        assert!(left(20, 5) < 16 << 20, "that of the thread");
+        assert!((16 << 20..32 << 20).contains(&left(100, 18)));
+        assert!(left(100_000, 60) > STACK - (1 << 20));
+        let deep = SchemaBudget { reach: 20, ..budget(u64::MAX, None) };
+        let ended = with_stack_for(20, 5, || with_budget(&deep, || deeper(0)));
+        assert_eq!(ended, Err(BudgetError::Exhausted));
+    }
+
+    #[test]
+    fn an_allowance_ends_the_work() {
+        let allowance = WorkBudget::of(Duration::from_millis(10));
+        let ended = with_budget(&budget(u64::MAX, Some(allowance)), endless);
+        assert_eq!(ended, Err(BudgetError::Stopped(WorkStopped::Cpu)));
+    }
+
+    #[test]
+    fn one_search_is_never_long() {
+        let wide = SchemaBudget { states: 10_000, ..budget(u64::MAX, None) };
+        assert_eq!(with_budget(&wide, || charge_search(1 << 20)), Err(BudgetError::Exhausted));
+        assert_eq!(with_budget(&budget(u64::MAX, None), || charge_search(4 << 20)), Ok(()));
+    }
+
+    #[test]
+    fn faults_fit_into_memory() {
+        let told = Cell::new(0);
+        let many = SchemaBudget { schema: 64 << 10, ..budget(u64::MAX, None) };
+        let ended: Result<(), _> = with_budget(&many, || {
+            loop {
+                charge_fault(false);
+                told.set(told.get() + 1);
+            }
+        });
+        assert_eq!((ended, told.get()), (Err(BudgetError::Faults), 63));
+    }
+}

@@ -1,0 +1,100 @@
+//! Resources and resource templates.
+
+use super::super::item_list::ItemDigest;
+use super::super::items::{PublishedResource, PublishedTemplate};
+use super::super::uri::{self, UriError};
+use super::super::uri_template::UriTemplate;
+use super::{CommonFields, InvalidItem, annotated, short};
+use crate::config::Limits;
+use crate::json::RawObject;
+use crate::plugin::{Annotations, Plugin, ResourceDescriptor, ResourceTemplate};
+use std::sync::Arc;
+
+impl PublishedResource {
+    /// Checks one resource.
+    pub(in super::super) fn validate(
+        plugin: &Arc<Plugin>,
+        resource: ResourceDescriptor,
+        limits: &Limits,
+    ) -> Result<Self, InvalidItem> {
+        let extra = Self::check(&resource, limits)?;
+        Ok(Self { plugin: Arc::clone(plugin), resource, extra, digest: ItemDigest::new() })
+    }
+
+    /// The same without its plugin; its further fields.
+    pub(in super::super) fn check(
+        resource: &ResourceDescriptor,
+        limits: &Limits,
+    ) -> Result<RawObject, InvalidItem> {
+        uri::check(&resource.uri, limits.uri_bytes)?;
+        let common = CommonFields {
+            name: &resource.name,
+            title: resource.title.as_deref(),
+            description: resource.description.as_deref(),
+            extra: resource.extra.as_deref(),
+        };
+        let extra = common.check(limits)?;
+        listable(&resource.name, resource.mime_type.as_deref(), resource.annotations.as_ref())?;
+        Ok(extra)
+    }
+}
+
+impl PublishedTemplate {
+    /// Checks one template.
+    pub(in super::super) fn validate(
+        plugin: &Arc<Plugin>,
+        template: ResourceTemplate,
+        limits: &Limits,
+    ) -> Result<Self, InvalidItem> {
+        let (pattern, extra) = Self::check(&template, limits)?;
+        Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra, digest: ItemDigest::new() })
+    }
+
+    /// The same without its plugin; its pattern and further fields.
+    pub(in super::super) fn check(
+        template: &ResourceTemplate,
+        limits: &Limits,
+    ) -> Result<(UriTemplate, RawObject), InvalidItem> {
+        if template.uri_template.len() as u64 > limits.uri_bytes {
+            return Err(UriError::TooLong(limits.uri_bytes).into());
+        }
+        let longest = usize::try_from(limits.uri_bytes).unwrap_or(usize::MAX);
+        let pattern = UriTemplate::parse(&template.uri_template, longest)?;
+        let common = CommonFields {
+            name: &template.name,
+            title: template.title.as_deref(),
+            description: template.description.as_deref(),
+            extra: template.extra.as_deref(),
+        };
+        let extra = common.check(limits)?;
+        listable(&template.name, template.mime_type.as_deref(), template.annotations.as_ref())?;
+        Ok((pattern, extra))
+    }
+}
+
+fn listable(
+    name: &str,
+    mime_type: Option<&str>,
+    annotations: Option<&Annotations>,
+) -> Result<(), InvalidItem> {
+    if name.is_empty() {
+        return Err(InvalidItem::Nameless);
+    }
+    short("media type", mime_type)?;
+    annotated(annotations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_has_a_name_and_short_readable_types() {
+        assert!(listable("n", Some("text/plain"), None).is_ok());
+        assert!(matches!(listable("", None, None), Err(InvalidItem::Nameless)));
+        let hidden = listable("n", Some("text/\u{200b}plain"), None);
+        assert!(matches!(hidden, Err(InvalidItem::Deceptive { place: "media type", .. })));
+        let when = Annotations { audience: Vec::new(), priority: None, last_modified: Some("x".repeat(300)) };
+        assert!(matches!(listable("n", None, Some(&when)), Err(InvalidItem::NotShort("last-modified"))));
+    }
+}

@@ -1,0 +1,89 @@
+//! Tools.
+
+use super::super::naming;
+use super::super::param_headers::ParamHeader;
+use super::super::schema::Schema;
+use super::{CommonFields, InvalidItem, all_readable};
+use crate::config::Limits;
+use crate::json::RawObject;
+use crate::plugin::Tool;
+
+/// A tool that may be published.
+#[derive(Debug)]
+pub(in super::super) struct ValidatedTool {
+    pub(in super::super) name: String,
+    pub(in super::super) input: Schema,
+    pub(in super::super) output: Option<Schema>,
+    pub(in super::super) headers: Vec<ParamHeader>,
+    pub(in super::super) extra: RawObject,
+}
+
+/// Checks one tool.
+pub(in super::super) fn validate(
+    tool: &Tool,
+    prefix: &str,
+    limits: &Limits,
+) -> Result<ValidatedTool, InvalidItem> {
+    let name = naming::public(prefix, &tool.name)?;
+    let common = CommonFields {
+        name: "",
+        title: tool.title.as_deref(),
+        description: tool.description.as_deref(),
+        extra: tool.extra.as_deref(),
+    };
+    let extra = common.check(limits)?;
+    let output = tool.output_schema.as_deref().map(|text| Schema::compile(text, limits)).transpose()?;
+    let input = Schema::of_arguments(&tool.input_schema, limits)?;
+    for schema in [Some(&input), output.as_ref()].into_iter().flatten() {
+        all_readable("schema", schema.text().get())?;
+    }
+    let headers = ParamHeader::all(input.text())?;
+    Ok(ValidatedTool { name, input, output, headers, extra })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Tool {
+        Tool {
+            name: "t".to_owned(),
+            title: None,
+            description: Some("Does it.\nWell.".to_owned()),
+            input_schema: r#"{"type":"object"}"#.to_owned(),
+            output_schema: None,
+            annotations: None,
+            extra: None,
+        }
+    }
+
+    fn fault(tool: &Tool) -> String {
+        validate(tool, "p", &Limits::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plain_tool_passes() {
+        assert_eq!(validate(&tool(), "p", &Limits::default()).unwrap().name, "p-t");
+    }
+
+    #[test]
+    fn hidden_words_are_refused_wherever_they_stand() {
+        let hidden = "Adds.\u{e0041}\u{200b}".to_owned();
+        assert!(fault(&Tool { description: Some(hidden.clone()), ..tool() }).contains("its description has"));
+        assert!(fault(&Tool { title: Some(hidden.clone()), ..tool() }).contains("its title has"));
+        let schema = format!(r#"{{"type":"object","description":"{hidden}"}}"#);
+        assert!(fault(&Tool { input_schema: schema, ..tool() }).contains("its schema has"));
+        let schema = r#"{"type":"object","description":"x\u202e\udb40\udc41"}"#.to_owned();
+        assert!(fault(&Tool { input_schema: schema, ..tool() }).contains("its schema has"));
+        let extra = Some(r#"{"a":{"b\u200b":1}}"#.to_owned());
+        assert!(fault(&Tool { extra, ..tool() }).contains("its extra has"));
+    }
+
+    #[test]
+    fn long_descriptions_and_broken_extras_are_refused() {
+        assert!(fault(&Tool { description: Some("x".repeat(5_000)), ..tool() }).contains("description_kib"));
+        assert!(fault(&Tool { extra: Some("[]".to_owned()), ..tool() }).contains("not a JSON object"));
+        let schema = r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
+        assert!(fault(&Tool { input_schema: schema.to_owned(), ..tool() }).contains("x-mcp-header"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Finds conflicts between the names of a plugin and those of other plugins, for its approval.
+//!
+//! An item whose name belongs to another plugin is not approved with this one: when the other one's file goes, the name needs
+//! an approval of its own. The operator sees such items, and the names that change owners when this plugin is approved.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::catalog::{ApprovedPlugin, ItemKind, Lockfile, NameOwners, RejectedItem, published_key};
+use crate::config::Config;
+use crate::observe::Escaped;
+use crate::watch;
+
+/// To whom names belong once this plugin is approved.
+pub(super) fn owners(config: &Config, files: &[PathBuf], old: &Lockfile, plugin: &str) -> NameOwners {
+    let files = files.iter().map(PathBuf::as_path);
+    watch::owners(config, files, |name: &str| name == plugin || old.get(name).is_some())
+}
+
+/// Who goes by names that look like this plugin's and is held back only once it is approved, one harmless line each.
+pub(super) fn held_with(
+    owners: &NameOwners,
+    config: &Config,
+    files: &[PathBuf],
+    old: &Lockfile,
+    plugin: &str,
+) -> Vec<String> {
+    let paths = files.iter().map(PathBuf::as_path);
+    let before = watch::owners(config, paths, |name: &str| old.get(name).is_some());
+    let others = old.names().filter(|other| *other != plugin && before.held_back(other).is_none());
+    let held = others.filter_map(|other| Some((other, owners.held_back(other)?)));
+    held.map(|(other, why)| Escaped(&format!("note: `{other}` would be held back too: {why}")).to_string())
+        .collect()
+}
+
+/// What there is to say of a plugin's names, one harmless line each: its items that are another's, what others have approved
+/// that is its, and what others have approved that looks the same and is nobody's.
+pub(super) fn notes(
+    owners: &NameOwners,
+    plugin: &str,
+    now: &ApprovedPlugin,
+    taken: &[RejectedItem],
+    old: &Lockfile,
+) -> Vec<String> {
+    let held = owners.held_back(plugin).map(|why| format!("note: it would be held back: {why}"));
+    let taken = taken.iter().map(|RejectedItem { kind, name, why, .. }| {
+        format!("note: the {} `{name}` is not approved with it: {why}", kind.as_str())
+    });
+    let mut notes: Vec<String> = held.into_iter().chain(taken).collect();
+    let own: HashSet<(&str, String)> =
+        keys(owners, plugin, now).map(|(kind, key)| (kind.as_str(), key)).collect();
+    for other in old.names().filter(|other| *other != plugin && owners.knows(other)) {
+        let Some(approved) = old.get(other) else { continue };
+        for (kind, key) in keys(owners, other, approved) {
+            if owners.prefers(plugin, other, kind, &key) {
+                notes.push(format!("note: `{key}`, which was approved of `{other}`, belongs to it"));
+                continue;
+            }
+            let wanted = (kind.as_str(), key);
+            if own.contains(&wanted) {
+                let (_, key) = wanted;
+                notes.push(format!("note: `{key}` was approved of `{other}` too, and only one can have it"));
+            }
+        }
+    }
+    notes.iter().map(|note| Escaped(note).to_string()).collect()
+}
+
+/// The names and URIs under which clients know what was approved.
+fn keys<'a>(
+    owners: &'a NameOwners,
+    plugin: &'a str,
+    approved: &'a ApprovedPlugin,
+) -> impl Iterator<Item = (ItemKind, String)> + 'a {
+    ItemKind::ALL.into_iter().flat_map(move |kind| {
+        let names = approved.items(kind).keys();
+        names.filter_map(move |name| Some((kind, published_key(kind, owners.prefix(plugin), name)?)))
+    })
+}

@@ -1,0 +1,18 @@
+//! `plugport compile`, hidden: the process that compiles one component for a server and writes the code to its stdout.
+
+use std::process::ExitCode;
+
+use super::console;
+use crate::cli;
+use crate::sandbox::{CompileJob, compile_for_server};
+
+pub(super) fn run(args: &cli::Compile) -> ExitCode {
+    let job = CompileJob { bytes: args.bytes, memory_mib: args.memory_mib, cpu_s: args.cpu_s };
+    match compile_for_server(job) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console::report(&error.into());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Estimates the most memory that guests and clients can make a server use, from its configuration.
+//!
+//! A sum of parts, each of which is a number in the configuration times what one of it takes. What one takes is an upper
+//! bound that was looked up in the code and measured, and stands here with its reason. What plugins and their code take when
+//! they are loaded comes on top and is what lies in the folder, and so does what is lifted out of a guest for the moment before
+//! it is counted with the guests, which depends on how many of them do that at once.
+
+use serde_json::{Map, Value, json};
+
+use crate::config::ServerConfig;
+use crate::sandbox::{guest_memory, machine_memory};
+
+/// One connection: a buffer of 32 KiB in each direction, a body and an answer of [`FREE`](crate::mcp::FREE), and
+/// the task that serves it; and in the kernel as much again for what its client does not read, and for what is not read of it.
+const CONNECTION: u64 = 384 << 10;
+
+/// One session: itself, its empty streams, its client's name.
+const SESSION: u64 = 4 << 10;
+
+/// One call, running or waiting, beside its guest's memory: the store and its state, its request, its record.
+const CALL: u64 = 16 << 10;
+
+/// The program, its runtime and what it notes.
+const PROGRAM: u64 = 64 << 20;
+
+/// The upper bound and its parts, bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MemoryEstimate {
+    parts: [(&'static str, u64); 6],
+    /// What this process may use.
+    available: u64,
+}
+
+impl MemoryEstimate {
+    /// Of a server with these settings on this machine.
+    pub(super) fn of(settings: &ServerConfig) -> Self {
+        Self::with(settings, guest_memory(settings) as u64, machine_memory())
+    }
+
+    fn with(settings: &ServerConfig, guests: u64, available: u64) -> Self {
+        let calls = settings.concurrent_calls + settings.parked_calls + settings.kept_instances;
+        let parts = [
+            ("guests", guests),
+            ("buffers", settings.buffers_bytes as u64),
+            ("connections", settings.connections as u64 * CONNECTION),
+            ("sessions", settings.sessions as u64 * SESSION),
+            ("calls", calls as u64 * CALL),
+            ("program", PROGRAM),
+        ];
+        Self { parts, available }
+    }
+
+    fn sum(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// One line for people.
+    pub(super) fn in_words(&self) -> String {
+        let parts: Vec<String> =
+            self.parts.iter().map(|(name, bytes)| format!("{name} {}", whole_mib(*bytes))).collect();
+        let (sum, available) = (whole_mib(self.sum()), self.available >> 20);
+        format!(
+            "guests and clients can make it keep at most {sum} MiB ({}) of {available} MiB",
+            parts.join(", ")
+        )
+    }
+
+    /// Why that is too much, and what to do.
+    pub(super) fn warning(&self) -> Option<String> {
+        (self.sum() > self.available).then(|| {
+            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, `buffers_mib`, \
+             `connections` or `sessions` under [server]"
+                .to_owned()
+        })
+    }
+
+    /// For programs.
+    pub(super) fn as_json(&self) -> Value {
+        let parts: Map<String, Value> =
+            self.parts.iter().map(|(name, bytes)| ((*name).to_owned(), json!(bytes))).collect();
+        json!({ "bytes": self.sum(), "parts": parts, "available": self.available })
+    }
+}
+
+fn whole_mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_with_default_settings_fits_into_a_gibibyte() {
+        let estimate = |settings: &ServerConfig| MemoryEstimate::with(settings, 512 << 20, 1 << 30);
+        let usual = estimate(&ServerConfig::default());
+        assert_eq!(usual.warning(), None, "{}", usual.in_words());
+        assert!(usual.sum() > 1000 << 20 && usual.as_json()["bytes"] == usual.sum());
+        let crowded = estimate(&ServerConfig { connections: 10_000, ..ServerConfig::default() });
+        assert!(crowded.warning().unwrap().contains("`connections`"), "{}", crowded.in_words());
+    }
+}

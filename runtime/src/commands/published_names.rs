@@ -1,0 +1,69 @@
+//! The names and URIs under which clients see the items of one plugin.
+
+use serde_json::{Value, json};
+
+use crate::catalog::{Item, ItemList, Snapshot};
+
+/// Items of one kind that are named in words.
+const MOST_NAMED: usize = 20;
+
+/// Names and URIs.
+pub(super) struct PublishedNames {
+    tools: Vec<String>,
+    resources: Vec<String>,
+    templates: Vec<String>,
+    prompts: Vec<String>,
+}
+
+impl PublishedNames {
+    pub(super) fn of(snapshot: &Snapshot, plugin: &str) -> Self {
+        Self {
+            tools: keys(snapshot.tools(), plugin),
+            resources: keys(snapshot.resources(), plugin),
+            templates: keys(snapshot.templates(), plugin),
+            prompts: keys(snapshot.prompts(), plugin),
+        }
+    }
+
+    /// The first of each kind, since a plugin may list a great many.
+    pub(super) fn in_words(&self) -> String {
+        let parts = [
+            ("", &self.tools),
+            ("resources ", &self.resources),
+            ("templates ", &self.templates),
+            ("prompts ", &self.prompts),
+        ];
+        let named = parts.into_iter().filter(|(_, keys)| !keys.is_empty());
+        named.map(|(kind, keys)| format!("{kind}{}", few(keys))).collect::<Vec<_>>().join("; ")
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        let Self { tools, resources, templates, prompts } = self;
+        json!({ "tools": tools, "resources": resources, "resourceTemplates": templates, "prompts": prompts })
+    }
+}
+
+fn keys<T: Item>(list: &ItemList<T>, plugin: &str) -> Vec<String> {
+    let own = list.items().iter().filter(|item| item.owner() == plugin);
+    own.map(|item| item.key().to_owned()).collect()
+}
+
+fn few(keys: &[String]) -> String {
+    let named: Vec<_> = keys.iter().take(MOST_NAMED).map(String::as_str).collect();
+    match keys.len().saturating_sub(MOST_NAMED) {
+        0 => named.join(", "),
+        more => format!("{}, {more} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_great_many_are_counted() {
+        let keys: Vec<_> = (0..22).map(|n| n.to_string()).collect();
+        assert!(few(&keys).ends_with("18, 19, 2 more"), "{}", few(&keys));
+        assert_eq!(few(&keys[..2]), "0, 1");
+    }
+}

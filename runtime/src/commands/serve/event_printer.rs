@@ -1,0 +1,155 @@
+//! Prints the events of `serve` for the operator: what is published, what is not and why, and how to connect.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::super::capabilities::granted;
+use super::super::published_names::PublishedNames;
+use super::console;
+use crate::catalog::{PluginEntry, RejectedItem, Snapshot};
+use crate::config::Config;
+use crate::observe::Escaped;
+use crate::transport::http;
+use crate::watch::{FolderEvent, RejectedFile};
+
+/// Files that cannot be served and are named one by one at the start.
+const MOST_SKIPPED: usize = 50;
+
+/// What is said when there is nothing to call.
+pub(in crate::commands) const NO_TOOLS: &str = "no tools are published";
+
+/// Tells what happens in the folder.
+pub(super) struct EventPrinter {
+    begun: Instant,
+    config: Config,
+    /// Files that were skipped until all that was there was looked into.
+    skipped: AtomicUsize,
+    loaded: AtomicBool,
+}
+
+impl EventPrinter {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            begun: Instant::now(),
+            config: config.clone(),
+            skipped: AtomicUsize::new(0),
+            loaded: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn print(&self, event: &FolderEvent<'_>) {
+        match event {
+            FolderEvent::Published(snapshot, published) => entry(snapshot, published),
+            FolderEvent::Rejected(file) => {
+                let loaded = self.loaded.load(Ordering::Relaxed);
+                if loaded || self.skipped.fetch_add(1, Ordering::Relaxed) < MOST_SKIPPED {
+                    skipped(file);
+                }
+            }
+            FolderEvent::Compiling(count) => {
+                let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
+                console::eprint(&format!(
+                    "compiling {files}, which happens once for each and may take a minute; clients that ask what there is wait \
+                     for it"
+                ));
+            }
+            FolderEvent::Loaded(snapshot) => self.loaded(snapshot),
+            FolderEvent::Rescan => console::eprint("looking at the folder and the configuration again"),
+            FolderEvent::Removed(plugin) => console::eprint(&format!("removed {plugin}: its file is gone")),
+            FolderEvent::Unreadable(error) => console::eprint(&format!("{error}; what was published stays")),
+            FolderEvent::Reconfigured { restart } => {
+                console::eprint("the configuration has changed");
+                if *restart {
+                    console::eprint(
+                        "  what it says of the server itself and of the audit holds from the next start on",
+                    );
+                }
+            }
+            FolderEvent::Withdrawn(plugin) => {
+                console::eprint(&format!(
+                    "removed {plugin}: what it was served with was taken away from it, and its file cannot take its place"
+                ));
+            }
+            FolderEvent::LockfileInvalid(error) => {
+                console::report(&anyhow::Error::msg(error.to_string()));
+                console::eprint("  what was approved before still is, and plugins are compared as they were");
+            }
+            FolderEvent::ConfigInvalid(error) => {
+                console::eprint(&format!("{error}"));
+                console::eprint("  what the configuration said before still holds");
+            }
+        }
+    }
+
+    /// All that was there has been looked into.
+    fn loaded(&self, snapshot: &Snapshot) {
+        self.loaded.store(true, Ordering::Relaxed);
+        let skipped = self.skipped.load(Ordering::Relaxed);
+        let unnamed = skipped.saturating_sub(MOST_SKIPPED);
+        if unnamed > 0 {
+            console::eprint(&format!("skipped {unnamed} more; the audit has a line for each"));
+        }
+        let folder = self.config.folder.display();
+        for name in self.config.plugins.keys().filter(|name| snapshot.entry(name).is_none()) {
+            let there = snapshot.entries().iter().map(|entry| entry.plugin.name());
+            let why = match self.config.suggest_plugin(name, there) {
+                Some(meant) => format!("{folder} has none; did you mean `[plugins.{meant}]`?"),
+                None => format!("{folder} has no usable {name}.wasm"),
+            };
+            console::eprint(&format!("the configuration names a plugin `{name}`, but {why}"));
+        }
+        if snapshot.is_empty() && skipped == 0 {
+            console::eprint(&format!("{NO_TOOLS}; put compiled plugins into {folder}"));
+        }
+        let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());
+        let noun = if plugins == 1 { "plugin" } else { "plugins" };
+        console::eprint(&format!("loaded {plugins} {noun} in {seconds:.2} s; the folder is followed"));
+    }
+}
+
+fn skipped(file: &RejectedFile) {
+    let path = file.path.display().to_string();
+    console::eprint(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
+}
+
+fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
+    let name = entry.plugin.name();
+    let grants = &entry.plugin.config().grants;
+    // A plugin that can read secrets may have put one anywhere.
+    let say = |text: String| console::eprint(&entry.plugin.redactor().text(&text));
+    say(format!("published {name}: {}", PublishedNames::of(snapshot, name).in_words()));
+    for (_, may) in granted(grants) {
+        say(format!("  may {may}"));
+    }
+    for remark in grants.remarks() {
+        say(format!("  {remark}"));
+    }
+    if let Some(why) = snapshot.owners().held_back(name) {
+        say(format!("  held back: {why}"));
+        return;
+    }
+    for RejectedItem { name, why, .. } in snapshot.rejected(entry) {
+        say(format!("  not published: {}: {}", Escaped(name), Escaped(why)));
+    }
+}
+
+pub(super) fn welcome(listener: &http::Listener, config: &Config, file: Option<&Path>) {
+    let address = listener.address;
+    let program =
+        std::env::current_exe().map_or_else(|_| "plugport".into(), |path| path.display().to_string());
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let mut args =
+        vec!["serve".to_owned(), "--stdio".to_owned(), "--plugins".to_owned(), whole(&config.folder)];
+    args.extend(file.into_iter().flat_map(|file| ["--config".to_owned(), whole(file)]));
+    let snippet = serde_json::json!({ "mcpServers": { "plugport": { "command": program, "args": args } } });
+    console::eprint(&format!("\nserving MCP at http://{address}{}", http::PATH));
+    console::eprint("  clients that speak HTTP: give them this URL");
+    console::eprint("  Claude Desktop and editors that start servers themselves: add to their configuration");
+    console::eprint(&format!("  {snippet}"));
+    if !address.ip().is_loopback() {
+        console::eprint(
+            "  warning: this address can be reached from other machines, and callers are not authenticated",
+        );
+    }
+}

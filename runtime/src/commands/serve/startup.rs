@@ -1,0 +1,143 @@
+//! What is needed before anything is served: the state folder, the audit, the compiler, and what follows the plugin folder.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::task::JoinSet;
+
+use super::event_printer::EventPrinter;
+use super::{CommandError, console};
+use crate::catalog::Catalog;
+use crate::cli::Source;
+use crate::config::{self, AuditConfig, Config, user_cache_dir};
+use crate::mcp::Server;
+use crate::observe::{Audit, AuditWriter, Escaped};
+use crate::plugin::Loader;
+use crate::sandbox::{CodeCache, Compiler, KvDatabase};
+use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
+
+/// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
+/// written, since editors start servers anywhere.
+pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>), CommandError> {
+    let AuditConfig { enabled, file, mib, kept, arguments } = &config.audit;
+    if !enabled {
+        return Ok((Audit::disabled(), None));
+    }
+    let Some(path) = config.audit_file() else {
+        console::eprint(
+            "nothing is noted in an audit and plugins can keep nothing, since there is no folder of yours for that; set HOME or \
+             XDG_STATE_HOME, or name one with `state` under [server]",
+        );
+        return Ok((Audit::disabled(), None));
+    };
+    let kept = u32::try_from(*kept).unwrap_or(u32::MAX);
+    match Audit::open(path.clone(), mib << 20, kept) {
+        Ok((audit, writer)) => Ok((audit.with_arguments(*arguments), Some(writer))),
+        Err(error) if file.is_none() => {
+            let path = path.display();
+            console::eprint(&format!(
+                "nothing is noted in an audit, since {path} cannot be written ({error}); name a file with `file` under [audit]"
+            ));
+            Ok((Audit::disabled(), None))
+        }
+        Err(error) => {
+            let why = format!("cannot write the audit {}; name another `file` under [audit]", path.display());
+            Err(CommandError::Usage(anyhow::Error::new(error).context(why)))
+        }
+    }
+}
+
+/// What is served, and what keeps it up to date.
+pub(super) struct ServerParts {
+    pub(super) server: Arc<Server>,
+    pub(super) watcher: ListRefresher,
+    pub(super) folder: FolderWatcher,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) standing: Arc<LoadStatus>,
+    /// Tells whether plugins can keep something, which nobody waits for.
+    pub(super) trying: JoinSet<()>,
+}
+
+/// Prepares everything. Plugins are loaded while it is served. `settings` are those of the configuration, or what the command
+/// line says instead.
+pub(super) fn prepare(
+    source: &Source,
+    config: Config,
+    settings: config::ServerConfig,
+    listening: Option<SocketAddr>,
+    audit: Audit,
+) -> Result<ServerParts, CommandError> {
+    let store = KvDatabase::of_state(config.state.clone());
+    let mut trying = JoinSet::new();
+    if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
+        // Better now than in the middle of a call. Another server may keep it for a moment, or its disk be slow.
+        let store = Arc::clone(&store);
+        trying.spawn_blocking(move || {
+            if let Err(error) = store.open() {
+                let error = anyhow::Error::new(error);
+                console::eprint(&format!("plugins cannot keep anything for now: {error:#}"));
+            }
+        });
+    }
+    let loader = Loader::new(&settings, store, audit, compiler(&config)).context("cannot start")?;
+    config.remarks().iter().for_each(|remark| console::eprint(remark));
+    warn_legacy_state(&config);
+    let catalog = Arc::new(Catalog::empty());
+    let watcher = ListRefresher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
+    let printer = EventPrinter::new(&config);
+    let say = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
+    let policy =
+        LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
+    let standing = Arc::new(LoadStatus::new(settings.plugins, policy.approval.mode()));
+    let folder = FolderWatcher::new(
+        Arc::new(loader),
+        policy,
+        source.config_file(),
+        Arc::clone(&catalog),
+        Arc::clone(&standing),
+        say,
+    );
+    let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
+    Ok(ServerParts { server, watcher, folder, catalog, standing, trying })
+}
+
+/// Says that what plugins kept with an earlier version lies where nobody looks any more.
+fn warn_legacy_state(config: &Config) {
+    let Some(former) = config.legacy_state_dir() else { return };
+    let former = std::path::absolute(&former).unwrap_or(former).display().to_string();
+    let file = match &config.file {
+        Some(file) => file.display().to_string(),
+        None => "a plugport.toml beside it".to_owned(),
+    };
+    console::eprint(&format!(
+        "what an earlier version kept in {} is not used; to go on with it, write `state = \"plugport-state\"` under [server] of \
+         {}, and else remove it",
+        Escaped(&former),
+        Escaped(&file)
+    ));
+}
+
+/// Compiles outside, and keeps what it compiled where that can be done: in the state folder that the configuration names, or
+/// in this person's own folder.
+fn compiler(config: &Config) -> Compiler {
+    let (mib, folder) = (config.server.compiled_cache_mib, user_cache_dir());
+    let opened = match (&config.server.state, &config.state, &folder) {
+        (Some(_), Some(state), _) => CodeCache::open(state, mib),
+        (_, _, Some(folder)) => CodeCache::own(folder, mib),
+        (_, _, None) if mib == 0 => Ok(None),
+        (_, _, None) => {
+            console::eprint(
+                "compiled code is not kept, so every start compiles anew; set HOME or XDG_CACHE_HOME, or name a folder with \
+                 `state` under [server]",
+            );
+            Ok(None)
+        }
+    };
+    let cache = opened.unwrap_or_else(|error| {
+        let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        console::eprint(&format!("{error}: {why}; every start compiles anew"));
+        None
+    });
+    Compiler::in_child_process().with_caches(cache)
+}

@@ -1,0 +1,60 @@
+//! Verifies the signature of a file and describes the result, for `plugport inspect`.
+
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use crate::config::SignatureKeys;
+use crate::plugin::{ComponentFile, SignatureError, Signer, check_signature, claimed_key};
+
+/// The signature of one file.
+pub(super) enum SignatureReport {
+    /// There is none, and none is asked for.
+    Absent,
+    /// There is one, and no key to verify it with. It says that it is of this key.
+    Unverified(Option<String>),
+    /// It is good.
+    Good(Signer),
+    /// A server with this configuration would refuse the file.
+    Refused(Option<String>, SignatureError),
+}
+
+impl SignatureReport {
+    pub(super) fn of(artifact: &ComponentFile, keys: &SignatureKeys, required: bool) -> Self {
+        let signature = artifact.signature.as_deref();
+        let claimed = || signature.and_then(claimed_key).map(|key| key.to_string());
+        match check_signature(&artifact.bytes, signature, keys, required, SystemTime::now()) {
+            Ok(Some(signed)) => Self::Good(signed),
+            Ok(None) if signature.is_none() => Self::Absent,
+            Ok(None) => Self::Unverified(claimed()),
+            Err(error) => Self::Refused(claimed(), error),
+        }
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        match self {
+            Self::Absent => Value::Null,
+            Self::Unverified(key) => json!({ "verified": null, "key": key }),
+            Self::Good(signed) => {
+                json!({ "verified": true, "key": signed.key.to_string(), "comment": signed.comment })
+            }
+            Self::Refused(key, error) => {
+                json!({ "verified": false, "key": key, "why": error.to_string() })
+            }
+        }
+    }
+
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            Self::Absent => "no signature".to_owned(),
+            Self::Unverified(Some(key)) => {
+                format!(
+                    "a signature that says it is of the key {key}; --config with `signature_keys` verifies it"
+                )
+            }
+            Self::Unverified(None) => "a signature that is not minisign's, or is damaged".to_owned(),
+            Self::Good(Signer { key, comment }) => format!("signed by the key {key}: {comment}"),
+            Self::Refused(_, error) => format!("would be refused: its signature {error}"),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Makes the status document of this server, in JSON, and serves it on the status sockets.
+//!
+//! The document joins what the catalog publishes with what only the folder watcher knows. Each version of a plugin has its own
+//! entry, so a plugin that is served while its new file is rejected has two. Secrets in texts of plugins are redacted here;
+//! escaping for terminals is left to the reader of the document.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::console;
+use super::published_names::PublishedNames;
+use crate::catalog::{Catalog, PluginEntry, Snapshot};
+use crate::config::{ApprovalMode, Config, user_state_dir};
+use crate::observe::Redactor;
+use crate::plugin::{CounterSnapshot, Plugin};
+use crate::transport::status_socket::StatusSocket;
+use crate::watch::{LoadStatus, Problem, RejectedVersion, StatusSnapshot};
+
+/// Items of one plugin that are told of as not published.
+const MOST_UNPUBLISHED: usize = 10;
+
+/// Longest name of one of those, bytes: it is the plugin's own.
+const NAME: usize = 256;
+
+/// Longest reason with a plugin's own words in it, bytes.
+const WHY: usize = 512;
+
+/// What the document is made from.
+pub(super) struct StatusReport {
+    catalog: Arc<Catalog>,
+    standing: Arc<LoadStatus>,
+    since: SystemTime,
+    state: Option<PathBuf>,
+    folder: PathBuf,
+    config: Option<PathBuf>,
+}
+
+/// Sockets that tell how the server stands, until their end is waited for.
+pub(super) struct StatusServer {
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl StatusReport {
+    /// Of a server that begins now.
+    pub(super) fn new(config: &Config, catalog: Arc<Catalog>, standing: Arc<LoadStatus>) -> Self {
+        let (state, folder, config) = (config.state.clone(), config.folder.clone(), config.file.clone());
+        Self { catalog, standing, since: SystemTime::now(), state, folder, config }
+    }
+
+    /// Serves the document on a socket where all servers of this user have one and on another in the state folder,
+    /// where those find it who have that folder and another home. A server without any serves all the same. `serving`: where
+    /// clients find it.
+    pub(super) async fn serve(self, serving: String) -> StatusServer {
+        let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
+        let folders = user_state_dir().into_iter().chain(self.state.clone());
+        let this = Arc::new(self);
+        for folder in folders {
+            let (report, serving) = (Arc::clone(&this), serving.clone());
+            let document = move || report.document(&serving).to_string().into_bytes();
+            match StatusSocket::bind(&folder).await {
+                Ok(socket) => tasks.push(tokio::spawn(socket.serve(document, stop.clone()))),
+                Err(error) => failed = Some(error),
+            }
+        }
+        if tasks.is_empty() {
+            let why = failed.map(anyhow::Error::from).map_or_else(
+                || "there is no folder for its socket; set HOME or XDG_STATE_HOME".to_owned(),
+                |error| format!("{error:#}"),
+            );
+            console::eprint(&format!("`plugport status` will not find this server: {why}"));
+        }
+        StatusServer { stop, tasks }
+    }
+
+    fn document(&self, serving: &str) -> Value {
+        let snapshot = self.catalog.current();
+        let StatusSnapshot { rejected: unserved, draining, problems } = self.standing.snapshot();
+        let mut plugins: Vec<Value> =
+            snapshot.entries().iter().map(|entry| self.served(&snapshot, entry)).collect();
+        plugins.extend(draining.iter().map(|plugin| draining_entry(plugin)));
+        plugins.extend(unserved.iter().map(unserved_entry));
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "since": time(self.since),
+            "serving": serving,
+            "folder": self.folder.display().to_string(),
+            "config": self.config.as_ref().map(|file| file.display().to_string()),
+            "pin": match self.standing.pin() {
+                ApprovalMode::Off => "off",
+                ApprovalMode::Warn => "warn",
+                ApprovalMode::Strict => "strict",
+            },
+            "problems": problems.iter().map(problem).collect::<Vec<_>>(),
+            "plugins": plugins,
+        })
+    }
+
+    fn served(&self, snapshot: &Snapshot, entry: &PluginEntry) -> Value {
+        let plugin = &entry.plugin;
+        let left = plugin.quarantined();
+        let held = snapshot.owners().held_back(plugin.name());
+        let state = match (held, left) {
+            (Some(_), _) => "held",
+            (None, Some(_)) => "quarantined",
+            (None, None) => "serving",
+        };
+        let alone =
+            left.map(|_| "its calls keep failing (limits `quarantine_traps`, `quarantine_s`)".to_owned());
+        let mut published = PublishedNames::of(snapshot, plugin.name()).as_json();
+        plugin.redactor().value(&mut published);
+        let file = self.folder.join(format!("{}.wasm", plugin.name()));
+        let about = json!({
+            "name": plugin.name(),
+            "file": file.display().to_string(),
+            "digest": digest(plugin.digest()),
+            "state": state,
+            "why": held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
+            "published": published,
+            "unpublished": unpublished(snapshot, entry),
+            "unpublished_more": snapshot.rejected(entry).count().saturating_sub(MOST_UNPUBLISHED),
+            "quarantined_s": left.map(|left| left.as_secs() + 1),
+            "instances": plugin.config().instances.as_str(),
+            "resting": plugin.idle_instances(),
+        });
+        with_counts(about, plugin.counters())
+    }
+}
+
+/// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes first.
+fn unapproved(entry: &PluginEntry) -> Option<String> {
+    let plugin = &entry.plugin;
+    let judged = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
+    let why = judged.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
+    Some(brief(plugin.redactor(), &why, WHY))
+}
+
+/// The first of its items that are not published.
+fn unpublished(snapshot: &Snapshot, entry: &PluginEntry) -> Vec<Value> {
+    let redactor = entry.plugin.redactor();
+    let first = snapshot.rejected(entry).take(MOST_UNPUBLISHED);
+    let told = first.map(|item| {
+        let (name, why) = (brief(redactor, &item.name, NAME), brief(redactor, &item.why, WHY));
+        json!({ "kind": item.kind.as_str(), "name": name, "why": why })
+    });
+    told.collect()
+}
+
+/// The beginning of a text without secrets, also where it is cut.
+fn brief(redactor: &Redactor, text: &str, most: usize) -> String {
+    let cut = if text.len() > most { "…" } else { "" };
+    format!("{}{cut}", redactor.prefix(text, most))
+}
+
+fn problem(problem: &Problem) -> Value {
+    json!({ "kind": problem.kind.as_str(), "why": problem.why })
+}
+
+fn draining_entry(plugin: &Plugin) -> Value {
+    let about = json!({
+        "name": plugin.name(),
+        "file": null,
+        "digest": digest(plugin.digest()),
+        "state": "draining",
+        "instances": plugin.config().instances.as_str(),
+        "resting": plugin.idle_instances(),
+        "why": "it was replaced or taken away, and calls that began before may go on for a while (setting [server] `drain_s`)",
+        "published": null,
+        "unpublished": null,
+        "unpublished_more": null,
+        "quarantined_s": null,
+    });
+    with_counts(about, plugin.counters())
+}
+
+fn unserved_entry(file: &RejectedVersion) -> Value {
+    let about = json!({
+        "name": file.plugin,
+        "file": file.path.display().to_string(),
+        "digest": file.digest.as_deref().map(digest),
+        "state": if file.pending_approval { "held" } else { "failed" },
+        "why": file.why,
+        "instances": null,
+        "resting": null,
+        "published": null,
+        "unpublished": null,
+        "unpublished_more": null,
+        "quarantined_s": null,
+    });
+    with_counts(about, CounterSnapshot::default())
+}
+
+fn with_counts(mut entry: Value, counters: CounterSnapshot) -> Value {
+    let counts = json!({
+        "calls": counters.begun,
+        "running": counters.running,
+        "ok": counters.ok,
+        "failed": counters.failed,
+        "forced": counters.forced,
+        "cancelled": counters.cancelled,
+        "refused": counters.rejected,
+        "limits": counters.limits,
+        "fuel": counters.fuel,
+        "last_call": counters.last.map(time),
+    });
+    if let (Value::Object(entry), Value::Object(counts)) = (&mut entry, counts) {
+        entry.extend(counts);
+    }
+    entry
+}
+
+fn digest(digest: &str) -> String {
+    format!("sha256:{digest}")
+}
+
+fn time(time: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+impl StatusServer {
+    /// Ends it and takes the sockets away.
+    pub(super) async fn shut_down(mut self) {
+        self.stop.cancel();
+        for task in std::mem::take(&mut self.tasks) {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "telling how the server stands failed");
+            }
+        }
+    }
+}
+
+impl Drop for StatusServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    use crate::watch::ProblemSource;
+
+    #[test]
+    fn a_server_without_plugins_tells_of_itself_and_of_its_files() {
+        let standing = Arc::new(LoadStatus::new(9, ApprovalMode::Strict));
+        let digest = Some("ab".to_owned());
+        standing.file_rejected(Path::new("plugins/a.wasm"), Some("a"), "approve it", true, digest);
+        standing.file_rejected(Path::new("plugins/b c.wasm"), None, "rename it", false, None);
+        standing.set_problem(ProblemSource::Lock, "restore it".to_owned());
+        let config = Config::new("plugins".into());
+        let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+        let document = StatusReport::new(&config, catalog, standing).document("stdio");
+        assert_eq!((&document["serving"], &document["pin"]), (&json!("stdio"), &json!("strict")));
+        assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));
+        assert_eq!(document["problems"], json!([{ "kind": "lock", "why": "restore it" }]));
+        let [held, failed] = document["plugins"].as_array().unwrap().as_slice() else { panic!("{document}") };
+        assert_eq!(
+            (&held["name"], &held["state"], &held["digest"]),
+            (&json!("a"), &json!("held"), &json!("sha256:ab"))
+        );
+        assert_eq!(
+            (&held["why"], &held["calls"], &held["limits"]),
+            (&json!("approve it"), &json!(0), &json!({}))
+        );
+        assert_eq!(
+            (&failed["name"], &failed["state"], &failed["digest"]),
+            (&json!(null), &json!("failed"), &json!(null))
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_cut_has_no_part_of_a_secret() {
+        let redactor = Redactor::new(["hunter2hunter2"]);
+        assert_eq!(brief(&redactor, "short", 5), "short");
+        assert_eq!(brief(&redactor, "long as it is", 4), "long…");
+        let cut = brief(&redactor, "it is hunter2hunter2", 10);
+        assert!(!cut.contains("hunt"), "{cut}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Suggests a plugin for a section whose name is that of none: `[plugins."hello.wasm"]`, `[plugins.Hello]`.
+
+use std::collections::BTreeMap;
+
+use super::{Config, toml_reader};
+
+impl Config {
+    /// The plugin, of those that are there and have no section of their own, which a section was most likely meant for that
+    /// names none of them.
+    pub fn suggest_plugin<'n>(&self, name: &str, there: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let free: Vec<&str> = there.filter(|there| !self.plugins.contains_key(*there)).collect();
+        toml_reader::nearest(name.strip_suffix(".wasm").unwrap_or(name), &free)
+    }
+
+    /// Sections of which one may be a slip of the shift key, one sentence for each two. There can be a plugin for each.
+    pub(super) fn case_collisions(&self) -> Vec<String> {
+        let mut seen = BTreeMap::new();
+        let alike =
+            self.plugins.keys().filter_map(|name| Some((seen.insert(name.to_lowercase(), name)?, name)));
+        let told = |(one, other): (&String, &String)| {
+            format!(
+                "[plugins.{one}] and [plugins.{other}] are for two plugins, {one}.wasm and {other}.wasm; if one plugin is meant, \
+                 make one section of them"
+            )
+        };
+        alike.map(told).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(sections: &[&str]) -> Config {
+        let mut config = Config::new("plugins".into());
+        let sections = sections.iter().map(|name| ((*name).to_owned(), config.plugin(name)));
+        config.plugins = sections.collect();
+        config
+    }
+
+    #[test]
+    fn sections_that_differ_in_case_only_are_remarked() {
+        let remarks = config(&["hello", "Hello", "notes"]).remarks();
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(
+            remarks[0].starts_with("[plugins.Hello] and [plugins.hello] are for two plugins"),
+            "{remarks:?}"
+        );
+        assert!(config(&["hello", "hallo"]).remarks().is_empty());
+    }
+
+    #[test]
+    fn a_section_of_no_plugin_is_likely_meant_for_another() {
+        let there = ["hello", "notes", "clock", "calc"];
+        let suggest_plugin = |name: &str, more: &[&str]| {
+            config(&[&[name], more].concat()).suggest_plugin(name, there.into_iter())
+        };
+        assert_eq!(suggest_plugin("hello.wasm", &[]), Some("hello"));
+        assert_eq!(suggest_plugin("Notes", &[]), Some("notes"));
+        assert_eq!(
+            (suggest_plugin("note", &[]), suggest_plugin("clok", &[])),
+            (Some("notes"), Some("clock"))
+        );
+        assert_eq!((suggest_plugin("weather", &[]), suggest_plugin("x", &[])), (None, None));
+        assert_eq!(suggest_plugin("note", &["notes"]), None, "that one has a section of its own");
+    }
+}

@@ -1,0 +1,217 @@
+//! The sidecar, `NAME.toml` beside `NAME.wasm`: the operator's settings for one plugin.
+//!
+//! It has the keys of `[plugins.NAME]`. A sidecar comes along more easily than a line in `plugport.toml`, in an archive for
+//! instance, so it grants nothing and loosens no limit unless `[server] grants_beside` says that it may, and it cannot take back
+//! that a signature is required.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::toml_reader::TomlReader;
+use super::{Config, ConfigError, Diagnostic, InstanceMode, Limits, PluginConfig};
+
+/// Longest file, bytes.
+const LONGEST: u64 = 1 << 20;
+
+impl Config {
+    /// What holds for the plugin of this name in the file `wasm`: what a file beside it says, or this configuration.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// With every mistake in the file beside it at once.
+    pub fn plugin_with_sidecar(&self, name: &str, wasm: &Path) -> Result<PluginConfig, ConfigError> {
+        let file = sidecar_path(wasm);
+        if self.is_own(&file) {
+            return Ok(self.plugin(name));
+        }
+        match read(&file) {
+            Ok(text) => self.parse_sidecar(name, &text, &file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(self.plugin(name)),
+            Err(source) => Err(ConfigError::Unreadable { file, source }),
+        }
+    }
+
+    /// A plugin may be called as this configuration is.
+    fn is_own(&self, file: &Path) -> bool {
+        let own = self.file.as_ref().and_then(|own| own.canonicalize().ok());
+        own.is_some_and(|own| file.canonicalize().is_ok_and(|file| file == own))
+    }
+
+    fn parse_sidecar(&self, name: &str, text: &str, file: &Path) -> Result<PluginConfig, ConfigError> {
+        if self.plugins.contains_key(name) {
+            return Err(invalid(
+                file,
+                format!("the configuration has a section [plugins.{name}] too; keep one of them"),
+            ));
+        }
+        let mut reader = TomlReader::new(text);
+        let root = reader.root();
+        let base = file.parent().unwrap_or(Path::new(""));
+        let plugin = self.read_plugin(name, root, base, &mut reader);
+        if !self.server.grants_beside {
+            self.reject_looser_limits(&plugin.limits, text, &mut reader);
+        }
+        let mut plugin = reader.finish(file, plugin)?;
+        plugin.require_signature |= self.plugin(name).require_signature;
+        if plugin.prefix != name {
+            let prefix = toml::Value::from(plugin.prefix);
+            return Err(invalid(
+                file,
+                format!(
+                    "prefix: only plugport.toml may give a plugin other names than its own; move what is here to \
+                     [plugins.{name}] there, with the line `prefix = {prefix}`"
+                ),
+            ));
+        }
+        if plugin.grants != super::Grants::default() && !self.server.grants_beside {
+            let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
+                       write it into plugport.toml, or set that";
+            return Err(invalid(file, why.to_owned()));
+        }
+        if plugin.instances == InstanceMode::Reuse && !self.server.grants_beside {
+            let why = "a file beside a plugin may have its instances reused only when `grants_beside = true` is set under \
+                       [server]; write it into plugport.toml, or set that";
+            return Err(invalid(file, why.to_owned()));
+        }
+        Ok(plugin)
+    }
+
+    /// Notes limits that are laxer than those of every plugin.
+    fn reject_looser_limits(&self, limits: &Limits, text: &str, reader: &mut TomlReader<'_>) {
+        // Where they stand was not kept.
+        let mut again = TomlReader::new(text);
+        let table = again.root().take("limits").and_then(|entry| entry.table(&mut again));
+        let Some(mut table) = table else { return };
+        for spec in limits.looser_than(&self.limits) {
+            let Some(entry) = table.take(spec.name) else { continue };
+            let (own, common) = (limits.get(spec.name), self.limits.get(spec.name));
+            let why = format!(
+                "{own} is laxer than {common}, which holds for every plugin; a file beside a plugin may loosen a limit only \
+                 when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that"
+            );
+            reader.report(entry.span, &entry.key, why);
+        }
+    }
+}
+
+/// The file that says something of the plugin in the file `wasm`.
+#[must_use]
+pub fn sidecar_path(wasm: &Path) -> PathBuf {
+    wasm.with_extension("toml")
+}
+
+fn invalid(file: &Path, message: String) -> ConfigError {
+    ConfigError::Invalid {
+        file: file.to_owned(),
+        diagnostics: vec![Diagnostic { line: 1, key: String::new(), message }],
+    }
+}
+
+/// Opened once, and only what is a file itself.
+fn read(file: &Path) -> io::Result<String> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let open = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
+    if !open.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    open.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(config: &Config, text: &str) -> Result<PluginConfig, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.toml"), text).unwrap();
+        config.plugin_with_sidecar("a", &dir.path().join("a.wasm"))
+    }
+
+    #[test]
+    fn a_file_beside_a_plugin_says_what_a_section_would() {
+        let mut config = Config::new("plugins".into());
+        config.limits.fuel = 7;
+        let plugin = say(&config, "prefix = \"a\"\nlimits = { wall_ms = 5 }").unwrap();
+        assert_eq!((plugin.prefix.as_str(), plugin.limits.wall_ms, plugin.limits.fuel), ("a", 5, 7));
+        let none = config.plugin_with_sidecar("a", Path::new("/nowhere/a.wasm")).unwrap();
+        assert_eq!(none, config.plugin("a"));
+        let message = say(&config, "wall_ms = 5").unwrap_err().to_string();
+        assert!(message.contains("a.toml:1: wall_ms: unknown key"), "{message}");
+    }
+
+    #[test]
+    fn it_gives_a_plugin_no_other_name_whatever_it_may_grant() {
+        let mut config = Config::new("plugins".into());
+        for grants_beside in [false, true] {
+            config.server.grants_beside = grants_beside;
+            for prefix in ["mail", "A", ""] {
+                let message = say(&config, &format!("prefix = \"{prefix}\"")).unwrap_err().to_string();
+                let line =
+                    format!("move what is here to [plugins.a] there, with the line `prefix = \"{prefix}\"`");
+                assert!(message.contains(&line), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_grants_nothing_unless_that_is_allowed() {
+        let mut config = Config::new("plugins".into());
+        let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
+        assert!(message.contains("grants_beside = true"), "{message}");
+        let message = say(&config, "instances = \"reuse\"").unwrap_err().to_string();
+        assert!(message.contains("have its instances reused only when `grants_beside = true`"), "{message}");
+        assert!(say(&config, "instances = \"fresh\"").is_ok());
+        config.server.grants_beside = true;
+        assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
+        assert_eq!(say(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
+    }
+
+    #[test]
+    fn it_loosens_no_limit_unless_that_is_allowed() {
+        let mut config = Config::new("plugins".into());
+        config.limits.wall_ms = 50;
+        let stricter = "limits = { wall_ms = 50, fuel = 7, quarantine_traps = 1, quarantine_s = 31 }";
+        assert_eq!(say(&config, stricter).unwrap().limits.fuel, 7);
+        let laxer = "[limits]\nfuel = 7\nwall_ms = 51\nquarantine_traps = 6\nquarantine_s = 29\n";
+        let message = say(&config, laxer).unwrap_err().to_string();
+        for expected in [
+            "3 mistakes in",
+            "a.toml:3: limits.wall_ms: 51 is laxer than 50, which holds for every plugin",
+            ":4: limits.quarantine_traps: 6 is laxer than 5",
+            ":5: limits.quarantine_s: 29 is laxer than 30",
+            "only when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that",
+        ] {
+            assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
+        }
+        config.server.grants_beside = true;
+        assert_eq!(say(&config, laxer).unwrap().limits.wall_ms, 51);
+    }
+
+    #[test]
+    fn one_place_speaks_of_a_plugin() {
+        let mut config = Config::new("plugins".into());
+        config.plugins.insert("a".to_owned(), config.plugin("a"));
+        let message = say(&config, "").unwrap_err().to_string();
+        assert!(message.contains("[plugins.a] too"), "{message}");
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("b.toml"), "prefix = \"\"").unwrap();
+        std::os::unix::fs::symlink("b.toml", dir.path().join("a.toml")).unwrap();
+        let config = Config::new("plugins".into());
+        assert!(config.plugin_with_sidecar("a", &dir.path().join("a.wasm")).is_err());
+        std::fs::create_dir(dir.path().join("c.toml")).unwrap();
+        assert!(config.plugin_with_sidecar("c", &dir.path().join("c.wasm")).is_err());
+    }
+}

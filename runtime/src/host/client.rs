@@ -1,0 +1,242 @@
+//! The client of one call, as host functions see it: who it is, notifications to it and client requests.
+//!
+//! The trait belongs to this layer and the mcp layer implements it, so that no file down here knows a revision, a
+//! session or a stream. One `Client` serves one call.
+
+use std::fmt;
+use std::future::ready;
+use std::net::{IpAddr, Ipv6Addr};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use crate::sandbox::CallerKey;
+
+/// Severity of a log message, as in RFC 5424 and the WIT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// For whoever debugs the plugin.
+    Debug,
+    /// Normal operation.
+    Info,
+    /// Normal but significant.
+    Notice,
+    /// Something may be wrong.
+    Warning,
+    /// Something failed.
+    Error,
+    /// A component failed.
+    Critical,
+    /// Someone must act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+/// Where a request comes from, which is all that is known of a caller without authentication.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Caller {
+    /// Whoever started this process and holds its pipes.
+    Stdio,
+    /// A peer of HTTP.
+    Address(IpAddr),
+    /// Nobody noted where it came from.
+    Unknown,
+    /// The command line of this program.
+    CommandLine,
+    /// The server itself, to learn what a plugin offers.
+    Server,
+}
+
+impl CallerKey for Caller {
+    /// Whoever has one address of IPv6 has a whole network of them, so the network calls.
+    fn key(&self) -> Self {
+        let Self::Address(address) = self else { return self.clone() };
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+            address => address,
+        })
+    }
+}
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio => f.write_str("stdio"),
+            Self::Address(address) => address.fmt(f),
+            Self::Unknown => f.write_str("unknown"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Server => f.write_str("server"),
+        }
+    }
+}
+
+/// Who is asking.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// The client's name, empty if it gave none.
+    pub name: String,
+    /// The client's version, empty if it gave none.
+    pub version: String,
+    /// The MCP revision spoken, e.g. `2026-07-28`; empty without a client.
+    pub protocol: String,
+    /// Whether it has a model that can be asked.
+    pub sampling: bool,
+    /// Whether it has a person who can be asked.
+    pub elicitation: bool,
+    /// Whether it tells its roots.
+    pub roots: bool,
+    /// Whether it runs on this machine for certain.
+    pub is_local: bool,
+}
+
+/// A client request.
+#[derive(Debug, Clone)]
+pub struct ClientRequest {
+    /// Names it within the call; the guest's own choice, or none.
+    pub key: Option<String>,
+    /// What is asked.
+    pub body: ClientRequestBody,
+}
+
+/// What is asked, as parameters of the newest revision.
+#[derive(Debug, Clone)]
+pub enum ClientRequestBody {
+    /// `sampling/createMessage`.
+    CreateMessage(String),
+    /// `elicitation/create`.
+    Elicit(String),
+    /// `roots/list`.
+    ListRoots,
+}
+
+impl ClientRequestBody {
+    /// What a client must be able to do to be asked this at all.
+    #[must_use]
+    pub fn capability(&self) -> &'static str {
+        match self {
+            Self::CreateMessage(_) => "sampling",
+            Self::Elicit(_) => "elicitation",
+            Self::ListRoots => "roots",
+        }
+    }
+
+    /// Its text, bytes.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::CreateMessage(params) | Self::Elicit(params) => params.len(),
+            Self::ListRoots => 0,
+        }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientRequestError {
+    /// The client lacks this capability: `sampling`, `sampling.tools`, `elicitation.url`, …
+    Missing(&'static str),
+    /// The question is not one that may be asked: what is wrong with it.
+    Invalid(String),
+    /// Someone at the client said no.
+    Rejected(String),
+    /// No answer in time.
+    TimedOut,
+    /// The client withdrew the request.
+    Cancelled,
+    /// Too many calls wait for answers.
+    OverBudget(String),
+    /// The client failed, or its answer cannot be used.
+    Failed {
+        /// Its JSON-RPC code.
+        code: i32,
+        /// In words.
+        message: String,
+    },
+}
+
+impl ClientRequestError {
+    /// Whether the question certainly cost nobody anything.
+    #[must_use]
+    pub fn was_never_sent(&self) -> bool {
+        // Someone may have said no to the model's answer, after it was paid for.
+        matches!(self, Self::Missing(_) | Self::Invalid(_))
+    }
+}
+
+/// The answers to several questions, in their order; each is the JSON of a result.
+pub type ClientResponses = Vec<Result<String, ClientRequestError>>;
+
+/// The client of one call.
+pub trait Client: Send + Sync {
+    /// Where the request comes from.
+    fn caller(&self) -> Caller;
+    /// Who is asking.
+    fn info(&self) -> ClientInfo;
+    /// How long the request's `_meta` is, bytes: what reading it costs.
+    fn meta_size(&self) -> usize;
+    /// The request's `_meta` without the keys that the protocol reserves, as a JSON object.
+    fn meta(&self) -> Option<String>;
+    /// Whether the client has withdrawn the request.
+    fn cancelled(&self) -> bool;
+    /// The client's roots, as the JSON of its answer, when it has some and is on this machine. Asks it when that is not
+    /// known yet.
+    fn local_roots(&self) -> BoxFuture<'_, Option<String>> {
+        ready(None).boxed()
+    }
+    /// A log message; `data` is JSON on one line.
+    fn log(&self, level: LogLevel, logger: Option<&str>, data: &serde_json::value::RawValue);
+    /// Progress made; `progress` only ever grows.
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
+    /// Asks the client and waits, however long it takes. Dropping the future withdraws the questions.
+    fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
+}
+
+/// The client of a call that nobody is connected to: a call from the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct NoClient;
+
+impl Client for NoClient {
+    fn caller(&self) -> Caller {
+        Caller::CommandLine
+    }
+
+    fn info(&self) -> ClientInfo {
+        ClientInfo::default()
+    }
+
+    fn meta_size(&self) -> usize {
+        0
+    }
+
+    fn meta(&self) -> Option<String> {
+        None
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn log(&self, _: LogLevel, _: Option<&str>, _: &serde_json::value::RawValue) {}
+
+    fn progress(&self, _: f64, _: Option<f64>, _: Option<&str>) {}
+
+    fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {
+        let lacking = |request: &ClientRequest| Err(ClientRequestError::Missing(request.body.capability()));
+        ready(requests.iter().map(lacking).collect()).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_is_one_caller_and_an_address_of_ipv4_another() {
+        let origin = |text: &str| Caller::Address(text.parse().unwrap()).key();
+        assert_eq!(origin("2001:db8:1:2::1"), origin("2001:db8:1:2:ffff::9"));
+        assert_ne!(origin("2001:db8:1:2::1"), origin("2001:db8:1:3::1"));
+        assert_eq!(origin("::ffff:192.0.2.1"), origin("192.0.2.1"));
+        assert_ne!(origin("::ffff:192.0.2.1"), origin("192.0.2.2"));
+        assert_eq!(Caller::Stdio.key(), Caller::Stdio);
+    }
+}

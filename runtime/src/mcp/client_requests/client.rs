@@ -1,0 +1,220 @@
+//! The client, as the host layer sees it: what a guest sends becomes notifications and client requests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::super::jsonrpc::{RequestId, notification};
+use super::super::notification_queue::OutgoingMessage;
+use super::super::request_context::{RequestContext, level_name};
+use super::super::request_meta::is_reserved;
+use super::super::sessions::client_roots::usable_roots;
+use super::input_request::{InputRequest, prepare};
+use super::session_request;
+use super::suspended_calls::PendingInput;
+use crate::host::{
+    Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
+    LogLevel,
+};
+use crate::json::RawObject;
+use crate::plugin::Plugin;
+use crate::sandbox::LargeWork;
+
+/// Names the question for the roots that is asked before the guest starts.
+const ROOTS: &str = "plugport-roots";
+
+/// The client of one call to one plugin.
+pub(crate) struct RequestClient {
+    context: Arc<RequestContext>,
+    plugin: Arc<str>,
+    max_suspended: usize,
+    /// Where large questions and answers are read.
+    offload: Arc<LargeWork>,
+    /// Questions so far: they number those that the guest does not name.
+    asked: AtomicUsize,
+}
+
+impl RequestClient {
+    pub(crate) fn new(context: &Arc<RequestContext>, plugin: &Plugin) -> Self {
+        let max_suspended = usize::try_from(plugin.config().limits.parked_calls).unwrap_or(usize::MAX);
+        Self {
+            context: Arc::clone(context),
+            plugin: plugin.name().into(),
+            max_suspended,
+            offload: Arc::clone(plugin.offload()),
+            asked: AtomicUsize::new(0),
+        }
+    }
+
+    async fn send_requests(&self, requests: Vec<ClientRequest>) -> ClientResponses {
+        let context = &*self.context;
+        if !context.request.method.may_require_input() {
+            let no = ClientRequestError::Invalid(
+                "the client can be asked by tools, prompts and resources only".to_owned(),
+            );
+            return requests.iter().map(|_| Err(no.clone())).collect();
+        }
+        let capabilities = context.leg().capabilities;
+        let mut slots = Vec::new();
+        let mut open = Vec::new();
+        for (at, request) in requests.into_iter().enumerate() {
+            let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+            let bytes = request.body.size();
+            let prepare = || prepare(request, number, context.revision, capabilities);
+            let prepared = self.offload.in_place(bytes, prepare).await;
+            slots.push(prepared.as_ref().err().cloned().map(Err));
+            open.extend(prepared.ok().map(|input_request| (at, input_request)));
+        }
+        let answers = match &context.session {
+            Some(session) => {
+                let Self { plugin, offload, max_suspended, .. } = self;
+                session_request::in_session(context, session, (plugin, offload), *max_suspended, open).await
+            }
+            None => self.by_retry(open).await,
+        };
+        for (at, answer) in answers {
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = Some(answer);
+            }
+        }
+        slots.into_iter().map(|slot| slot.unwrap_or(Err(ClientRequestError::TimedOut))).collect()
+    }
+
+    /// The roots of a client on this machine. A session is asked once, until it says that they have changed.
+    async fn roots(&self) -> Option<String> {
+        let context = &*self.context;
+        if !context.client.is_local || !context.leg().capabilities.roots {
+            return None;
+        }
+        let known = context.session.as_ref().map(|session| session.roots.known());
+        if let Some((_, Some(roots))) = known {
+            return Some(roots);
+        }
+        let request = ClientRequest { key: Some(ROOTS.to_owned()), body: ClientRequestBody::ListRoots };
+        let roots = usable_roots(&self.send_requests(vec![request]).await.pop()?.ok()?);
+        if let (Some(session), Some((times, _))) = (&context.session, known) {
+            session.roots.store(times, &roots, &session.share);
+        }
+        Some(roots)
+    }
+
+    /// Takes the answers that came with the request, and has it answered with what is still open.
+    async fn by_retry(
+        &self,
+        open: Vec<(usize, InputRequest)>,
+    ) -> Vec<(usize, Result<String, ClientRequestError>)> {
+        let leg = self.context.leg();
+        let (mut answered, mut left) = (Vec::new(), Vec::new());
+        for (at, input_request) in open {
+            let answer = match leg.take_response(&input_request.key) {
+                Some(answer) => {
+                    self.offload.in_place(answer.get().len(), || input_request.read(&answer)).await.ok()
+                }
+                None => None,
+            };
+            match answer {
+                Some(answer) => answered.push((at, answer)),
+                None => left.push((at, input_request)),
+            }
+        }
+        if !left.is_empty() {
+            let (resume, answers) = oneshot::channel();
+            let (plugin, most) = (Arc::clone(&self.plugin), self.max_suspended);
+            let context = &self.context;
+            let request = context.request.params.as_ref().map_or(0, |params| params.get().len());
+            let request_digest = self.offload.in_place(request, || context.request_digest()).await;
+            let pending_input = PendingInput { plugin, most, request_digest, open: left, answered, resume };
+            // Nobody reads: the request is gone, and this future with it in a moment.
+            let asked = leg.queue.deliver(OutgoingMessage::InputRequired(pending_input)).await;
+            drop(leg);
+            answered = if asked.is_ok() { answers.await.unwrap_or_default() } else { Vec::new() };
+        }
+        answered.into_iter().map(|(at, answer)| (at, Ok(answer))).collect()
+    }
+}
+
+#[derive(Serialize)]
+struct LogParams<'a> {
+    level: &'static str,
+    logger: &'a str,
+    data: &'a RawValue,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressParams<'a> {
+    progress_token: &'a RequestId,
+    progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+/// Tells a client how far its request is, if it wants to hear that.
+pub(in super::super) fn tell_progress(
+    context: &RequestContext,
+    progress: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+) {
+    let leg = context.leg();
+    let Some(progress_token) = leg.request_meta.progress_token.as_ref() else {
+        return;
+    };
+    let message = message.filter(|_| context.revision.has_progress_message());
+    let params = ProgressParams { progress_token, progress, total, message };
+    leg.queue.send(notification("notifications/progress", &params));
+}
+
+impl Client for RequestClient {
+    fn caller(&self) -> Caller {
+        self.context.caller.clone()
+    }
+
+    fn info(&self) -> ClientInfo {
+        self.context.client.clone()
+    }
+
+    fn meta_size(&self) -> usize {
+        self.context.leg().request_meta.raw.as_deref().map_or(0, |meta| meta.get().len())
+    }
+
+    fn meta(&self) -> Option<String> {
+        let leg = self.context.leg();
+        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?.get()).ok()?.without(is_reserved);
+        if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.context.cancel.is_cancelled()
+    }
+
+    fn local_roots(&self) -> BoxFuture<'_, Option<String>> {
+        self.roots().boxed()
+    }
+
+    fn log(&self, level: LogLevel, logger: Option<&str>, data: &RawValue) {
+        let leg = self.context.leg();
+        if !leg.threshold.admits(level) {
+            return;
+        }
+        let logger =
+            logger.map_or_else(|| self.plugin.to_string(), |logger| format!("{}/{logger}", self.plugin));
+        let params = LogParams { level: level_name(level), logger: &logger, data };
+        leg.queue.send(notification("notifications/message", &params));
+    }
+
+    fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        tell_progress(&self.context, progress, total, message);
+    }
+
+    fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses> {
+        self.send_requests(requests).boxed()
+    }
+}

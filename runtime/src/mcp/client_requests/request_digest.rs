@@ -1,0 +1,99 @@
+//! The digest of a request and its caller, which binds a suspended call to its own request.
+//!
+//! A retry is the same request again, but a client may write it differently: fields in another order, other spaces,
+//! absent arguments for empty ones. So the digest is over values and not over text. Parameters that have no value here, such
+//! as a number beyond all bounds, are bound as text: they match nothing but themselves.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::super::method::Method;
+
+/// The digest.
+pub(crate) type RequestDigest = [u8; 32];
+
+/// What a retry may change.
+const CHANGES: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
+/// The binding of a request. `principal` is the authenticated caller.
+pub(crate) fn compute(principal: Option<&str>, method: &Method, params: Option<&RawValue>) -> RequestDigest {
+    let mut hash = Sha256::new();
+    hash_bytes(&mut hash, principal.unwrap_or_default().as_bytes());
+    hash_bytes(&mut hash, method.as_str().as_bytes());
+    match params.map(|params| serde_json::from_str(params.get()).map_err(|_| params)) {
+        Some(Ok(Value::Object(mut fields))) => {
+            fields.retain(|name, value| !CHANGES.contains(&name.as_str()) && !is_nothing(value));
+            hash_value(&mut hash, &Value::Object(fields));
+        }
+        Some(Err(unread)) => hash_bytes(&mut hash, unread.get().as_bytes()),
+        Some(Ok(_)) | None => {}
+    }
+    hash.finalize().into()
+}
+
+/// Absent, null and empty arguments mean the same.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+fn hash_bytes(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+/// The depth is bounded by what the parser accepts.
+fn hash_value(hash: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            hash.update([b'{']);
+            hash.update((fields.len() as u64).to_le_bytes());
+            for (name, value) in fields {
+                hash_bytes(hash, name.as_bytes());
+                hash_value(hash, value);
+            }
+        }
+        Value::Array(items) => {
+            hash.update([b'[']);
+            hash.update((items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| hash_value(hash, item));
+        }
+        plain => hash_bytes(hash, plain.to_string().as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_call(principal: Option<&str>, params: &str) -> RequestDigest {
+        compute(principal, &Method::CallTool, Some(&RawValue::from_string(params.to_owned()).unwrap()))
+    }
+
+    #[test]
+    fn a_retry_is_the_same_request_however_it_is_written() {
+        let first = of_call(None, r#"{"name":"t","arguments":{"a":1,"b":[1,"x"]},"_meta":{"v":1}}"#);
+        let again =
+            r#"{ "arguments":{"b":[1,"x"],"a":1}, "name":"t", "requestState":"s", "inputResponses":{} }"#;
+        assert_eq!(first, of_call(None, again));
+        assert_eq!(of_call(None, r#"{"name":"t"}"#), of_call(None, r#"{"name":"t","arguments":{}}"#));
+    }
+
+    #[test]
+    fn another_request_or_caller_is_not_the_same() {
+        let first = of_call(None, r#"{"name":"t","arguments":{"a":1}}"#);
+        for other in [
+            r#"{"name":"u","arguments":{"a":1}}"#,
+            r#"{"name":"t","arguments":{"a":2}}"#,
+            r#"{"name":"t","arguments":{"a":"1"}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":{}}}"#,
+            r#"{"name":"t"}"#,
+        ] {
+            assert_ne!(first, of_call(None, other), "{other}");
+        }
+        assert_ne!(of_call(None, r#"{"name":"t","a":1e999}"#), of_call(None, r#"{"name":"u","a":1e999}"#));
+        assert_ne!(first, of_call(Some("ada"), r#"{"name":"t","arguments":{"a":1}}"#));
+    }
+}

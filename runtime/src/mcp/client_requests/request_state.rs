@@ -1,0 +1,93 @@
+//! `requestState`: the token of one suspended call, with its expiry, which only this process can make.
+//!
+//! The call itself stays in this process; what travels is a random id, its expiry and a MAC over both under a key
+//! that lives as long as the process. Whose call it is stands beside the suspended call and not in here.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use data_encoding::BASE64URL_NOPAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::super::tokens;
+
+/// Names one parked call for one retry.
+pub(crate) type SuspendedId = [u8; 16];
+
+const ID: usize = 16;
+const EXPIRY: usize = 8;
+
+/// The key.
+pub(crate) struct RequestStateKey(Hmac<Sha256>);
+
+/// A handle that this process sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VerifiedState {
+    pub(crate) id: SuspendedId,
+    pub(crate) expired: bool,
+}
+
+impl RequestStateKey {
+    /// A fresh key. Without randomness nothing is ever sealed or opened.
+    pub(crate) fn new() -> Option<Self> {
+        let key = [tokens::bits()?, tokens::bits()?].concat();
+        Hmac::new_from_slice(&key).ok().map(Self)
+    }
+
+    /// Seals a handle for this long.
+    pub(crate) fn sign(&self, id: SuspendedId, max_wait: Duration) -> String {
+        let expiry = now().saturating_add(max_wait).as_millis();
+        let expiry = u64::try_from(expiry).unwrap_or(u64::MAX).to_le_bytes();
+        let mut sealed = [id.as_slice(), &expiry].concat();
+        let mac = self.0.clone().chain_update(&sealed).finalize().into_bytes();
+        sealed.extend_from_slice(&mac);
+        BASE64URL_NOPAD.encode(&sealed)
+    }
+
+    /// Opens what this process sealed; `None` for anything else.
+    pub(crate) fn verify(&self, sealed: &str) -> Option<VerifiedState> {
+        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok()?;
+        let (said, mac) = bytes.split_at_checked(ID + EXPIRY)?;
+        self.0.clone().chain_update(said).verify_slice(mac).ok()?;
+        let (id, expiry) = said.split_at_checked(ID)?;
+        let expiry = u64::from_le_bytes(expiry.try_into().ok()?);
+        Some(VerifiedState { id: id.try_into().ok()?, expired: now().as_millis() >= u128::from(expiry) })
+    }
+}
+
+impl std::fmt::Debug for RequestStateKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RequestStateKey")
+    }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sealed_here_opens() {
+        let key = RequestStateKey::new().unwrap();
+        let sealed = key.sign([7; 16], Duration::from_secs(60));
+        assert_eq!(key.verify(&sealed), Some(VerifiedState { id: [7; 16], expired: false }));
+        assert_eq!(RequestStateKey::new().unwrap().verify(&sealed), None);
+        for at in 0..sealed.len() {
+            let mut forged = sealed.clone().into_bytes();
+            forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
+            assert_eq!(key.verify(std::str::from_utf8(&forged).unwrap()), None, "{at}");
+        }
+        for forged in [String::new(), "x".to_owned(), format!("{sealed}-TAMPERED"), sealed[..20].to_owned()] {
+            assert_eq!(key.verify(&forged), None);
+        }
+    }
+
+    #[test]
+    fn time_runs_out() {
+        let key = RequestStateKey::new().unwrap();
+        assert!(key.verify(&key.sign([7; 16], Duration::ZERO)).unwrap().expired);
+    }
+}

@@ -1,0 +1,192 @@
+//! From a request to its handler.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::buffer_budget::{BufferReservation, BufferShare};
+use super::client_requests::mrtr::{self, MrtrParams, Resumed};
+use super::client_requests::suspended_calls::HandlerOutcome;
+use super::duplex_session::buffer_cost;
+use super::error::RpcError;
+use super::initial_load;
+use super::jsonrpc::Request;
+use super::method::Method;
+use super::methods::{
+    completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
+};
+use super::notification_queue::NotificationQueue;
+use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
+use super::request_meta::{RequestMeta, StatelessMeta};
+use super::response_stream::{CallTask, ResponseStream};
+use super::result_writer::EncodedResult;
+use super::server::Server;
+use super::sessions::in_flight::{InFlight, InFlightGuard};
+use super::sessions::session::Session;
+use crate::json::RawObject;
+
+/// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
+pub(super) fn stateless(
+    server: &Arc<Server>,
+    mut request: Request,
+    (stateless_meta, request_meta): (StatelessMeta, RequestMeta),
+    in_flight: Option<&Arc<InFlight>>,
+    channel: &Channel,
+) -> Result<ResponseStream, RpcError> {
+    let mrtr = MrtrParams::read(&request)?;
+    let (queue, reader) = NotificationQueue::new(&server.buffers, &channel.caller);
+    let threshold = LogThreshold::Request(stateless_meta.log_level);
+    let cancel = CancellationToken::new();
+    let guard = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
+    let guard = guard.transpose()?;
+    let id = request.id.clone();
+    let StatelessMeta { revision, client, capabilities, .. } = stateless_meta;
+    let leg = |responses| RequestLeg {
+        capabilities,
+        threshold,
+        request_meta,
+        queue,
+        responses: Mutex::new(responses),
+        can_ask: true,
+    };
+    let Some(state) = mrtr.request_state else {
+        let who = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
+        let first = leg(mrtr.responses);
+        let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), first);
+        let (context, work) = start_handler(server, context, None);
+        return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
+    };
+    let reservation = request.reservation.take();
+    let resumed = mrtr::resume(server, &request, &state, &mrtr.responses, capabilities)?;
+    let reservation = reservation.and_then(|reservation| shrink_to_responses(reservation, &mrtr.responses));
+    match resumed {
+        Resumed::Call(ready, work) => {
+            if let Some(guard) = &guard {
+                guard.rebind(ready.context.cancel.clone());
+            }
+            ready.context.keep_reservation(reservation);
+            let context = ready.resume(leg(RawObject::default()));
+            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
+        }
+        Resumed::InputRequired(context, reply) => {
+            context.keep_reservation(reservation);
+            let work = CallTask::Fresh(std::future::ready(Some(Ok(reply))).boxed());
+            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
+        }
+    }
+}
+
+/// Of what is held for a retry, what its answers take: the call keeps nothing else of it. A retry is never part of a batch.
+fn shrink_to_responses(
+    reservation: Arc<BufferReservation>,
+    responses: &RawObject,
+) -> Option<Arc<BufferReservation>> {
+    let bytes = responses.iter().map(|(_, answer)| answer.get().len()).sum();
+    let mut reservation = Arc::into_inner(reservation)?;
+    reservation.shrink_to(buffer_cost(bytes));
+    Some(Arc::new(reservation))
+}
+
+/// Serves a request of a session.
+pub(super) fn in_session(
+    server: &Arc<Server>,
+    session: &Arc<Session>,
+    request: Request,
+    request_meta: RequestMeta,
+    channel: &Channel,
+) -> Result<ResponseStream, RpcError> {
+    session.touch();
+    let cancel = CancellationToken::new();
+    let guard = Arc::new(session.in_flight.enter(&request.id, cancel.clone())?);
+    let (queue, reader) = NotificationQueue::new(&server.buffers, &channel.caller);
+    let threshold = LogThreshold::Session(Arc::clone(session));
+    let capabilities = session.capabilities;
+    let leg = RequestLeg {
+        capabilities,
+        threshold,
+        request_meta,
+        queue,
+        responses: Mutex::default(),
+        can_ask: channel.can_ask,
+    };
+    let who = Requester {
+        revision: session.revision,
+        client: session.client.clone(),
+        caller: channel.caller.clone(),
+        session: Some(Arc::clone(session)),
+        cancel,
+    };
+    let id = request.id.clone();
+    let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), leg);
+    // A detached request keeps its place although nobody waits for it any more.
+    let (context, work) = start_handler(server, context, Some(Arc::clone(&guard)));
+    Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
+}
+
+fn start_handler(
+    server: &Arc<Server>,
+    context: RequestContext,
+    guard: Option<Arc<InFlightGuard>>,
+) -> (Arc<RequestContext>, BoxFuture<'static, HandlerOutcome>) {
+    let context = Arc::new(context);
+    let (server, served) = (Arc::clone(server), Arc::clone(&context));
+    let work = async move {
+        let _guard = guard;
+        let outcome = handle(&server, &served).await;
+        if let Some(session) = &served.session {
+            session.touch();
+        }
+        outcome
+    };
+    (context, work.boxed())
+}
+
+/// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
+async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> HandlerOutcome {
+    let params = context.request.params.as_deref();
+    if let Err(error) = context.request.method.check_length(params.map_or(0, |params| params.get().len())) {
+        return Some(Err(error));
+    }
+    if !server.catalog.is_complete()
+        && let Err(error) = initial_load::wait(server, context).await?
+    {
+        return Some(Err(error));
+    }
+    let stateless = context.revision.is_stateless();
+    Some(match &context.request.method {
+        Method::ListTools => lists::tools(server, context, params),
+        Method::ListResources => lists::resources(server, context, params),
+        Method::ListResourceTemplates => lists::templates(server, context, params),
+        Method::ListPrompts => lists::prompts(server, context, params),
+        Method::CallTool => return tools::call(server, context, params).await,
+        Method::ReadResource => return resources::read(server, context, params).await,
+        Method::GetPrompt => return prompts::get(server, context, params).await,
+        Method::Complete => return completion::complete(server, context, params).await,
+        Method::Discover if stateless => discover::discover(server, context),
+        Method::Listen if stateless => return subscriptions::listen(server, context, params).await,
+        Method::Ping if !stateless => lifecycle::ping(server, context),
+        Method::SetLevel if !stateless => logging::set_level(server, context, params),
+        Method::Subscribe if !stateless => subscriptions::subscribe(server, context, params),
+        Method::Unsubscribe if !stateless => subscriptions::unsubscribe(server, context, params),
+        Method::Initialize if !stateless => {
+            Err(RpcError::invalid_request("`initialize` was already done here; it begins a session once"))
+        }
+        other => Err(RpcError::method_not_found(other.as_str(), context.revision)),
+    })
+}
+
+/// Makes the session that an `initialize` asks for, and its answer. What it keeps is kept for whoever has this share. `near`: its client runs on this machine.
+pub(super) fn initialize(
+    server: &Arc<Server>,
+    request: &Request,
+    share: BufferShare,
+    near: bool,
+) -> Result<(Session, EncodedResult), RpcError> {
+    let (revision, mut client, capabilities) = lifecycle::read_initialize(request.params.as_deref())?;
+    client.is_local = near;
+    let session = Session::new(server, share, revision, (client, capabilities));
+    let reply = lifecycle::initialized(server, revision)?;
+    Ok((session, reply))
+}

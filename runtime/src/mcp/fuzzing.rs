@@ -1,0 +1,40 @@
+//! Request state and digest, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this package
+//! would be built once more for the tests, and a door that is used by nobody costs nothing.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use super::client_requests::request_digest;
+use super::client_requests::request_state::RequestStateKey;
+use super::method::Method;
+
+/// Seals and opens `requestState`.
+#[derive(Debug)]
+pub struct RequestState(RequestStateKey);
+
+impl RequestState {
+    /// With a fresh key. `None` when the system has no randomness.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        RequestStateKey::new().map(Self)
+    }
+
+    /// Seals a handle for this long.
+    #[must_use]
+    pub fn sign(&self, handle: [u8; 16], max_wait: Duration) -> String {
+        self.0.sign(handle, max_wait)
+    }
+
+    /// The handle, and whether it has expired.
+    #[must_use]
+    pub fn verify(&self, sealed: &str) -> Option<([u8; 16], bool)> {
+        self.0.verify(sealed).map(|opened| (opened.id, opened.expired))
+    }
+}
+
+/// What a parked call of this request would be bound to.
+#[must_use]
+pub fn request_digest(principal: Option<&str>, method: &str, params: Option<&RawValue>) -> [u8; 32] {
+    request_digest::compute(principal, &Method::parse(method), params)
+}

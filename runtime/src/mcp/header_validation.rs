@@ -1,0 +1,264 @@
+//! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must not lie.
+
+use data_encoding::BASE64;
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::error::RpcError;
+use super::jsonrpc::Request;
+use super::revision::Revision;
+use crate::catalog::{ParamHeader, ParamKind};
+
+pub(crate) const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats it.
+///
+/// # Errors
+/// -32020 when one is missing, has characters that a header cannot have, or differs.
+pub(crate) fn check(
+    headers: &HeaderMap,
+    request: &Request,
+    revision: Revision,
+) -> Result<Option<String>, RpcError> {
+    check_version(headers, revision.as_str())?;
+    same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
+    let Some(parameter) = request.method.named_by() else {
+        return Ok(None);
+    };
+    // A body without the parameter is the handler's to refuse, as invalid parameters.
+    let Some(name) = name_of(request.params.as_deref(), parameter) else {
+        return Ok(None);
+    };
+    same(NAME, &decoded(NAME, &required(headers, NAME)?)?, &name)?;
+    Ok(Some(name))
+}
+
+/// Compares the headers that repeat arguments (`x-mcp-header`) with the arguments.
+///
+/// # Errors
+/// -32020 when one is missing, has characters that a header cannot have, or differs.
+pub(crate) fn check_params(
+    headers: &HeaderMap,
+    expected: &[ParamHeader],
+    params: Option<&RawValue>,
+) -> Result<(), RpcError> {
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let params: ArgumentsParams =
+        params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    for ParamHeader { header, path, kind } in expected {
+        let argument = path.iter().try_fold(&params.arguments, |value, name| value.get(name));
+        match argument.filter(|argument| !argument.is_null()) {
+            Some(argument) => {
+                let said = decoded(header, &required(headers, header)?)?;
+                if !says(&said, argument, *kind) {
+                    return Err(differs(header));
+                }
+            }
+            None if single(headers, header)?.is_some() => return Err(differs(header)),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it is;
+/// the schema refuses it later.
+fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
+    match argument {
+        Value::String(text) => said == text,
+        Value::Bool(value) => said == if *value { "true" } else { "false" },
+        Value::Number(number) if kind == ParamKind::Integer => {
+            match (whole(said), whole(&number.to_string())) {
+                (Some(said), Some(number)) => said == number,
+                _ => false,
+            }
+        }
+        other => other.to_string().as_str() == said,
+    }
+}
+
+/// A whole number, which JSON may also write as `1.0` or `1e3`. Beyond what a double holds exactly there is none.
+fn whole(text: &str) -> Option<i64> {
+    let safe = |number: &i64| number.unsigned_abs() < 1 << 53;
+    let written = |text: &str| text.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    let number = text.parse::<i64>().ok().or_else(|| written(text).map(|number| number as i64));
+    number.filter(safe)
+}
+
+/// Compares the version that the headers name with the body's.
+///
+/// # Errors
+/// -32020 when it is missing or differs.
+pub(crate) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
+    same(VERSION, &required(headers, VERSION)?, version)
+}
+
+/// The only value of a header, as text.
+pub(crate) fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, RpcError> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(RpcError::header_mismatch(&format!("`{name}` is given twice")));
+    }
+    match value.to_str() {
+        Ok(text) => Ok(Some(text.trim().to_owned())),
+        Err(_) => {
+            Err(RpcError::header_mismatch(&format!("`{name}` has characters that a header cannot have")))
+        }
+    }
+}
+
+fn required(headers: &HeaderMap, name: &str) -> Result<String, RpcError> {
+    single(headers, name)?.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is missing")))
+}
+
+fn same(name: &str, header: &str, body: &str) -> Result<(), RpcError> {
+    if header == body {
+        return Ok(());
+    }
+    Err(differs(name))
+}
+
+fn differs(name: &str) -> RpcError {
+    RpcError::header_mismatch(&format!("`{name}` does not say what the body says"))
+}
+
+/// Undoes `=?base64?...?=`, the form of values that a header cannot carry as they are.
+fn decoded(name: &str, value: &str) -> Result<String, RpcError> {
+    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Ok(value.to_owned());
+    };
+    let bytes = BASE64.decode(encoded.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    bytes.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
+}
+
+/// The parameters that a header can repeat.
+#[derive(Deserialize)]
+struct NameParams<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    uri: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ArgumentsParams {
+    #[serde(default)]
+    arguments: Value,
+}
+
+fn name_of(params: Option<&RawValue>, parameter: &str) -> Option<String> {
+    let named: NameParams<'_> = serde_json::from_str(params?.get()).ok()?;
+    let value = if parameter == "uri" { named.uri } else { named.name };
+    serde_json::from_str(value?.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::jsonrpc::RequestId;
+    use crate::mcp::method::Method;
+
+    fn checked(pairs: &[(&'static str, &str)], params: &str) -> Option<i64> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+        let request =
+            Request { id: RequestId::Number(1), method: Method::CallTool, params, reservation: None };
+        check(&headers, &request, Revision::V2026_07_28).err().map(|error| error.code)
+    }
+
+    const VERSION_IS: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
+    const METHOD_IS: (&str, &str) = ("mcp-method", "tools/call");
+
+    #[test]
+    fn headers_must_say_what_the_body_says() {
+        let body = r#"{"name":"héllo"}"#;
+        let name = ("mcp-name", "=?base64?aMOpbGxv?=");
+        assert_eq!(checked(&[VERSION_IS, METHOD_IS, name], body), None);
+        assert_eq!(checked(&[VERSION_IS, METHOD_IS, ("mcp-name", " t ")], r#"{"name":"t"}"#), None);
+        for wrong in [
+            &[METHOD_IS, name][..],
+            &[VERSION_IS, name],
+            &[VERSION_IS, METHOD_IS],
+            &[VERSION_IS, METHOD_IS, ("mcp-name", "other")],
+            &[VERSION_IS, METHOD_IS, ("mcp-name", "=?base64?%%?=")],
+            &[VERSION_IS, ("mcp-method", "Tools/Call"), name],
+            &[("mcp-protocol-version", "2025-11-25"), METHOD_IS, name],
+            &[VERSION_IS, METHOD_IS, name, name],
+        ] {
+            assert_eq!(checked(wrong, body), Some(-32020), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_resource_is_named_by_its_uri() {
+        let params = Some(RawValue::from_string(r#"{"uri":"n:a","name":"x"}"#.to_owned()).unwrap());
+        let request =
+            Request { id: RequestId::Number(1), method: Method::ReadResource, params, reservation: None };
+        let mut headers = HeaderMap::new();
+        headers.append(VERSION, "2026-07-28".parse().unwrap());
+        headers.append(METHOD, "resources/read".parse().unwrap());
+        headers.append(NAME, "n:a".parse().unwrap());
+        let named = check(&headers, &request, Revision::V2026_07_28).unwrap();
+        assert_eq!(named.as_deref(), Some("n:a"));
+    }
+
+    fn repeated(header: Option<&str>, kind: ParamKind, arguments: &str) -> Option<i64> {
+        let expected =
+            ParamHeader { header: "mcp-param-x".into(), path: vec!["in".into(), "x".into()], kind };
+        let mut headers = HeaderMap::new();
+        if let Some(value) = header {
+            headers.append("Mcp-Param-X", value.parse().unwrap());
+        }
+        let params = format!(r#"{{"name":"t","arguments":{arguments}}}"#);
+        let params = RawValue::from_string(params).unwrap();
+        check_params(&headers, &[expected], Some(&params)).err().map(|error| error.code)
+    }
+
+    #[test]
+    fn arguments_are_repeated_as_they_are() {
+        use ParamKind::{Boolean, Integer, Text};
+        for (header, kind, arguments) in [
+            (Some("eu"), Text, r#"{"in":{"x":"eu"}}"#),
+            (Some("=?base64?aMOpbGxv?="), Text, r#"{"in":{"x":"h\u00e9llo"}}"#),
+            (Some("=?base64?IGE=?="), Text, r#"{"in":{"x":" a"}}"#),
+            (Some("true"), Boolean, r#"{"in":{"x":true}}"#),
+            (Some("42"), Integer, r#"{"in":{"x":42}}"#),
+            (Some("42"), Integer, r#"{"in":{"x":42.0}}"#),
+            (Some("42.0"), Integer, r#"{"in":{"x":42}}"#),
+            (Some("-0"), Integer, r#"{"in":{"x":0}}"#),
+            (None, Text, r#"{"in":{"x":null}}"#),
+            (None, Text, r#"{"in":{}}"#),
+            (None, Text, r#"{}"#),
+            (None, Text, r#"[]"#),
+        ] {
+            assert_eq!(repeated(header, kind, arguments), None, "{header:?} {arguments}");
+        }
+        for (header, kind, arguments) in [
+            (None, Text, r#"{"in":{"x":"eu"}}"#),
+            (Some("us"), Text, r#"{"in":{"x":"eu"}}"#),
+            (Some("EU"), Text, r#"{"in":{"x":"eu"}}"#),
+            (Some("=?base64?%%?="), Text, r#"{"in":{"x":"eu"}}"#),
+            (Some("=?base64?ZXU=?="), Text, r#"{"in":{"x":"us"}}"#),
+            (Some("h\u{e9}"), Text, r#"{"in":{"x":"h\u00e9"}}"#),
+            (Some("True"), Boolean, r#"{"in":{"x":true}}"#),
+            (Some("43"), Integer, r#"{"in":{"x":42}}"#),
+            (Some("x"), Integer, r#"{"in":{"x":42}}"#),
+            (Some("eu"), Text, r#"{"in":{"x":null}}"#),
+            (Some("eu"), Text, r#"{}"#),
+        ] {
+            assert_eq!(repeated(header, kind, arguments), Some(-32020), "{header:?} {arguments}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Requests that wait for the initial load: lists, and those that name something which is not there yet.
+//!
+//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
+//! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
+//! already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may have the better right
+//! to it, and who is ready first has none. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
+//! what there is; those that want to hear of a list's progress do meanwhile. A request that waits is a task and nothing else, and ends
+//! like any other.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+
+use super::client_requests::client::tell_progress;
+use super::error::RpcError;
+use super::header_validation;
+use super::jsonrpc::Request;
+use super::method::Method;
+use super::request_context::RequestContext;
+use super::server::Server;
+use crate::catalog::{LoadProgress, Snapshot};
+
+/// How often a client hears how far the start is.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Waits until what the request is about is there, as far as it will be. `None` when the client has withdrawn the request.
+///
+/// # Errors
+/// When headers that repeat arguments contradict them, which could not be told before.
+pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<(), RpcError>> {
+    let request = &*context.request;
+    let bytes = request.params.as_deref().map_or(0, |params| params.get().len());
+    let about = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
+    let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
+    if server.catalog.is_complete() || is_there() {
+        return Some(Ok(()));
+    }
+    if Instant::now() >= server.startup_deadline() {
+        server.catalog.release_lists();
+        return Some(server.reading().in_place(bytes, || late_headers(server, context)).await);
+    }
+    let (mut start, mut lists) = (server.catalog.load_progress(), server.catalog.lists_changed());
+    let began = Instant::now();
+    let mut tell = interval_at(began + TELL, TELL);
+    tell.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    while !is_there() {
+        tokio::select! {
+            () = context.cancel.cancelled() => return None,
+            () = server.ending.cancelled() => break,
+            () = sleep_until(server.startup_deadline()) => {
+                server.catalog.release_lists();
+                break;
+            }
+            // Both live as long as the catalog.
+            _ = start.changed() => {}
+            _ = lists.changed() => {}
+            // Of a call only its guest tells, since progress may never go back.
+            _ = tell.tick(), if about == WaitSubject::Everything => {
+                let LoadProgress { remaining: left, total: of, compiling } = start.borrow().unwrap_or_default();
+                let message = match compiling {
+                    true => format!("{left} of {of} plugins are still being compiled, which happens once"),
+                    false => "the plugins are being loaded".to_owned(),
+                };
+                tell_progress(context, began.elapsed().as_secs_f64().floor(), None, Some(&message));
+            }
+        }
+    }
+    Some(server.reading().in_place(bytes, || late_headers(server, context)).await)
+}
+
+/// Compares headers with arguments for a tool that was not known when the request came.
+fn late_headers(server: &Server, context: &RequestContext) -> Result<(), RpcError> {
+    let leg = context.leg();
+    let (Some(headers), WaitSubject::Tool(name)) =
+        (&leg.request_meta.headers, WaitSubject::from_request(&context.request))
+    else {
+        return Ok(());
+    };
+    let snapshot = server.catalog.current();
+    let expected = snapshot.tool(&name).map_or(&[][..], |tool| &tool.headers);
+    header_validation::check_params(headers, expected, context.request.params.as_deref())
+}
+
+/// What a request needs to be there.
+#[derive(Debug, PartialEq, Eq)]
+enum WaitSubject<'r> {
+    Everything,
+    Tool(Cow<'r, str>),
+    Prompt(Cow<'r, str>),
+    Resource(Cow<'r, str>),
+    /// A resource or a template, by its URI.
+    Reference(Cow<'r, str>),
+    /// It can be answered, or refused, without.
+    Nothing,
+}
+
+#[derive(Deserialize, Default)]
+struct NamedParams<'a> {
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    uri: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize, Default)]
+struct CompletionRefParams<'a> {
+    #[serde(borrow, rename = "ref", default)]
+    reference: NamedParams<'a>,
+}
+
+impl<'r> WaitSubject<'r> {
+    fn from_request(request: &'r Request) -> Self {
+        let params = request.params.as_deref();
+        let about = match request.method {
+            Method::ListTools
+            | Method::ListResources
+            | Method::ListResourceTemplates
+            | Method::ListPrompts => Some(Self::Everything),
+            Method::CallTool => read::<NamedParams<'_>>(params).name.map(Self::Tool),
+            Method::GetPrompt => read::<NamedParams<'_>>(params).name.map(Self::Prompt),
+            // What is not there yet cannot be subscribed to either.
+            Method::ReadResource | Method::Subscribe => {
+                read::<NamedParams<'_>>(params).uri.map(Self::Resource)
+            }
+            Method::Complete => {
+                let NamedParams { name, uri } = read::<CompletionRefParams<'_>>(params).reference;
+                name.map(Self::Prompt).or_else(|| uri.map(Self::Reference))
+            }
+            _ => None,
+        };
+        about.unwrap_or(Self::Nothing)
+    }
+
+    fn is_there(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Tool(name) => snapshot.tool(name).is_some(),
+            Self::Prompt(name) => snapshot.prompt(name).is_some(),
+            Self::Resource(uri) | Self::Reference(uri) => snapshot.has_sole_owner(uri),
+            Self::Nothing => true,
+        }
+    }
+}
+
+/// What is malformed is the handler's to refuse.
+fn read<'r, P: Deserialize<'r> + Default>(params: Option<&'r RawValue>) -> P {
+    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::jsonrpc::RequestId;
+
+    #[test]
+    fn a_request_waits_for_what_it_is_about() {
+        let nothing = Snapshot::new(Vec::new());
+        let waits = |method: &str, params: &str| {
+            let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+            let request = Request {
+                id: RequestId::Number(1),
+                method: Method::parse(method),
+                params,
+                reservation: None,
+            };
+            !WaitSubject::from_request(&request).is_there(&nothing)
+        };
+        for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+            assert!(waits(list, "{}"), "{list}");
+        }
+        assert!(waits("tools/call", r#"{"name":"a-b"}"#) && waits("prompts/get", r#"{"name":"\u0061"}"#));
+        assert!(
+            waits("resources/read", r#"{"uri":"n:a"}"#) && waits("resources/subscribe", r#"{"uri":"n:a"}"#)
+        );
+        assert!(waits("completion/complete", r#"{"ref":{"type":"ref/prompt","name":"a"}}"#));
+        assert!(waits("completion/complete", r#"{"ref":{"type":"ref/resource","uri":"a"}}"#));
+        for (method, params) in [
+            ("ping", "{}"),
+            ("server/discover", "{}"),
+            ("logging/setLevel", "{}"),
+            ("tools/call", "{}"),
+            ("tools/call", "[]"),
+            ("resources/read", r#"{"uri":1}"#),
+        ] {
+            assert!(!waits(method, params), "{method} {params}");
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! From bytes to a JSON-RPC message and back.
+//!
+//! Only the envelope is read here; parameters stay unread text until the handler that knows their form. Whatever the
+//! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use super::buffer_budget::BufferReservation;
+use super::client_requests::pending_requests::{ClientError, ClientResult};
+use super::error::RpcError;
+use super::method::Method;
+use super::oversized_message::IdScanner;
+
+/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
+/// that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no machine word bounds:
+/// clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is refused. It goes back as that value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub(crate) enum RequestId {
+    Number(i128),
+    Text(IdText),
+}
+
+/// A string that a client chose and that is kept and sent back: at most [`IdText::MOST`] bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct IdText(Box<str>);
+
+impl IdText {
+    pub(crate) const MOST: usize = 256;
+
+    /// `None` when it is too long.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        (text.len() <= Self::MOST).then(|| Self(text.into()))
+    }
+}
+
+impl RequestId {
+    /// What an id is, for whoever sent another.
+    pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
+}
+
+/// The largest whole number up to which a fraction leaves none out.
+const EXACT: f64 = 9_007_199_254_740_991.0;
+
+/// A message from the client.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Request(Request),
+    Notification(Notification),
+    /// An answer to a request of ours. Without an id it answers nothing.
+    Response(Option<RequestId>, ClientResult),
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) id: RequestId,
+    pub(crate) method: Method,
+    pub(crate) params: Option<Box<RawValue>>,
+    /// What is held for it, if it is large; the messages of a batch share it.
+    pub(crate) reservation: Option<Arc<BufferReservation>>,
+}
+
+/// A notification.
+#[derive(Debug)]
+pub(crate) struct Notification {
+    pub(crate) method: String,
+    pub(crate) params: Option<Box<RawValue>>,
+}
+
+/// Bytes that are no message, and what to answer.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) id: Option<RequestId>,
+    pub(crate) error: RpcError,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default)]
+    params: Option<Box<RawValue>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Tells a null from an absent field.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+impl Message {
+    /// Splits a batch into its messages. `None` when the bytes are something else; an empty batch is no message.
+    pub(crate) fn split(bytes: &[u8]) -> Option<Vec<&RawValue>> {
+        if bytes.trim_ascii_start().first() != Some(&b'[') {
+            return None;
+        }
+        serde_json::from_slice(bytes).ok().filter(|batch: &Vec<_>| !batch.is_empty())
+    }
+
+    /// Reads one message.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        // Strings that nobody reads are not looked at below, and JSON that is not UTF-8 is no JSON.
+        if let Err(error) = std::str::from_utf8(bytes) {
+            return Err(Malformed { id: None, error: RpcError::parse(&error.to_string()) });
+        }
+        let opening = bytes.trim_ascii_start().first();
+        // Derived structures read arrays too, so whatever is not an object is only asked whether it is JSON.
+        if opening != Some(&b'{') {
+            let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
+            return Err(not_an_object(opening == Some(&b'['), error));
+        }
+        let envelope: Envelope<'_> =
+            serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+        let id = envelope.id.map(read_id).transpose();
+        let refuse = |id, why: &str| Err(Malformed { id, error: RpcError::invalid_request(why) });
+        let id = match id {
+            Ok(id) => id,
+            // A client that could not read an id of ours says null.
+            Err(_) if envelope.method.is_none() && envelope.error.is_some() => None,
+            Err(_) => return refuse(None, &format!("`id` {}", RequestId::FORM)),
+        };
+        if envelope.jsonrpc.as_deref() != Some("2.0") {
+            return refuse(id, "`jsonrpc` must be \"2.0\"");
+        }
+        let params = envelope.params;
+        if params.as_ref().is_some_and(|params| !params.get().starts_with('{')) {
+            return refuse(id, "`params` must be an object");
+        }
+        match (envelope.method, id) {
+            (Some(method), Some(id)) => {
+                Ok(Self::Request(Request { id, method: Method::parse(&method), params, reservation: None }))
+            }
+            (Some(method), None) => {
+                Ok(Self::Notification(Notification { method: method.into_owned(), params }))
+            }
+            (None, id) => match (envelope.result, envelope.error) {
+                (Some(result), None) if id.is_some() => Ok(Self::Response(id, Ok(result.to_owned()))),
+                (None, Some(error)) => Ok(Self::Response(id, Err(read_error(error)))),
+                _ => refuse(id, "`method` is missing"),
+            },
+        }
+    }
+}
+
+fn not_an_object(array: bool, error: Option<serde_json::Error>) -> Malformed {
+    let error = match error {
+        Some(error) => RpcError::parse(&error.to_string()),
+        None if array => RpcError::invalid_request("an empty batch is no message"),
+        None => RpcError::invalid_request("a message is an object"),
+    };
+    Malformed { id: None, error }
+}
+
+/// A field of another type ends the reading, and what comes after it need not be JSON.
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Ok(_) if error.is_data() => {
+            let error = RpcError::invalid_request(&error.to_string());
+            Malformed { id: IdScanner::id_of(bytes), error }
+        }
+        Ok(_) => Malformed { id: None, error: RpcError::parse(&error.to_string()) },
+        Err(error) => Malformed { id: None, error: RpcError::parse(&error.to_string()) },
+    }
+}
+
+/// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
+pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+pub(super) fn read_id(raw: &RawValue) -> Result<RequestId, serde_json::Error> {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => {
+            let text: Cow<'_, str> = serde_json::from_str(raw.get())?;
+            IdText::new(&text).map(RequestId::Text).ok_or_else(|| serde_json::Error::custom(RequestId::FORM))
+        }
+        _ => serde_json::from_str(raw.get()).or_else(|error| whole(raw).ok_or(error)).map(RequestId::Number),
+    }
+}
+
+/// A whole number written as a fraction, as far as fractions are exact.
+fn whole(raw: &RawValue) -> Option<i128> {
+    let number: f64 = serde_json::from_str(raw.get()).ok()?;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128)
+}
+
+/// An error as far as it can be read; a client may have put anything there.
+fn read_error(raw: &RawValue) -> ClientError {
+    #[derive(Deserialize, Default)]
+    struct Error {
+        #[serde(default)]
+        code: i64,
+        #[serde(default)]
+        message: String,
+    }
+    let Error { code, message } = serde_json::from_str(raw.get()).unwrap_or_default();
+    ClientError { code, message }
+}
+
+/// A response on one line. `result` is the JSON text of the result.
+pub(crate) fn response(id: &RequestId, result: &[u8]) -> Bytes {
+    let mut line = Vec::with_capacity(result.len() + 64);
+    line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    append(&mut line, id);
+    line.extend_from_slice(br#","result":"#);
+    line.extend_from_slice(result);
+    finish(line)
+}
+
+/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the same, and
+/// what a plugin or a client wrote may have some.
+fn finish(mut line: Vec<u8>) -> Bytes {
+    line.push(b'}');
+    unbroken(&mut line);
+    line.into()
+}
+
+/// In place, since a copy would be one more of what may be the largest thing here.
+pub(crate) fn unbroken(message: &mut [u8]) {
+    for byte in message {
+        if matches!(*byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
+/// An error response on one line. When the request's id could not be read there is none: JSON-RPC wants null then, but
+/// the schemas of MCP have no null, and official clients do not read it.
+pub(crate) fn error_response(id: Option<&RequestId>, error: &RpcError) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","#.to_vec();
+    if let Some(id) = id {
+        line.extend_from_slice(br#""id":"#);
+        append(&mut line, id);
+        line.push(b',');
+    }
+    line.extend_from_slice(br#""error":"#);
+    append(&mut line, error);
+    finish(line)
+}
+
+/// A request of ours on one line.
+pub(crate) fn request(id: i64, method: &str, params: &impl Serialize) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    append(&mut line, &id);
+    line.extend_from_slice(br#","method":"#);
+    append(&mut line, &method);
+    line.extend_from_slice(br#","params":"#);
+    append(&mut line, params);
+    finish(line)
+}
+
+/// Whether a message of ours is a request.
+pub(crate) fn is_request(message: &Bytes) -> bool {
+    message.starts_with(br#"{"jsonrpc":"2.0","id":"#)
+}
+
+/// A notification on one line.
+pub(crate) fn notification(method: &str, params: &impl Serialize) -> Bytes {
+    let mut line = br#"{"jsonrpc":"2.0","method":"#.to_vec();
+    append(&mut line, &method);
+    line.extend_from_slice(br#","params":"#);
+    append(&mut line, params);
+    finish(line)
+}
+
+/// Writing plain values into memory cannot fail; should it ever, null keeps the line well-formed.
+fn append(line: &mut Vec<u8>, value: &impl Serialize) {
+    let start = line.len();
+    if serde_json::to_writer(&mut *line, value).is_err() {
+        line.truncate(start);
+        line.extend_from_slice(b"null");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl From<&str> for IdText {
+        fn from(text: &str) -> Self {
+            Self::new(text).unwrap()
+        }
+    }
+
+    #[test]
+    fn an_id_is_short_whatever_it_is_made_of() {
+        let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"ping","id":"{id}"}}"#);
+        assert!(Message::parse(with(&"x".repeat(IdText::MOST)).as_bytes()).is_ok());
+        for long in ["x".repeat(257), "\\u0078".repeat(257), "ü".repeat(256)] {
+            let Malformed { id, error } = Message::parse(with(&long).as_bytes()).unwrap_err();
+            assert_eq!((id, error.code), (None, -32600));
+            assert!(error.message.contains("at most 256 bytes"), "{}", error.message);
+        }
+    }
+
+    fn refused(text: &str) -> (i64, Option<RequestId>) {
+        let malformed = Message::parse(text.as_bytes()).unwrap_err();
+        (malformed.error.code, malformed.id)
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let request =
+            Message::parse(br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":[1]}}"#).unwrap();
+        let Message::Request(request) = request else { panic!("{request:?}") };
+        assert_eq!((request.id, request.method), (RequestId::Text("a".into()), Method::Ping));
+        assert_eq!(request.params.unwrap().get(), r#"{"x":[1]}"#);
+        let parsed = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(matches!(parsed, Ok(Message::Notification(_))));
+        let parsed = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert!(matches!(parsed, Ok(Message::Response(Some(RequestId::Number(1)), Ok(_)))));
+        let parsed =
+            Message::parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#).unwrap();
+        let Message::Response(None, Err(error)) = parsed else { panic!("{parsed:?}") };
+        assert_eq!(error, ClientError { code: -1, message: "no".into() });
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error() {
+        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "{\"jsonrpc\":2\"0\"", "\u{feff}{}"] {
+            assert_eq!(refused(text), (-32700, None), "{text:?}");
+        }
+        for bytes in [&b"{\"method\":\"\xff\"}"[..], b"{\"unknown\":\"\xff\"}", b"\"\xff\"", b"[\"\xff\"]"] {
+            assert_eq!(Message::parse(bytes).unwrap_err().error.code, -32700);
+        }
+    }
+
+    #[test]
+    fn json_that_is_no_message_is_an_invalid_request() {
+        for text in [
+            "1",
+            "[]",
+            r#"["2.0",1,"ping"]"#,
+            "{}",
+            r#"{"id":null,"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"id":1.5,"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"id":[1],"method":"ping","jsonrpc":"2.0"}"#,
+            r#"{"jsonrpc":"2.0","method":"ping","method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","method":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        ] {
+            assert_eq!(refused(text), (-32600, None), "{text}");
+        }
+        let one = Some(RequestId::Number(1));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), (-32600, one));
+        assert_eq!(refused(r#"{"id":7,"method":"ping"}"#), (-32600, Some(RequestId::Number(7))));
+        assert_eq!(
+            refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
+            (-32600, Some(RequestId::Number(7)))
+        );
+    }
+
+    #[test]
+    fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
+        for (written, answered) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("1e3", "1000"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("-170141183460469231731687303715884105728", "-170141183460469231731687303715884105728"),
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{written},"method":"ping"}}"#);
+            let Ok(Message::Request(request)) = Message::parse(text.as_bytes()) else { panic!("{text}") };
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#);
+            assert_eq!(response(&request.id, b"{}"), answer);
+        }
+        for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
+            assert_eq!(
+                refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)),
+                (-32600, None)
+            );
+        }
+    }
+
+    #[test]
+    fn answers_are_single_lines() {
+        let line = response(&RequestId::Text("a\"\n".into()), b"{}");
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
+        let line = response(&RequestId::Number(1), b"{\r\n\"a\":\n1}");
+        assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"result":{  "a": 1}}"#);
+        let line = error_response(None, &RpcError::parse("x"));
+        assert_eq!(line, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: x"}}"#);
+    }
+}

@@ -1,0 +1,86 @@
+//! Several messages as one (JSON-RPC batches): part of the first two revisions, gone since.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::buffer_budget::BufferReservation;
+use super::dispatch;
+use super::error::RpcError;
+use super::jsonrpc::{Message, Request, error_response};
+use super::method::Method;
+use super::request_context::Channel;
+use super::request_meta::RequestKind;
+use super::response_stream::ResponseStream;
+use super::server::Server;
+use super::sessions::session::Session;
+
+/// Messages in one batch.
+const MOST: usize = 100;
+
+/// The error for a batch outside the revisions that have them.
+pub(super) fn unknown() -> RpcError {
+    RpcError::invalid_request("batches belong to sessions of revision 2025-03-26; send one message at a time")
+}
+
+/// Serves the messages of a batch side by side. `None` when nothing in it wants an answer.
+///
+/// # Errors
+/// When the session's revision has no batches, or there are too many messages.
+pub(super) fn serve(
+    server: &Arc<Server>,
+    session: &Arc<Session>,
+    messages: &[&RawValue],
+    reservation: Option<BufferReservation>,
+    channel: &Channel,
+) -> Result<Option<ResponseStream>, RpcError> {
+    if !session.revision.has_batches() {
+        return Err(unknown());
+    }
+    if messages.len() > MOST {
+        return Err(RpcError::invalid_request(&format!("a batch has at most {MOST} messages")));
+    }
+    // The messages of a batch are held for together: what is held is given back with the last of them.
+    let reservation = reservation.map(Arc::new);
+    let mut streams = Vec::new();
+    let mut answers: Vec<Bytes> = Vec::new();
+    for message in messages {
+        match Message::parse(message.get().as_bytes()) {
+            Ok(Message::Request(mut request)) => {
+                request.reservation.clone_from(&reservation);
+                let id = request.id.clone();
+                match start_request(server, session, request, channel) {
+                    Ok(response_stream) => streams.push(response_stream),
+                    Err(error) => answers.push(error_response(Some(&id), &error)),
+                }
+            }
+            Ok(Message::Notification(notification)) => session.handle_notification(&notification),
+            Ok(Message::Response(Some(id), answered)) => {
+                session.pending_requests.complete(&id, answered, reservation.clone())
+            }
+            Ok(Message::Response(None, _)) => {}
+            Err(malformed) => answers.push(error_response(malformed.id.as_ref(), &malformed.error)),
+        }
+    }
+    let silent = streams.is_empty() && answers.is_empty();
+    Ok((!silent).then(|| ResponseStream::batch(server, session.share.caller(), streams, answers)))
+}
+
+fn start_request(
+    server: &Arc<Server>,
+    session: &Arc<Session>,
+    request: Request,
+    channel: &Channel,
+) -> Result<ResponseStream, RpcError> {
+    if request.method == Method::Initialize {
+        return Err(RpcError::invalid_request("`initialize` cannot be part of a batch"));
+    }
+    match RequestKind::parse(&request)? {
+        (RequestKind::Stateless(_), _) => Err(unknown()),
+        (_, request_meta) => {
+            let response_stream = dispatch::in_session(server, session, request, request_meta, channel)?;
+            Ok(response_stream.detach(&session.tasks))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `completion/complete`.
+
+use std::borrow::Cow;
+use std::pin::pin;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::error::RpcError;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::EncodedResult;
+use super::super::server::Server;
+use super::super::wire::CompletionView;
+use super::error_mapping::map_error;
+use super::string_map::StringMap;
+use super::{guest_task, read};
+use crate::catalog::Snapshot;
+use crate::plugin::{Completion, CompletionTarget, PartialArgument, Plugin};
+
+#[derive(Deserialize)]
+struct CompleteParams<'a> {
+    #[serde(rename = "ref", borrow)]
+    reference: Reference<'a>,
+    #[serde(borrow)]
+    argument: Argument<'a>,
+    #[serde(default)]
+    context: Option<ResolvedArguments>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Reference<'a> {
+    #[serde(rename = "ref/prompt")]
+    Prompt {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    },
+    #[serde(rename = "ref/resource")]
+    Resource {
+        #[serde(borrow)]
+        uri: Cow<'a, str>,
+    },
+}
+
+#[derive(Deserialize)]
+struct Argument<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    value: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+struct ResolvedArguments {
+    #[serde(default)]
+    arguments: Option<StringMap>,
+}
+
+/// Suggests values for an argument. `None` when the client withdrew the request.
+pub(in super::super) async fn complete(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<EncodedResult, RpcError>> {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let params: CompleteParams<'_> = match server.reading().in_place(bytes, || read(params)).await {
+        Ok(params) => params,
+        Err(error) => return Some(Err(error)),
+    };
+    let (plugin, target) = match resolve(&server.catalog.current(), &params.reference) {
+        Ok(resolved) => resolved,
+        Err(error) => return Some(Err(error)),
+    };
+    if !plugin.completes() {
+        let none = Completion { values: Vec::new(), total: Some(0), has_more: false };
+        return Some(finish(server, context, &none));
+    }
+    let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0;
+    let Argument { name, value } = &params.argument;
+    let partial = PartialArgument { target: &target, argument: name, value, known: &known };
+    let call = pin!(plugin.complete(partial, guest_task::client(context, &plugin)));
+    let called = guest_task::run(context, name, call).await?;
+    Some(match called.outcome {
+        Ok(completion) => {
+            let bytes = called.record.bytes_out();
+            plugin.offload().in_place(bytes, || finish(server, context, &completion)).await
+        }
+        Err(failure) => {
+            Err(map_error(failure, context.revision, "completion", || unknown(&params.reference)))
+        }
+    })
+}
+
+/// Who knows the values, and what it calls what the reference means.
+fn resolve(
+    snapshot: &Snapshot,
+    reference: &Reference<'_>,
+) -> Result<(Arc<Plugin>, CompletionTarget), RpcError> {
+    let found = match reference {
+        Reference::Prompt { name } => snapshot
+            .prompt(name)
+            .map(|prompt| (Arc::clone(&prompt.plugin), CompletionTarget::Prompt(prompt.prompt.name.clone()))),
+        Reference::Resource { uri } => snapshot
+            .plugin_for_ref(uri)
+            .map(|plugin| (Arc::clone(plugin), CompletionTarget::ResourceUri(uri.clone().into_owned()))),
+    };
+    found.ok_or_else(|| unknown(reference))
+}
+
+fn unknown(reference: &Reference<'_>) -> RpcError {
+    match reference {
+        Reference::Prompt { name } => RpcError::unknown_prompt(name),
+        Reference::Resource { uri } => {
+            RpcError::invalid_params(&format!("no resource or template is called {uri}"))
+        }
+    }
+}
+
+fn finish(
+    server: &Server,
+    context: &RequestContext,
+    completion: &Completion,
+) -> Result<EncodedResult, RpcError> {
+    EncodedResult::new(&CompletionView::new(completion), context.revision, &server.info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(text: &str) -> Result<String, i64> {
+        let raw = RawValue::from_string(text.to_owned()).unwrap();
+        let params: CompleteParams<'_> = read(Some(&raw)).map_err(|error| error.code)?;
+        let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0.len();
+        let reference = match params.reference {
+            Reference::Prompt { name } => name.into_owned(),
+            Reference::Resource { uri } => uri.into_owned(),
+        };
+        Ok(format!("{reference} {}={} {known}", params.argument.name, params.argument.value))
+    }
+
+    #[test]
+    fn references_are_prompts_or_resources() {
+        let prompt = r#"{"ref":{"type":"ref/prompt","name":"p-ask","title":"x"},"argument":{"name":"a","value":"\u00e9"}}"#;
+        assert_eq!(params(prompt).as_deref(), Ok("p-ask a=é 0"));
+        let resource = r#"{"argument":{"name":"a","value":""},"context":{"arguments":{"b":"1"}},"ref":{"uri":"n:{a}","type":"ref/resource"}}"#;
+        assert_eq!(params(resource).as_deref(), Ok("n:{a} a= 1"));
+        for bad in [
+            r#"{"ref":{"type":"ref/tool","name":"a"},"argument":{"name":"a","value":""}}"#,
+            r#"{"ref":{"type":"ref/prompt"},"argument":{"name":"a","value":""}}"#,
+            r#"{"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":1}}"#,
+            r#"{"ref":{"type":"ref/prompt","name":"a"}}"#,
+        ] {
+            assert_eq!(params(bad), Err(-32602), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_reference_to_nothing_is_invalid() {
+        let nothing = Snapshot::new(Vec::new());
+        let prompt = Reference::Prompt { name: "p-x".into() };
+        assert_eq!(resolve(&nothing, &prompt).err().map(|error| error.code), Some(-32602));
+        let resource = Reference::Resource { uri: "n:x".into() };
+        assert_eq!(resolve(&nothing, &resource).err().map(|error| error.code), Some(-32602));
+    }
+}

@@ -1,0 +1,31 @@
+//! `server/discover` (2026-07-28): what the server speaks and offers, without a handshake.
+
+use serde::ser::SerializeMap;
+
+use super::super::error::RpcError;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::{EncodedResult, ResultFields};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::lifecycle::ServerCapabilities;
+
+/// The answer changes only with the program itself.
+const TTL_MS: u64 = 3_600_000;
+
+struct DiscoverResult;
+
+impl ResultFields for DiscoverResult {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        map.serialize_entry("supportedVersions", &Revision::ALL.map(Revision::as_str))?;
+        map.serialize_entry("capabilities", &ServerCapabilities::for_revision(revision))?;
+        map.serialize_entry("ttlMs", &TTL_MS)?;
+        map.serialize_entry("cacheScope", "public")
+    }
+}
+
+pub(in super::super) fn discover(
+    server: &Server,
+    context: &RequestContext,
+) -> Result<EncodedResult, RpcError> {
+    EncodedResult::new(&DiscoverResult, context.revision, &server.info)
+}

@@ -1,0 +1,91 @@
+//! The four lists: pages of what the catalog holds, in one way for all of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde_json::value::RawValue;
+
+use super::super::error::RpcError;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::{EncodedResult, ResultFields};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::super::wire::{ItemViews, ListItem};
+use super::read;
+use crate::catalog::{ItemList, Page};
+
+/// How long clients may keep a list. Whoever wants to know of a change sooner listens for it.
+const TTL_MS: u64 = 10_000;
+
+#[derive(Deserialize)]
+struct ListParams<'a> {
+    #[serde(borrow, default)]
+    cursor: Option<Cow<'a, str>>,
+}
+
+struct ListResult<'a, T> {
+    page: Page<'a, Arc<T>>,
+    ttl_ms: u64,
+}
+
+impl<T: ListItem> ResultFields for ListResult<'_, T> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        map.serialize_entry(T::FIELD, &ItemViews { items: self.page.items, revision })?;
+        if let Some(next) = &self.page.next {
+            map.serialize_entry("nextCursor", next)?;
+        }
+        if revision.is_stateless() {
+            map.serialize_entry("ttlMs", &self.ttl_ms)?;
+            map.serialize_entry("cacheScope", "public")?;
+        }
+        Ok(())
+    }
+}
+
+pub(in super::super) fn tools(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    page(server, context, params, server.catalog.current().tools())
+}
+
+pub(in super::super) fn resources(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    page(server, context, params, server.catalog.current().resources())
+}
+
+pub(in super::super) fn templates(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    page(server, context, params, server.catalog.current().templates())
+}
+
+pub(in super::super) fn prompts(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    page(server, context, params, server.catalog.current().prompts())
+}
+
+fn page<T: ListItem>(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+    list: &ItemList<T>,
+) -> Result<EncodedResult, RpcError> {
+    let params: ListParams<'_> = read(params)?;
+    let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
+        .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
+    // While the server begins there may be more in a moment.
+    let ttl_ms = if server.catalog.is_complete() { TTL_MS } else { 0 };
+    EncodedResult::new(&ListResult { page, ttl_ms }, context.revision, &server.info)
+}

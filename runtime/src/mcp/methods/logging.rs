@@ -1,0 +1,31 @@
+//! `logging/setLevel`: from which level on a session wants to hear of a plugin's log.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::error::RpcError;
+use super::super::request_context::{RequestContext, parse_level};
+use super::super::result_writer::{EmptyResult, EncodedResult};
+use super::super::server::Server;
+use super::read;
+
+#[derive(Deserialize)]
+struct SetLevelParams<'a> {
+    #[serde(borrow)]
+    level: Cow<'a, str>,
+}
+
+pub(in super::super) fn set_level(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    let params: SetLevelParams<'_> = read(params)?;
+    let level = parse_level(&params.level)?;
+    if let Some(session) = &context.session {
+        session.log_level.set(level);
+    }
+    EncodedResult::new(&EmptyResult, context.revision, &server.info)
+}

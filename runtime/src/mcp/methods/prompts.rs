@@ -1,0 +1,106 @@
+//! `prompts/get`.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::error::RpcError;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::EncodedResult;
+use super::super::server::Server;
+use super::super::wire::PromptView;
+use super::error_mapping::map_error;
+use super::string_map::StringMap;
+use super::{guest_task, read};
+use crate::catalog::PublishedPrompt;
+use crate::plugin::{FinishedCall, PromptArgument};
+
+#[derive(Deserialize)]
+struct GetPromptParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Option<StringMap>,
+}
+
+/// Fills in a prompt. `None` when the client withdrew the request.
+pub(in super::super) async fn get(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<EncodedResult, RpcError>> {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let (published, args) = match server.reading().in_place(bytes, || prepare(server, params)).await {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(Err(error)),
+    };
+    let plugin = &published.plugin;
+    let client = guest_task::client(context, plugin);
+    let call = pin!(plugin.get_prompt(&published.prompt.name, &args, client));
+    let FinishedCall { outcome, mut record } = guest_task::run(context, &published.name, call).await?;
+    Some(match outcome {
+        Ok(result) => {
+            let bytes = record.bytes_out();
+            let write = || {
+                PromptView::new(&result)
+                    .map_err(|fault| {
+                        guest_task::invalid_result_error(&mut record, plugin, &published.name, &fault)
+                    })
+                    .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))
+            };
+            plugin.offload().in_place(bytes, write).await
+        }
+        Err(failure) => {
+            Err(map_error(failure, context.revision, "prompt", || RpcError::unknown_prompt(&published.name)))
+        }
+    })
+}
+
+type Arguments = Vec<(String, String)>;
+
+fn prepare(
+    server: &Server,
+    params: Option<&RawValue>,
+) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
+    let params: GetPromptParams<'_> = read(params)?;
+    let snapshot = server.catalog.current();
+    let prompt = snapshot.prompt(&params.name).ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
+    let args = params.arguments.unwrap_or_default().0;
+    match missing(&prompt.prompt.arguments, &args) {
+        Some(name) => {
+            Err(RpcError::invalid_params(&format!("the argument `{name}` is required and missing")))
+        }
+        None => Ok((Arc::clone(prompt), args)),
+    }
+}
+
+/// The first required argument that was not given.
+fn missing<'p>(declared: &'p [PromptArgument], given: &[(String, String)]) -> Option<&'p str> {
+    let given: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+    let required = declared.iter().filter(|argument| argument.required);
+    required.map(|argument| argument.name.as_str()).find(|name| !given.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_required_argument_must_be_there() {
+        let argument = |name: &str, required| PromptArgument {
+            name: name.to_owned(),
+            title: None,
+            description: None,
+            required,
+        };
+        let declared = [argument("a", false), argument("b", true)];
+        let given = |name: &str| vec![(name.to_owned(), String::new())];
+        assert_eq!(missing(&declared, &given("a")), Some("b"));
+        assert_eq!(missing(&declared, &given("b")), None);
+        assert_eq!(missing(&[], &given("z")), None);
+    }
+}

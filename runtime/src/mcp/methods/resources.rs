@@ -1,0 +1,65 @@
+//! `resources/read`.
+
+use std::borrow::Cow;
+use std::pin::pin;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::error::RpcError;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::EncodedResult;
+use super::super::server::Server;
+use super::super::wire::ReadView;
+use super::error_mapping::map_error;
+use super::{guest_task, read as read_params};
+use crate::plugin::{FinishedCall, Plugin};
+
+#[derive(Deserialize)]
+struct ReadResourceParams<'a> {
+    #[serde(borrow)]
+    uri: Cow<'a, str>,
+}
+
+/// Reads a resource. `None` when the client withdrew the request.
+pub(in super::super) async fn read(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<EncodedResult, RpcError>> {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let (plugin, uri) = match server.reading().in_place(bytes, || prepare(server, context, params)).await {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(Err(error)),
+    };
+    let client = guest_task::client(context, &plugin);
+    let FinishedCall { outcome, mut record } =
+        guest_task::run(context, &uri, pin!(plugin.read_resource(&uri, client))).await?;
+    Some(match outcome {
+        Ok(contents) => {
+            let bytes = record.bytes_out();
+            let write = || {
+                ReadView::new(&contents)
+                    .map_err(|fault| guest_task::invalid_result_error(&mut record, &plugin, &uri, &fault))
+                    .and_then(|view| EncodedResult::new(&view, context.revision, &server.info))
+            };
+            plugin.offload().in_place(bytes, write).await
+        }
+        Err(failure) => Err(map_error(failure, context.revision, "resource", || {
+            RpcError::resource_not_found(&uri, context.revision)
+        })),
+    })
+}
+
+fn prepare<'p>(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&'p RawValue>,
+) -> Result<(Arc<Plugin>, Cow<'p, str>), RpcError> {
+    let ReadResourceParams { uri } = read_params(params)?;
+    let snapshot = server.catalog.current();
+    let plugin = snapshot.plugin_for_uri(&uri);
+    let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
+    Ok((Arc::clone(plugin), uri))
+}

@@ -1,0 +1,212 @@
+//! Being told of changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe` (the
+//! revisions with sessions).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::ser::SerializeMap;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::super::error::RpcError;
+use super::super::jsonrpc::notification;
+use super::super::notification_queue::OutgoingMessage;
+use super::super::request_context::RequestContext;
+use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
+use super::super::revision::Revision;
+use super::super::server::Server;
+use super::super::sessions::server_notifications::method_of;
+use super::super::sessions::subscriptions::Subscriptions;
+use super::read;
+use crate::catalog::CatalogChange;
+use crate::json::RawObject;
+
+/// `_meta` key that says to which `subscriptions/listen` a message belongs.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+#[derive(Deserialize)]
+struct SubscribeParams<'a> {
+    #[serde(borrow)]
+    uri: Cow<'a, str>,
+}
+
+pub(in super::super) fn subscribe(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    let known = |subscriptions: &Subscriptions, uri: &str| {
+        Subscriptions::fits(uri)?;
+        // Nothing would ever be told of what no plugin has. A template has all that it matches.
+        match server.catalog.current().plugin_for_uri(uri) {
+            Some(_) => subscriptions.add(uri),
+            None => Err(RpcError::resource_not_found(uri, context.revision)),
+        }
+    };
+    change(server, context, params, known)
+}
+
+pub(in super::super) fn unsubscribe(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+) -> Result<EncodedResult, RpcError> {
+    change(server, context, params, |uris, uri| {
+        uris.remove(uri);
+        Ok(())
+    })
+}
+
+fn change(
+    server: &Server,
+    context: &RequestContext,
+    params: Option<&RawValue>,
+    change: impl FnOnce(&Subscriptions, &str) -> Result<(), RpcError>,
+) -> Result<EncodedResult, RpcError> {
+    let params: SubscribeParams<'_> = read(params)?;
+    if let Some(session) = &context.session {
+        change(&session.subscriptions, &params.uri)?;
+    }
+    EncodedResult::new(&EmptyResult, context.revision, &server.info)
+}
+
+#[derive(Deserialize)]
+struct ListenParams {
+    notifications: SubscriptionFilter,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct SubscriptionFilter {
+    tools_list_changed: bool,
+    resources_list_changed: bool,
+    prompts_list_changed: bool,
+    resource_subscriptions: Vec<String>,
+}
+
+/// One client's subscription.
+struct SubscriptionStream {
+    id: Value,
+    filter: SubscriptionFilter,
+    uris: Subscriptions,
+}
+
+/// Tells of changes until the client no longer listens, or the server ends: only then there is an answer.
+pub(in super::super) async fn listen(
+    server: &Server,
+    context: &Arc<RequestContext>,
+    params: Option<&RawValue>,
+) -> Option<Result<EncodedResult, RpcError>> {
+    let bytes = params.map_or(0, |params| params.get().len());
+    let subscription =
+        server.reading().in_place(bytes, || SubscriptionStream::new(server, context, params)).await;
+    let subscription = match subscription {
+        Ok(subscription) => subscription,
+        Err(error) => return Some(Err(error)),
+    };
+    let queue = context.leg().queue.clone();
+    let mut changes = server.catalog.changes();
+    queue.deliver(OutgoingMessage::Message(subscription.acknowledgement())).await.ok()?;
+    loop {
+        let messages = tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return None,
+            () = server.stopping.cancelled() => return Some(subscription.ended(server, context.revision)),
+            change = changes.next() => match change {
+                Some(CatalogChange::Lost) => subscription.updated_all(),
+                Some(change) => subscription.message_for(&change).into_iter().collect(),
+                None => return Some(subscription.ended(server, context.revision)),
+            },
+        };
+        for message in messages {
+            queue.deliver(OutgoingMessage::Message(message)).await.ok()?;
+        }
+    }
+}
+
+impl SubscriptionStream {
+    fn new(server: &Server, context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
+        let ListenParams { notifications: mut filter } = read(params)?;
+        let uris = Subscriptions::new(server.share(&context.caller));
+        uris.add_all(std::mem::take(&mut filter.resource_subscriptions))?;
+        let id = serde_json::to_value(&context.request.id).map_err(|_| {
+            RpcError::invalid_request("the id of a subscription is a string, or an integer of 64 bits")
+        })?;
+        Ok(Self { id, filter, uris })
+    }
+
+    fn tagged(&self, method: &str, mut params: Value) -> Bytes {
+        if let Some(fields) = params.as_object_mut() {
+            fields.insert("_meta".to_owned(), json!({ SUBSCRIPTION: self.id }));
+        }
+        notification(method, &params)
+    }
+
+    /// The first message: what of the wish is granted, which is all of it.
+    fn acknowledgement(&self) -> Bytes {
+        let mut granted = serde_json::Map::new();
+        for (name, wanted) in [
+            ("toolsListChanged", self.filter.tools_list_changed),
+            ("resourcesListChanged", self.filter.resources_list_changed),
+            ("promptsListChanged", self.filter.prompts_list_changed),
+        ] {
+            if wanted {
+                granted.insert(name.to_owned(), true.into());
+            }
+        }
+        let uris = self.uris.all();
+        if !uris.is_empty() {
+            granted.insert("resourceSubscriptions".to_owned(), uris.into());
+        }
+        self.tagged("notifications/subscriptions/acknowledged", json!({ "notifications": granted }))
+    }
+
+    fn message_for(&self, change: &CatalogChange) -> Option<Bytes> {
+        let wanted = match change {
+            CatalogChange::Tools => self.filter.tools_list_changed,
+            CatalogChange::Resources => self.filter.resources_list_changed,
+            CatalogChange::Prompts => self.filter.prompts_list_changed,
+            CatalogChange::Updated(uri) => self.uris.contains(uri),
+            CatalogChange::Lost => false,
+        };
+        if !wanted {
+            return None;
+        }
+        Some(match (method_of(change), change) {
+            (Some(method), _) => self.tagged(method, json!({})),
+            (None, CatalogChange::Updated(uri)) => self.updated(uri),
+            (None, _) => return None,
+        })
+    }
+
+    /// After more updates than were kept: all that this client wants to know, once.
+    fn updated_all(&self) -> Vec<Bytes> {
+        self.uris.all().iter().map(|uri| self.updated(uri)).collect()
+    }
+
+    fn updated(&self, uri: &str) -> Bytes {
+        self.tagged("notifications/resources/updated", json!({ "uri": uri }))
+    }
+
+    fn ended(&self, server: &Server, revision: Revision) -> Result<EncodedResult, RpcError> {
+        let extra = json!({ "_meta": { SUBSCRIPTION: self.id } }).to_string();
+        let extra = RawObject::parse(&extra).map_err(|error| RpcError::internal(&error.to_string()))?;
+        EncodedResult::new(&ListenResult { extra }, revision, &server.info)
+    }
+}
+
+struct ListenResult {
+    extra: RawObject,
+}
+
+impl ResultFields for ListenResult {
+    fn write<M: SerializeMap>(&self, _: &mut M, _: Revision) -> Result<(), M::Error> {
+        Ok(())
+    }
+
+    fn extra(&self) -> Option<&RawObject> {
+        Some(&self.extra)
+    }
+}

@@ -1,0 +1,225 @@
+//! A request's `_meta`: whether the request is stateless or of a session, and what it says of its client.
+//!
+//! A request that carries the protocol version in its own `_meta` is stateless; `initialize` and everything else belong
+//! to a session (2026-07-28, basic/versioning). Both kinds are served side by side.
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::client_requests::client_capabilities::ClientCapabilities;
+use super::error::{RpcError, cut};
+use super::jsonrpc::{Request, RequestId, read_id};
+use super::method::Method;
+use super::param_errors;
+use super::request_context::parse_level;
+use super::revision::Revision;
+use crate::host::{ClientInfo, LogLevel};
+
+/// Prefix of the keys of `_meta` that the protocol reserves for itself.
+const RESERVED: &str = "io.modelcontextprotocol/";
+
+/// What is kept of a client's name and version, bytes. A session keeps them for as long as it lives.
+const LONGEST_NAME: usize = 256;
+
+/// How a request is to be served.
+#[derive(Debug)]
+pub(crate) enum RequestKind {
+    /// On its own.
+    Stateless(StatelessMeta),
+    /// It begins a session.
+    Initialize,
+    /// In the session it names.
+    Session,
+}
+
+/// What a stateless request says of its client.
+#[derive(Debug)]
+pub(crate) struct StatelessMeta {
+    pub(crate) revision: Revision,
+    pub(crate) client: ClientInfo,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) log_level: Option<LogLevel>,
+}
+
+/// What a request of either era carries in `_meta`.
+#[derive(Debug, Default)]
+pub(crate) struct RequestMeta {
+    /// As the client wrote it.
+    pub(crate) raw: Option<Box<RawValue>>,
+    pub(crate) progress_token: Option<RequestId>,
+    /// Its headers, where they could not be compared with its arguments yet.
+    pub(crate) headers: Option<Box<HeaderMap>>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawMeta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    client: Option<Implementation<'a>>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    log_level: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+}
+
+/// Name and version of a client.
+#[derive(Deserialize, Default)]
+pub(crate) struct Implementation<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    version: Cow<'a, str>,
+}
+
+impl Implementation<'_> {
+    pub(crate) fn into_client(self, revision: Revision, capabilities: ClientCapabilities) -> ClientInfo {
+        let cut = |text: &str| cut(text, LONGEST_NAME).to_owned();
+        ClientInfo {
+            name: cut(&self.name),
+            version: cut(&self.version),
+            protocol: revision.as_str().to_owned(),
+            sampling: capabilities.sampling,
+            elicitation: capabilities.elicitation_form || capabilities.elicitation_url,
+            roots: capabilities.roots,
+            is_local: false,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+/// Whether a key of `_meta` belongs to the protocol and not to whoever reads the request.
+pub(crate) fn is_reserved(key: &str) -> bool {
+    key.starts_with(RESERVED) || key == "progressToken"
+}
+
+impl RequestKind {
+    /// Decides the era of a request, and reads what it carries.
+    ///
+    /// # Errors
+    /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.
+    pub(crate) fn parse(request: &Request) -> Result<(Self, RequestMeta), RpcError> {
+        let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
+        let Some(params) = request.params.as_deref() else { return Ok((unstated, RequestMeta::default())) };
+        let Some(raw) = read::<Params<'_>>("params", params)?.meta else {
+            return Ok((unstated, RequestMeta::default()));
+        };
+        if !raw.get().starts_with('{') {
+            return Err(RpcError::invalid_meta("`params._meta` must be an object"));
+        }
+        let meta: RawMeta<'_> = read("params._meta", raw)?;
+        let progress_token = meta.progress_token.map(token).transpose()?.flatten();
+        let kind = match meta.version {
+            None => unstated,
+            Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
+        };
+        Ok((kind, RequestMeta { raw: Some(raw.to_owned()), progress_token, headers: None }))
+    }
+}
+
+/// Reads what stands at `root` of the message.
+fn read<'r, T: Deserialize<'r>>(root: &str, raw: &'r RawValue) -> Result<T, RpcError> {
+    serde_json::from_str(raw.get())
+        .map_err(|error| RpcError::invalid_meta(&param_errors::describe::<T>(root, raw.get(), &error)))
+}
+
+/// A progress token is a string or an integer. What is neither is no token.
+fn token(raw: &RawValue) -> Result<Option<RequestId>, RpcError> {
+    match read_id(raw) {
+        Ok(token) => Ok(Some(token)),
+        Err(_) if raw.get().starts_with('"') => {
+            Err(RpcError::invalid_meta(&format!("`params._meta.progressToken` {}", RequestId::FORM)))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+impl StatelessMeta {
+    fn read(version: &RawValue, meta: RawMeta<'_>) -> Result<Self, RpcError> {
+        let version: String = serde_json::from_str(version.get())
+            .map_err(|_| RpcError::invalid_meta("`params._meta` needs the protocol version as a string"))?;
+        let revision = Revision::parse(&version).filter(|revision| revision.is_stateless());
+        let revision = revision.ok_or_else(|| RpcError::unsupported_version(&version))?;
+        if !meta.capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{')) {
+            let missing =
+                format!("`params._meta` needs `{RESERVED}clientCapabilities`, an object that may be empty");
+            return Err(RpcError::invalid_meta(&missing));
+        }
+        ClientCapabilities::check(meta.capabilities)?;
+        let log_level = meta.log_level.as_deref().map(parse_level).transpose()?;
+        let capabilities = ClientCapabilities::read(meta.capabilities, revision);
+        let client = meta.client.unwrap_or_default().into_client(revision, capabilities);
+        Ok(Self { revision, client, capabilities, log_level })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn read(method: &str, params: &str) -> Result<(RequestKind, RequestMeta), RpcError> {
+        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+        RequestKind::parse(&Request {
+            id: RequestId::Number(1),
+            method: Method::parse(method),
+            params,
+            reservation: None,
+        })
+    }
+
+    fn kind(method: &str, params: &str) -> Result<RequestKind, RpcError> {
+        read(method, params).map(|(kind, _)| kind)
+    }
+
+    #[test]
+    fn a_request_that_names_its_revision_is_stateless() {
+        let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"warning"}}"#;
+        let Ok(RequestKind::Stateless(stateless_meta)) = kind("tools/list", meta) else { panic!() };
+        assert_eq!(stateless_meta.log_level, Some(LogLevel::Warning));
+        assert!(matches!(kind("tools/list", "{}"), Ok(RequestKind::Session)));
+        assert!(matches!(kind("tools/list", r#"{"_meta":{"progressToken":1}}"#), Ok(RequestKind::Session)));
+        assert!(matches!(kind("initialize", "{}"), Ok(RequestKind::Initialize)));
+    }
+
+    #[test]
+    fn a_stateless_request_must_say_who_asks() {
+        let version = |version: &str, rest: &str| {
+            let params =
+                format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":{version}{rest}}}}}"#);
+            let error = kind("tools/list", &params).unwrap_err();
+            (error.code, error.status.as_u16())
+        };
+        assert_eq!(version("\"2026-07-28\"", ""), (-32602, 400));
+        assert_eq!(version("5", ""), (-32602, 400));
+        assert_eq!(version("\"2031-01-01\"", ""), (-32022, 400));
+        assert_eq!(version("\"2025-11-25\"", ""), (-32022, 400));
+        let level =
+            r#","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud""#;
+        assert_eq!(version("\"2026-07-28\"", level).0, -32602);
+    }
+
+    #[test]
+    fn progress_tokens_are_strings_or_integers() {
+        let token = |meta: &str| read("ping", &format!(r#"{{"_meta":{meta}}}"#)).unwrap().1.progress_token;
+        assert_eq!(token(r#"{"progressToken":"p"}"#), Some(RequestId::Text("p".into())));
+        assert_eq!(token(r#"{"progressToken":7}"#), Some(RequestId::Number(7)));
+        assert!(token(r#"{"progressToken":null}"#).is_none());
+        assert!(token(r#"{"progressToken":{}}"#).is_none());
+        let long = format!(r#"{{"_meta":{{"progressToken":"{}"}}}}"#, "p".repeat(4 << 20));
+        let refused = read("ping", &long).unwrap_err();
+        assert!(
+            refused.code == -32602
+                && refused.message.contains("`params._meta.progressToken` must be a string of at most")
+        );
+    }
+}

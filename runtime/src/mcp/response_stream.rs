@@ -1,0 +1,255 @@
+//! Everything sent for one request, in order: notifications, then the response.
+//!
+//! A transport pulls the parts and writes them in whatever way it has. Work that is not done at once runs as a task of its
+//! own, so that a client which does not read cannot stop the clocks of its guest. Dropping the stream ends that task:
+//! right for the stateless revision, where a broken connection is a cancellation. A revision with sessions detaches it
+//! first, because there only a notification cancels. When a stateless call needs input from its client, the stream ends
+//! with `input_required`, and the suspended call keeps the task.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
+use http::StatusCode;
+use tokio::task::JoinHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::client_requests::mrtr;
+use super::client_requests::suspended_calls::{HandlerOutcome, PendingInput};
+use super::error::RpcError;
+use super::jsonrpc::{RequestId, error_response, response};
+use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
+use super::request_context::RequestContext;
+use super::server::Server;
+use super::sessions::in_flight::InFlightGuard;
+use crate::host::Caller;
+
+/// What a transport has to write next.
+#[derive(Debug)]
+pub enum ResponsePart {
+    /// A message that belongs to the request; more follows.
+    Message(Bytes),
+    /// The answer, with the HTTP status that goes with it where there is one.
+    Response(Bytes, StatusCode),
+}
+
+type EncodedResponse = Option<(Bytes, StatusCode)>;
+
+/// A request being served.
+pub struct ResponseStream {
+    source: Option<ResponseSource>,
+    written: EncodedResponse,
+    queue: NotificationReceiver,
+    /// Kept until the answer has been written, so that a client which does not read cannot pile up answers.
+    _guard: Option<Arc<InFlightGuard>>,
+}
+
+enum ResponseSource {
+    Call { id: RequestId, task: CallTask, server: Arc<Server>, context: Arc<RequestContext> },
+    Batch(BoxFuture<'static, EncodedResponse>),
+}
+
+/// The work of one call.
+pub(super) enum CallTask {
+    /// Not begun. Most calls are done when they have been polled once, and those need no task.
+    Fresh(BoxFuture<'static, HandlerOutcome>),
+    /// A task that ends when this is dropped.
+    Task(AbortOnDropHandle<HandlerOutcome>),
+    /// A task that has another owner.
+    Detached(JoinHandle<HandlerOutcome>),
+}
+
+impl CallTask {
+    /// Whether it has ended already, whoever still waits for it.
+    pub(super) fn is_finished(&self) -> bool {
+        match self {
+            Self::Fresh(_) => false,
+            Self::Task(task) => task.is_finished(),
+            Self::Detached(task) => task.is_finished(),
+        }
+    }
+
+    async fn outcome(&mut self) -> HandlerOutcome {
+        if let Self::Fresh(future) = self {
+            if let Some(outcome) = poll_fn(|context| Poll::Ready(ready(future.as_mut().poll(context)))).await
+            {
+                return outcome;
+            }
+            let future = std::mem::replace(future, std::future::ready(None).boxed());
+            *self = Self::Task(AbortOnDropHandle::new(tokio::spawn(future)));
+        }
+        // A task that was ended, or that panicked, has no outcome.
+        match self {
+            Self::Fresh(future) => future.await,
+            Self::Task(task) => task.await.unwrap_or_default(),
+            Self::Detached(task) => task.await.unwrap_or_default(),
+        }
+    }
+}
+
+fn ready<T>(poll: Poll<T>) -> Option<T> {
+    match poll {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+impl ResponseSource {
+    async fn run(&mut self) -> EncodedResponse {
+        match self {
+            Self::Call { id, task, server, context } => {
+                let outcome = task.outcome().await?;
+                Some(write(server, &context.caller, id, outcome))
+            }
+            Self::Batch(future) => future.await,
+        }
+    }
+
+    /// Ends this exchange with a question and keeps the call for the retry that answers it.
+    fn suspend(self, pending_input: PendingInput) -> EncodedResponse {
+        match self {
+            Self::Call { id, task, server, context } => {
+                let caller = context.caller.clone();
+                Some(write(&server, &caller, &id, mrtr::suspend(&server, task, context, pending_input)))
+            }
+            // Only a stateless call asks this way, and there are no batches of those.
+            Self::Batch(_) => None,
+        }
+    }
+}
+
+/// An answer for which there is no room is replaced by an error that says so.
+fn write(
+    server: &Server,
+    caller: &Caller,
+    id: &RequestId,
+    outcome: Result<super::result_writer::EncodedResult, RpcError>,
+) -> (Bytes, StatusCode) {
+    let (answer, status) = match outcome {
+        Ok(reply) => (response(id, reply.as_json()), StatusCode::OK),
+        Err(error) => (error_response(Some(id), &error), error.status),
+    };
+    match server.buffers.counted(caller, answer) {
+        Some(answer) => (answer, status),
+        None => {
+            let error = RpcError::no_room("the answer");
+            (error_response(Some(id), &error), error.status)
+        }
+    }
+}
+
+impl ResponseStream {
+    /// The outcome of `task` is `None` when the client has withdrawn the request, which then gets no answer.
+    pub(super) fn new(
+        server: &Arc<Server>,
+        context: &Arc<RequestContext>,
+        id: RequestId,
+        queue: NotificationReceiver,
+        guard: Option<Arc<InFlightGuard>>,
+        task: CallTask,
+    ) -> Self {
+        let (server, context) = (Arc::clone(server), Arc::clone(context));
+        let source = ResponseSource::Call { id, task, server, context };
+        Self { source: Some(source), written: None, queue, _guard: guard }
+    }
+
+    /// Several requests that came as one message (2025-03-26): their messages as they come, their answers in one array
+    /// at the end, after those that are there `already`.
+    pub(super) fn batch(
+        server: &Arc<Server>,
+        caller: &Caller,
+        streams: Vec<Self>,
+        already: Vec<Bytes>,
+    ) -> Self {
+        let (queue, reader) = NotificationQueue::new(&server.buffers, caller);
+        let (server, caller) = (Arc::clone(server), caller.clone());
+        let answers = async move {
+            let each = streams.into_iter().map(|response_stream| response_stream.forward(queue.clone()));
+            let answers: Vec<Bytes> =
+                already.into_iter().chain(join_all(each).await.into_iter().flatten()).collect();
+            let joined = answers.join(&b","[..]);
+            if joined.is_empty() {
+                return None;
+            }
+            let joined = [b"[", joined.as_slice(), b"]"].concat().into();
+            let no_room = || error_response(None, &RpcError::no_room("the answers of the batch"));
+            Some((server.buffers.counted(&caller, joined).unwrap_or_else(no_room), StatusCode::OK))
+        };
+        Self {
+            source: Some(ResponseSource::Batch(answers.boxed())),
+            written: None,
+            queue: reader,
+            _guard: None,
+        }
+    }
+
+    /// The request's id; none for a batch.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        match &self.source {
+            Some(ResponseSource::Call { id, .. }) => Some(id),
+            _ => None,
+        }
+    }
+
+    async fn forward(mut self, queue: NotificationQueue) -> Option<Bytes> {
+        while let Some(part) = self.next().await {
+            match part {
+                ResponsePart::Message(message) => {
+                    // Nobody reads the batch any more, but its requests go on.
+                    let _ = queue.deliver(OutgoingMessage::Message(message)).await;
+                }
+                ResponsePart::Response(answer, _) => return Some(answer),
+            }
+        }
+        None
+    }
+
+    /// The next frame; `None` after the answer, or when there will be none.
+    pub async fn next(&mut self) -> Option<ResponsePart> {
+        if let Some(source) = &mut self.source {
+            tokio::select! {
+                biased;
+                Some(outgoing) = self.queue.recv() => return self.next_part(outgoing),
+                written = source.run() => {
+                    self.source = None;
+                    self.written = written;
+                }
+            }
+        }
+        // The guest may have spoken in the very poll that ended it.
+        if let Some(outgoing) = self.queue.try_recv() {
+            return self.next_part(outgoing);
+        }
+        self.written.take().map(|(bytes, status)| ResponsePart::Response(bytes, status))
+    }
+
+    fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
+        match outgoing {
+            OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
+            OutgoingMessage::InputRequired(pending_input) => {
+                let (bytes, status) = self.source.take()?.suspend(pending_input)?;
+                Some(ResponsePart::Response(bytes, status))
+            }
+        }
+    }
+
+    /// Lets the request go on when this exchange is dropped, as a task of `owner`.
+    pub(super) fn detach(mut self, owner: &TaskTracker) -> Self {
+        if let Some(ResponseSource::Call { task, .. }) = &mut self.source
+            && let CallTask::Fresh(future) = task
+        {
+            let future = std::mem::replace(future, std::future::ready(None).boxed());
+            *task = CallTask::Detached(owner.spawn(future));
+        }
+        self
+    }
+}
+
+impl std::fmt::Debug for ResponseStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseStream").field("done", &self.source.is_none()).finish_non_exhaustive()
+    }
+}

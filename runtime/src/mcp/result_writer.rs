@@ -1,0 +1,116 @@
+//! The JSON of a result, written once, straight from what it is made of.
+//!
+//! Every result of the stateless revision carries `resultType` and should name the server in `_meta`; a plugin may have
+//! `_meta` of its own. Merging happens while writing, so that nothing is built only to be taken apart.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use super::error::RpcError;
+use super::revision::Revision;
+use crate::json::RawObject;
+
+/// `_meta` key under which a server names itself.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// A finished result.
+#[derive(Debug)]
+pub(crate) struct EncodedResult(Vec<u8>);
+
+/// The fields of one kind of result.
+pub(crate) trait ResultFields {
+    /// Writes the fields that this revision has.
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error>;
+
+    /// Further fields, `_meta` among them, that a plugin wants passed on.
+    fn extra(&self) -> Option<&RawObject> {
+        None
+    }
+}
+
+/// A result without fields.
+pub(crate) struct EmptyResult;
+
+impl ResultFields for EmptyResult {
+    fn write<M: SerializeMap>(&self, _: &mut M, _: Revision) -> Result<(), M::Error> {
+        Ok(())
+    }
+}
+
+struct ResultObject<'a, F> {
+    fields: &'a F,
+    revision: Revision,
+    server: &'a RawValue,
+}
+
+impl EncodedResult {
+    /// Writes a result as `revision` wants it.
+    ///
+    /// # Errors
+    /// When a part cannot be written as JSON, which none of ours does.
+    pub(crate) fn new(
+        fields: &impl ResultFields,
+        revision: Revision,
+        server: &RawValue,
+    ) -> Result<Self, RpcError> {
+        let result = serde_json::to_vec(&ResultObject { fields, revision, server });
+        result.map(Self).map_err(|error| RpcError::internal(&error.to_string()))
+    }
+
+    /// A result that is already written.
+    pub(super) fn from_json(json: Vec<u8>) -> Self {
+        Self(json)
+    }
+
+    pub(crate) fn as_json(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<F: ResultFields> Serialize for ResultObject<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if self.revision.is_stateless() {
+            map.serialize_entry("resultType", "complete")?;
+        }
+        self.fields.write(&mut map, self.revision)?;
+        let meta = self.fields.extra().and_then(|extra| extra.get("_meta"));
+        if self.revision.is_stateless() {
+            map.serialize_entry("_meta", &ResultMeta { own: meta, server: self.server })?;
+        } else if let Some(meta) = meta {
+            map.serialize_entry("_meta", meta)?;
+        }
+        map.end()
+    }
+}
+
+/// A plugin's `_meta` and the server's name in one object. The server's name cannot be given by a plugin.
+struct ResultMeta<'a> {
+    own: Option<&'a RawValue>,
+    server: &'a RawValue,
+}
+
+impl Serialize for ResultMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let own = self.own.and_then(|own| RawObject::parse(own.get()).ok()).unwrap_or_default();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(SERVER_INFO, self.server)?;
+        for (name, value) in own.iter().filter(|(name, _)| *name != SERVER_INFO) {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Writes the fields of `extra` that are neither `_meta` nor among `own`.
+pub(crate) fn write_extra<M: SerializeMap>(
+    map: &mut M,
+    extra: &RawObject,
+    own: &[&str],
+) -> Result<(), M::Error> {
+    for (name, value) in extra.iter().filter(|(name, _)| *name != "_meta" && !own.contains(name)) {
+        map.serialize_entry(name, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Requests of one client that are being served, by id, so that they can be cancelled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::buffer_budget::{BufferReservation, BufferShare};
+use super::super::error::RpcError;
+use super::super::jsonrpc::RequestId;
+
+/// What the server keeps for a request under way, bytes, whatever it is about: its task, its outbox, its small answer. The
+/// connection that brought it need not be there any more.
+const REQUEST: usize = 4 << 10;
+
+/// The requests of one session or connection.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    requests: Mutex<HashMap<RequestId, CancellationToken>>,
+    most: usize,
+    share: BufferShare,
+}
+
+/// A request's place; leaving it ends the entry.
+#[derive(Debug)]
+pub(crate) struct InFlightGuard {
+    owner: Arc<InFlight>,
+    id: RequestId,
+    _reservation: BufferReservation,
+}
+
+impl InFlight {
+    /// At most so many, kept for whoever has this share.
+    pub(crate) fn new(most: usize, share: BufferShare) -> Arc<Self> {
+        Arc::new(Self { requests: Mutex::default(), most, share })
+    }
+
+    /// Enters a request, which `cancel` withdraws.
+    ///
+    /// # Errors
+    /// When its id is already in use, or too many requests are under way.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        id: &RequestId,
+        cancel: CancellationToken,
+    ) -> Result<InFlightGuard, RpcError> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.contains_key(id) {
+            return Err(RpcError::invalid_request("a request with this id is still being served"));
+        }
+        if requests.len() >= self.most {
+            let detail =
+                format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
+            return Err(RpcError::internal(&detail));
+        }
+        let reservation =
+            self.share.reserve_long_lived(REQUEST).ok_or_else(|| RpcError::no_room("another request"))?;
+        requests.insert(id.clone(), cancel);
+        Ok(InFlightGuard { owner: Arc::clone(self), id: id.clone(), _reservation: reservation })
+    }
+
+    /// Cancels a request, if it is still being served.
+    pub(crate) fn cancel(&self, id: &RequestId) {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancel) = requests.get(id) {
+            cancel.cancel();
+        }
+    }
+
+    /// Cancels all of them.
+    pub(crate) fn cancel_all(&self) {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.values().for_each(CancellationToken::cancel);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+impl InFlightGuard {
+    /// Lets the request be withdrawn through `cancel` from now on.
+    pub(crate) fn rebind(&self, cancel: CancellationToken) {
+        let mut requests = self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.insert(self.id.clone(), cancel);
+    }
+}
+
+impl Drop for InFlightGuard {
+    fn drop(&mut self) {
+        self.owner.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Caller;
+    use crate::mcp::BufferBudget;
+
+    #[test]
+    fn ids_are_unique_while_they_are_in_use_and_places_are_bounded() {
+        let share = BufferBudget::new(1 << 20).share(&Caller::Stdio);
+        let requests = InFlight::new(2, share);
+        let cancel = CancellationToken::new();
+        let enter = |id| requests.enter(&id, cancel.clone());
+        let first = enter(RequestId::Number(1)).unwrap();
+        assert_eq!(enter(RequestId::Number(1)).unwrap_err().code, -32600);
+        let _second = enter(RequestId::Text("1".into())).unwrap();
+        assert_eq!(enter(RequestId::Number(3)).unwrap_err().code, -32603);
+        requests.cancel(&RequestId::Number(1));
+        assert!(cancel.is_cancelled());
+        drop(first);
+        assert!(enter(RequestId::Number(1)).is_ok());
+    }
+}

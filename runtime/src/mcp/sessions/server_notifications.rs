@@ -1,0 +1,170 @@
+//! What a session is sent without a request of its own: that lists have changed, that a resource it subscribed to was updated, and
+//! now and then a ping, by which a client that is gone is found.
+//!
+//! A client that is away for long misses nothing that still holds: each list that looks different is told of once, and when
+//! too many updates of resources have gathered, all that it subscribed to.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::super::client_requests::pending_requests::{PendingReply, PendingRequests};
+use super::super::jsonrpc::{notification, request};
+use super::session::{Session, SessionActivity};
+use super::subscriptions::Subscriptions;
+use crate::catalog::{CatalogChange, ChangeReceiver};
+
+/// The way out for one session's own messages.
+#[derive(Debug)]
+pub(crate) struct ServerNotifications {
+    subscriptions: Arc<Subscriptions>,
+    pending_requests: Arc<PendingRequests>,
+    activity: Arc<SessionActivity>,
+    changes: ChangeReceiver,
+    due: VecDeque<Bytes>,
+    every: Duration,
+    next_ping: Instant,
+    /// The ping that is out, and how often the client had been heard of by then.
+    pinged: Option<(PendingReply, u64)>,
+}
+
+/// The client no longer answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClientGone;
+
+impl ServerNotifications {
+    /// Pings `every` so often; never, when that is zero.
+    pub(crate) fn new(session: &Session, changes: ChangeReceiver, every: Duration) -> Self {
+        let next_ping = Instant::now() + every;
+        Self {
+            subscriptions: Arc::clone(&session.subscriptions),
+            pending_requests: Arc::clone(&session.pending_requests),
+            activity: Arc::clone(&session.activity),
+            changes,
+            due: VecDeque::new(),
+            every,
+            next_ping,
+            pinged: None,
+        }
+    }
+
+    /// The next message. Can be dropped and called again without losing any.
+    ///
+    /// # Errors
+    /// When a ping has had no answer until the next one was due, and nothing else was heard of the client either.
+    pub(crate) async fn next(&mut self) -> Result<Bytes, ClientGone> {
+        loop {
+            if let Some(message) = self.due.pop_front() {
+                return Ok(message);
+            }
+            tokio::select! {
+                change = self.changes.next() => self.record_change(change).await,
+                () = tokio::time::sleep_until(self.next_ping), if !self.every.is_zero() => return self.ping(),
+            }
+        }
+    }
+
+    /// Leaves a message due that could not be sent.
+    pub(crate) fn put_back(&mut self, message: Bytes) {
+        self.due.push_front(message);
+    }
+
+    async fn record_change(&mut self, change: Option<CatalogChange>) {
+        match change {
+            Some(CatalogChange::Updated(uri)) => {
+                if self.subscriptions.contains(&uri) {
+                    self.due.push_back(updated(&uri));
+                }
+            }
+            Some(CatalogChange::Lost) => {
+                self.due.extend(self.subscriptions.all().iter().map(|uri| updated(uri)))
+            }
+            Some(change) => self.due.extend(list_changed(&change)),
+            // The server is about to end.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn ping(&mut self) -> Result<Bytes, ClientGone> {
+        let heard = self.activity.times();
+        if let Some((pinged, before)) = &mut self.pinged
+            && pinged.answer.try_recv().is_err()
+            && *before == heard
+        {
+            return Err(ClientGone);
+        }
+        let pinged = self.pending_requests.register();
+        let message = request(pinged.id, "ping", &json!({}));
+        self.pinged = Some((pinged, heard));
+        self.next_ping = Instant::now() + self.every;
+        Ok(message)
+    }
+}
+
+/// The method that tells of a change of a list.
+pub(crate) fn method_of(change: &CatalogChange) -> Option<&'static str> {
+    match change {
+        CatalogChange::Tools => Some("notifications/tools/list_changed"),
+        CatalogChange::Resources => Some("notifications/resources/list_changed"),
+        CatalogChange::Prompts => Some("notifications/prompts/list_changed"),
+        CatalogChange::Updated(_) | CatalogChange::Lost => None,
+    }
+}
+
+fn list_changed(change: &CatalogChange) -> Option<Bytes> {
+    method_of(change).map(|method| notification(method, &json!({})))
+}
+
+fn updated(uri: &str) -> Bytes {
+    notification("notifications/resources/updated", &json!({ "uri": uri }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Catalog, Snapshot};
+    use crate::mcp::jsonrpc::RequestId;
+
+    fn text(bytes: &Bytes) -> &str {
+        std::str::from_utf8(bytes).unwrap()
+    }
+
+    #[tokio::test]
+    async fn updates_are_told_and_none_is_lost_to_a_slow_client() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        session.subscriptions.add("a:b").unwrap();
+        let mut notifications = ServerNotifications::new(&session, catalog.changes(), Duration::ZERO);
+        catalog.resource_updated("a:other");
+        catalog.resource_updated("a:b");
+        assert!(text(&notifications.next().await.unwrap()).contains(r#""a:b""#));
+        (0..500).for_each(|_| catalog.resource_updated("a:other"));
+        assert!(
+            text(&notifications.next().await.unwrap()).contains(r#""a:b""#),
+            "it may have been among them"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_answer_pings_is_gone() {
+        let catalog = Catalog::new(Snapshot::new(Vec::new()));
+        let session = Session::for_tests();
+        let mut notifications =
+            ServerNotifications::new(&session, catalog.changes(), Duration::from_millis(30));
+        let ping = notifications.next().await.unwrap();
+        assert_eq!(text(&ping), r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
+        session.pending_requests.complete(
+            &RequestId::Number(1),
+            Ok(serde_json::value::RawValue::from_string("{}".into()).unwrap()),
+            None,
+        );
+        assert!(notifications.next().await.is_ok());
+        session.touch();
+        assert!(notifications.next().await.is_ok(), "it did not answer, but it is there");
+        assert_eq!(notifications.next().await, Err(ClientGone));
+    }
+}

@@ -1,0 +1,151 @@
+//! Content blocks. A kind of content that a revision does not know is said in text, so that nothing is lost silently.
+
+use std::collections::HashSet;
+
+use data_encoding::BASE64;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::super::revision::Revision;
+use super::annotations::AnnotationsView;
+use super::extension_fields::{has_field, write_fields};
+use super::resource::ContentsView;
+use crate::json::RawObject;
+use crate::plugin::{Content, ContentData, Media, ResourceDescriptor};
+
+const OWN: &[&str] = &[
+    "type",
+    "text",
+    "data",
+    "mimeType",
+    "resource",
+    "uri",
+    "name",
+    "title",
+    "description",
+    "blob",
+    "annotations",
+];
+
+/// A content block with its further fields already read.
+pub(super) struct Block<'a> {
+    content: &'a Content,
+    extra: RawObject,
+    inner: RawObject,
+}
+
+/// A list of blocks in one revision.
+pub(super) struct Blocks<'a> {
+    pub(super) blocks: &'a [Block<'a>],
+    pub(super) revision: Revision,
+}
+
+impl<'a> Block<'a> {
+    /// Reads the further fields.
+    ///
+    /// # Errors
+    /// When they are not a JSON object.
+    pub(super) fn new(content: &'a Content) -> Result<Self, String> {
+        let inner = match &content.data {
+            ContentData::Embedded(resource) => &resource.extra,
+            ContentData::Link(link) => &link.extra,
+            _ => &None,
+        };
+        Ok(Self { content, extra: read_extra(content.extra.as_ref())?, inner: read_extra(inner.as_ref())? })
+    }
+}
+
+/// Reads further fields.
+///
+/// # Errors
+/// When they are not a JSON object.
+pub(super) fn read_extra(extra: Option<&String>) -> Result<RawObject, String> {
+    let read = extra.map(|text| RawObject::parse(text)).transpose();
+    let read = read.map(Option::unwrap_or_default);
+    let read = read.map_err(|_| "its extra fields are not a JSON object".to_owned())?;
+    match read.get("_meta") {
+        Some(meta) if !meta.get().starts_with('{') => Err("its `_meta` is not a JSON object".to_owned()),
+        _ => Ok(read),
+    }
+}
+
+impl Serialize for Blocks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.blocks.len()))?;
+        for block in self.blocks {
+            list.serialize_element(&BlockView { block, revision: self.revision })?;
+        }
+        list.end()
+    }
+}
+
+/// One block in one revision.
+pub(super) struct BlockView<'a> {
+    pub(super) block: &'a Block<'a>,
+    pub(super) revision: Revision,
+}
+
+impl Serialize for BlockView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match &self.block.content.data {
+            ContentData::Text(text) => write_text(&mut map, text)?,
+            ContentData::Image(media) => write_media(&mut map, "image", media)?,
+            ContentData::Audio(media) if self.revision.has_audio() => write_media(&mut map, "audio", media)?,
+            ContentData::Audio(media) => {
+                let text = format!("[{} of audio, {} bytes]", media.mime_type, media.data.len());
+                write_text(&mut map, &text)?;
+            }
+            ContentData::Embedded(contents) => {
+                map.serialize_entry("type", "resource")?;
+                map.serialize_entry(
+                    "resource",
+                    &ContentsView { contents, extra: &self.block.inner, revision: self.revision },
+                )?;
+            }
+            ContentData::Link(link) if self.revision.has_resource_links() => {
+                self.write_link(&mut map, link)?
+            }
+            ContentData::Link(link) => write_text(&mut map, &format!("{}: {}", link.name, link.uri))?,
+        }
+        if let Some(annotations) = &self.block.content.annotations {
+            map.serialize_entry("annotations", &AnnotationsView(annotations, self.revision))?;
+        }
+        // A link's own fields stand beside the block's, and win.
+        let link = matches!(self.block.content.data, ContentData::Link(_));
+        let inner: HashSet<&str> = self.block.inner.iter().filter(|_| link).map(|(name, _)| name).collect();
+        let further = |name: &str| !OWN.contains(&name) && has_field(self.revision, name);
+        for (name, value) in self.block.extra.iter().filter(|(name, _)| further(name)) {
+            if !inner.contains(name) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl BlockView<'_> {
+    fn write_link<M: SerializeMap>(&self, map: &mut M, link: &ResourceDescriptor) -> Result<(), M::Error> {
+        map.serialize_entry("type", "resource_link")?;
+        map.serialize_entry("uri", &link.uri)?;
+        map.serialize_entry("name", &link.name)?;
+        for (name, value) in
+            [("title", &link.title), ("description", &link.description), ("mimeType", &link.mime_type)]
+        {
+            if let Some(value) = value {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        write_fields(map, &self.block.inner, OWN, self.revision)
+    }
+}
+
+fn write_text<M: SerializeMap>(map: &mut M, text: &str) -> Result<(), M::Error> {
+    map.serialize_entry("type", "text")?;
+    map.serialize_entry("text", text)
+}
+
+fn write_media<M: SerializeMap>(map: &mut M, kind: &str, media: &Media) -> Result<(), M::Error> {
+    map.serialize_entry("type", kind)?;
+    map.serialize_entry("data", &BASE64.encode(&media.data))?;
+    map.serialize_entry("mimeType", &media.mime_type)
+}

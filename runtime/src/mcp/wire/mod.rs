@@ -1,0 +1,21 @@
+//! Plugins' records as MCP JSON, revision by revision.
+//!
+//! Schemas, structured content and further fields are copied as they are; only what a revision does not have is left
+//! out or said in another way.
+
+mod annotations;
+mod completion;
+mod content;
+mod extension_fields;
+mod list;
+mod prompt;
+mod resource;
+mod tool;
+mod tool_result;
+
+pub(super) use completion::CompletionView;
+pub(super) use list::{ItemViews, ListItem};
+pub(super) use prompt::PromptView;
+pub(super) use resource::ReadView;
+pub(super) use tool_result::ResultView;
+pub use tool_result::{tool_error_json, tool_result_json};

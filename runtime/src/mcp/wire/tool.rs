@@ -1,0 +1,69 @@
+//! A tool as `tools/list` shows it.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use super::super::revision::Revision;
+use super::extension_fields::{write_fields, write_words};
+use super::list::ListItem;
+use crate::catalog::{PublishedTool, Schema};
+use crate::plugin::ToolAnnotations;
+
+/// Fields that `extra` cannot repeat.
+const OWN: &[&str] = &["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+
+impl ListItem for PublishedTool {
+    const FIELD: &'static str = "tools";
+
+    fn show<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        let tool = &self.tool;
+        map.serialize_entry("name", &self.name)?;
+        write_words(map, tool.title.as_ref(), tool.description.as_ref(), revision)?;
+        map.serialize_entry("inputSchema", text_of(&self.input, revision))?;
+        if let Some(schema) = &self.output
+            && revision.has_structured_content()
+            && (schema.is_object() || revision.has_any_structured_content())
+        {
+            map.serialize_entry("outputSchema", text_of(schema, revision))?;
+        }
+        // Where a tool has no title of its own, its annotations do.
+        let title = tool.title.as_deref().filter(|_| !revision.has_titles());
+        if revision.has_annotations() && (title.is_some() || tool.annotations.is_some()) {
+            let hints = tool.annotations.as_ref();
+            map.serialize_entry("annotations", &AnnotationsView { title, hints })?;
+        }
+        write_fields(map, &self.extra, OWN, revision)
+    }
+}
+
+fn text_of(schema: &Schema, revision: Revision) -> &RawValue {
+    if revision.is_stateless() { schema.text() } else { schema.legacy_text() }
+}
+
+struct AnnotationsView<'a> {
+    title: Option<&'a str>,
+    hints: Option<&'a ToolAnnotations>,
+}
+
+impl Serialize for AnnotationsView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(title) = self.title {
+            map.serialize_entry("title", title)?;
+        }
+        let hints = self.hints.map(|hints| {
+            [
+                ("readOnlyHint", hints.read_only),
+                ("destructiveHint", hints.destructive),
+                ("idempotentHint", hints.idempotent),
+                ("openWorldHint", hints.open_world),
+            ]
+        });
+        for (name, hint) in hints.into_iter().flatten() {
+            if let Some(hint) = hint {
+                map.serialize_entry(name, &hint)?;
+            }
+        }
+        map.end()
+    }
+}

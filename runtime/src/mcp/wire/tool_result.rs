@@ -1,0 +1,138 @@
+//! A tool's result as `tools/call` answers it.
+
+use serde::ser::SerializeMap;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::super::result_writer::{EncodedResult, ResultFields, write_extra};
+use super::super::revision::Revision;
+use super::content::{Block, Blocks, read_extra};
+use crate::json::{self, RawObject};
+use crate::plugin::ToolResult;
+
+const OWN: &[&str] = &["content", "structuredContent", "isError", "resultType"];
+
+/// A result that is known to be well-formed.
+pub(in super::super) struct ResultView<'a> {
+    blocks: Vec<Block<'a>>,
+    told: Option<String>,
+    structured: Option<Box<RawValue>>,
+    is_error: bool,
+    extra: RawObject,
+}
+
+impl<'a> ResultView<'a> {
+    /// Reads the parts of a result that are JSON.
+    ///
+    /// # Errors
+    /// With what the tool got wrong.
+    pub(in super::super) fn new(result: &'a ToolResult) -> Result<Self, String> {
+        let structured = result.structured.as_deref().map(json::raw).transpose();
+        Ok(Self {
+            blocks: result.content.iter().map(Block::new).collect::<Result<_, _>>()?,
+            told: None,
+            structured: structured
+                .map_err(|_| "its structured content is not JSON that every client can read".to_owned())?,
+            is_error: result.is_error,
+            extra: read_extra(result.extra.as_ref())?,
+        })
+    }
+
+    /// A result that only says what went wrong.
+    pub(in super::super) fn error(text: String) -> Self {
+        Self {
+            blocks: Vec::new(),
+            told: Some(text),
+            structured: None,
+            is_error: true,
+            extra: RawObject::default(),
+        }
+    }
+
+    pub(in super::super) fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    pub(in super::super) fn structured(&self) -> Option<&RawValue> {
+        self.structured.as_deref()
+    }
+}
+
+impl ResultView<'_> {
+    /// The content. Structured content that comes alone is said in text too, for clients that read nothing else.
+    fn write_content<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        match &self.structured {
+            Some(structured) if self.blocks.is_empty() => {
+                map.serialize_entry("content", &[json!({ "type": "text", "text": structured.get() })])
+            }
+            _ => map.serialize_entry("content", &Blocks { blocks: &self.blocks, revision }),
+        }
+    }
+}
+
+impl ResultFields for ResultView<'_> {
+    fn write<M: SerializeMap>(&self, map: &mut M, revision: Revision) -> Result<(), M::Error> {
+        match &self.told {
+            Some(text) => map.serialize_entry("content", &[json!({ "type": "text", "text": text })])?,
+            None => self.write_content(map, revision)?,
+        }
+        if let Some(structured) = &self.structured
+            && revision.has_structured_content()
+            && (structured.get().starts_with('{') || revision.has_any_structured_content())
+        {
+            map.serialize_entry("structuredContent", structured)?;
+        }
+        if self.is_error {
+            map.serialize_entry("isError", &true)?;
+        }
+        write_extra(map, &self.extra, OWN)
+    }
+
+    fn extra(&self) -> Option<&RawObject> {
+        Some(&self.extra)
+    }
+}
+
+/// A result as the newest revision with sessions writes it: what `plugport call --json` prints.
+///
+/// # Errors
+/// With what the tool got wrong.
+pub fn tool_result_json(result: &ToolResult) -> Result<String, String> {
+    as_text(&ResultView::new(result)?)
+}
+
+/// A failed call in the same form.
+#[must_use]
+pub fn tool_error_json(text: String) -> String {
+    as_text(&ResultView::error(text)).unwrap_or_default()
+}
+
+fn as_text(view: &ResultView<'_>) -> Result<String, String> {
+    let reply =
+        EncodedResult::new(view, Revision::V2025_11_25, RawValue::NULL).map_err(|error| error.message)?;
+    String::from_utf8(reply.as_json().to_vec()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::{Content, ContentData};
+
+    #[test]
+    fn structured_content_that_comes_alone_is_said_in_text_too() {
+        let result = |content| ToolResult {
+            content,
+            structured: Some(r#"{"a": 1}"#.to_owned()),
+            is_error: false,
+            extra: None,
+        };
+        let alone = tool_result_json(&result(Vec::new())).unwrap();
+        assert_eq!(
+            alone,
+            r#"{"content":[{"type":"text","text":"{\"a\": 1}"}],"structuredContent":{"a": 1}}"#
+        );
+        let text = Content { data: ContentData::Text("x".into()), annotations: None, extra: None };
+        let both = tool_result_json(&result(vec![text])).unwrap();
+        assert_eq!(both, r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"a": 1}}"#);
+    }
+}

@@ -1,0 +1,176 @@
+//! What the author wrote above each function.
+//!
+//! The types of a component have no comments. Tools that want them kept write them as JSON into the custom section
+//! `package-docs`, in the form in which WIT packages have them: a byte for the version, then the functions of each world and
+//! interface by name. Most toolchains write none, and what is there is a stranger's, so nothing here is an error: what cannot
+//! be read is not there.
+
+use serde_json::Value;
+
+use crate::config::Limits;
+
+/// The section's name.
+const NAME: &[u8] = b"package-docs";
+
+/// Largest section that is read, bytes.
+const LARGEST: usize = 256 << 10;
+
+/// Sections that are looked at. Components have some dozens.
+const SECTIONS: usize = 10_000;
+
+/// Magic number and version.
+const HEADER: usize = 8;
+
+/// The section of a component as it lies in the file, not yet read.
+#[derive(Debug, Default)]
+pub(in super::super) struct DocsSection(Option<Vec<u8>>);
+
+/// The same, read.
+pub(super) struct PackageDocs(Value);
+
+impl DocsSection {
+    /// Looks for the section. Nested modules and components are passed over: they speak for themselves.
+    pub(in super::super) fn of(component: &[u8]) -> Self {
+        let mut rest = component.get(HEADER..).unwrap_or_default();
+        for _ in 0..SECTIONS {
+            let Some((id, body, after)) = section(rest) else { break };
+            if id == 0
+                && let Some(data) = custom(body)
+            {
+                return Self((data.len() <= LARGEST).then(|| data.to_owned()));
+            }
+            rest = after;
+        }
+        Self(None)
+    }
+
+    pub(super) fn read(&self) -> PackageDocs {
+        // Version 0 has the words themselves where version 1 has an object around them; one reader takes both.
+        let json = match self.0.as_deref() {
+            Some([0 | 1, json @ ..]) => json,
+            _ => &[],
+        };
+        PackageDocs(serde_json::from_slice(json).unwrap_or_default())
+    }
+}
+
+impl PackageDocs {
+    /// What is said of a function of an exported interface, or of the component itself.
+    pub(super) fn function(
+        &self,
+        interface: Option<&str>,
+        function: &str,
+        limits: &Limits,
+    ) -> Option<String> {
+        let found = match interface {
+            Some(interface) => self.of_interface(interface, function),
+            None => self.worlds().find_map(|world| {
+                ["func_exports", "funcs"].iter().find_map(|kind| said(world.get(kind)?, function))
+            }),
+        }?;
+        let most = crate::config::kib(limits.description_kib);
+        let kept = found.floor_char_boundary(most.min(found.len()));
+        found.get(..kept).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// `ns:package/name@1.0.0` is among the package's interfaces; one without a package is written into a world.
+    fn of_interface(&self, interface: &str, function: &str) -> Option<&str> {
+        if let Some((_, name)) = interface.split_once('/') {
+            let name = name.split_once('@').map_or(name, |(name, _)| name);
+            return said(self.0.get("interfaces")?.get(name)?.get("funcs")?, function);
+        }
+        self.worlds().find_map(|world| {
+            let mut kinds = ["interface_exports", "interfaces"].iter();
+            kinds.find_map(|kind| said(world.get(kind)?.get(interface)?.get("funcs")?, function))
+        })
+    }
+
+    fn worlds(&self) -> impl Iterator<Item = &Value> {
+        let worlds = self.0.get("worlds").and_then(Value::as_object);
+        worlds.into_iter().flat_map(|worlds| worlds.values())
+    }
+}
+
+fn said<'w>(functions: &'w Value, function: &str) -> Option<&'w str> {
+    let docs = functions.get(function)?;
+    docs.as_str().or_else(|| docs.get("docs")?.as_str())
+}
+
+/// The first section: its kind, what is in it, and what comes after it.
+fn section(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (id, bytes) = bytes.split_first()?;
+    let (length, bytes) = number(bytes)?;
+    let (body, after) = bytes.split_at_checked(length)?;
+    Some((*id, body, after))
+}
+
+/// What is in a custom section of our name.
+fn custom(body: &[u8]) -> Option<&[u8]> {
+    let (length, body) = number(body)?;
+    let (name, data) = body.split_at_checked(length)?;
+    (name == NAME).then_some(data)
+}
+
+/// A number of at most 32 bits, 7 in each byte.
+fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut number = 0_u64;
+    for (at, byte) in bytes.iter().take(5).enumerate() {
+        number |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return Some((usize::try_from(number).ok()?, bytes.get(at + 1..)?));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(data: &[u8]) -> Vec<u8> {
+        let mut body = vec![NAME.len() as u8];
+        body.extend(NAME);
+        body.extend(data);
+        let mut bytes = b"\0asm\x0d\0\x01\0\x00\x03\x01xy".to_vec();
+        bytes.push(0);
+        bytes.extend([0x80 | (body.len() & 0x7f) as u8, (body.len() >> 7) as u8]);
+        bytes.extend(body);
+        bytes
+    }
+
+    fn docs(data: &str) -> PackageDocs {
+        DocsSection::of(&component(data.as_bytes())).read()
+    }
+
+    fn said(docs: &PackageDocs, interface: Option<&str>, function: &str) -> Option<String> {
+        docs.function(interface, function, &Limits::default())
+    }
+
+    #[test]
+    fn words_are_found_where_both_versions_have_them() {
+        let json = r#"{"worlds":{"w":{"func_exports":{"now":{"docs":"The time."}},"funcs":{"old":"Old."},
+            "interface_exports":{"inner":{"funcs":{"a":{"docs":"In."}}}}}},
+            "interfaces":{"tools":{"funcs":{"add":{"docs":" Adds. "},"none":{}}}}}"#;
+        for version in ["\0", "\x01"] {
+            let docs = docs(&format!("{version}{json}"));
+            assert_eq!(said(&docs, None, "now").as_deref(), Some("The time."));
+            assert_eq!(said(&docs, None, "old").as_deref(), Some("Old."));
+            assert_eq!(said(&docs, Some("a:b/tools@1.0.0"), "add").as_deref(), Some("Adds."));
+            assert_eq!(said(&docs, Some("inner"), "a").as_deref(), Some("In."));
+            assert_eq!(said(&docs, Some("a:b/tools"), "none"), None);
+            assert_eq!(said(&docs, None, "add"), None);
+        }
+    }
+
+    #[test]
+    fn nonsense_says_nothing() {
+        for data in ["", "\x01", "\x01{", "\x01[]", "\x02{}", "\x01{\"worlds\":[{\"funcs\":{\"now\":1}}]}"] {
+            assert_eq!(said(&docs(data), None, "now"), None, "{data:?}");
+        }
+        let whole = component(b"\x01{}");
+        for length in 0..whole.len() {
+            assert!(DocsSection::of(&whole[..length]).0.is_none());
+        }
+        assert!(DocsSection::of(&whole).0.is_some());
+    }
+}

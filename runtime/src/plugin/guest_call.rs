@@ -1,0 +1,119 @@
+//! One call of a guest, whatever the interface.
+//!
+//! Every call runs under the same limits; only what it invokes and the size of its result differ. An interface's
+//! file has these two and nothing else, and `invoke.rs` has everything that calls share.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::{Instance, Resource};
+
+use super::{GuestError, Plugin};
+use crate::host::{Call, Caller, Client, InstanceCtx};
+
+/// What comes back from entering a guest: a trap, the guest's own error, or its answer.
+pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;
+
+/// A call into a guest.
+pub(super) trait GuestCall: Send + Sync {
+    /// What the guest answers.
+    type Output: Send;
+
+    /// What is asked of it, for its limits and the audit.
+    fn info(&self) -> CallInfo<'_>;
+
+    /// Enters the guest.
+    fn invoke(
+        self,
+        plugin: &Plugin,
+        store: &mut Store<InstanceCtx>,
+    ) -> impl Future<Output = GuestResult<Self::Output>> + Send;
+
+    /// What the limits on results count.
+    fn result_size(answer: &Self::Output) -> ResultSize;
+}
+
+/// Bytes and items of an answer, and whether it says that the guest failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ResultSize {
+    pub(super) bytes: usize,
+    pub(super) items: usize,
+    pub(super) failed: bool,
+}
+
+/// What is asked of a guest.
+#[derive(Debug)]
+pub(super) struct CallInfo<'a> {
+    pub(super) kind: CallKind,
+    /// The plugin's own name for what is called.
+    pub(super) name: &'a str,
+    /// As they were sent, or the like.
+    pub(super) arguments: Cow<'a, str>,
+    pub(super) caller: Caller,
+    /// It was counted and let in before its arguments were checked.
+    pub(super) is_admitted: bool,
+}
+
+/// What can be asked of a guest, in the terms of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallKind {
+    List,
+    CallTool,
+    ReadResource,
+    GetPrompt,
+    Complete,
+}
+
+impl CallKind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::List => "listing",
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
+        }
+    }
+}
+
+/// A fresh instance in the call's own store.
+pub(super) async fn instantiate(
+    plugin: &Plugin,
+    store: &mut Store<InstanceCtx>,
+) -> wasmtime::Result<Instance> {
+    plugin.pre.instantiate_async(store).await
+}
+
+/// What serves a call that a client makes: the instance that is there, or a fresh one. The client's roots are among its
+/// directories, where that is granted.
+pub(super) async fn instantiate_for(
+    plugin: &Plugin,
+    store: &mut Store<InstanceCtx>,
+    client: &Arc<dyn Client>,
+) -> wasmtime::Result<Instance> {
+    let state = store.data_mut();
+    state.served = state.served.saturating_add(1);
+    if let Some(instance) = state.instance {
+        return Ok(instance);
+    }
+    store.data_mut().open_roots(client).await?;
+    let instance = instantiate(plugin, store).await?;
+    store.data_mut().instance = Some(instance);
+    Ok(instance)
+}
+
+/// The handle of the request being served, as the guest gets it.
+pub(super) fn handle(
+    plugin: &Plugin,
+    store: &mut Store<InstanceCtx>,
+    client: Arc<dyn Client>,
+) -> Resource<Call> {
+    let call = Call::new(client, &plugin.config().limits);
+    store.data_mut().current_call.begin(call)
+}
+
+/// Named arguments as JSON, in their order.
+pub(super) fn arguments_json(arguments: &[(String, String)]) -> String {
+    serde_json::to_string(arguments).unwrap_or_default()
+}

@@ -1,0 +1,351 @@
+//! From bytes to a plugin: verify who signed them, compile, link, find the exports, run once to list.
+//!
+//! All that can be wrong with a component is found here, on one trial instance and within the time for starting, so
+//! that a published tool is one that has been seen to work. The compiler works elsewhere, and the rest that takes a while is
+//! kept off the async threads.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::{Component, InstancePre, Linker};
+
+use super::component_file::{file_name, signature_path};
+use super::drain::Drain;
+use super::exports::FEATURES;
+use super::functions::{DocsSection, FunctionTools};
+use super::instance_pool::{InstancePool, PluginPool};
+use super::interfaces::IncompatibleInterface;
+use super::rate_gate::RateGate;
+use super::rejected_calls::RejectedCalls;
+use super::signature::{self, Signer};
+use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
+use crate::config::{self, Limits, PluginConfig};
+use crate::host::{self, Caller, HintAudience, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
+use crate::observe::Audit;
+use crate::sandbox::{
+    self, CallPermits, CallerLimits, Compiler, EngineError, EpochTicker, GuestMemory, KvDatabase, PollPermits,
+};
+
+/// Lines of the log about functions that one plugin leaves out.
+const LINES: usize = 8;
+
+/// Makes plugins. One per process; it owns the engine and what all plugins share.
+pub struct Loader {
+    engine: Engine,
+    ticker: Arc<EpochTicker>,
+    compiler: Compiler,
+    linker: Arc<Linker<InstanceCtx>>,
+    places: Arc<Semaphore>,
+    callers: Arc<CallerLimits<Caller>>,
+    instance_pool: Arc<InstancePool>,
+    common: ServerCtx,
+}
+
+/// What is known of a component before it is linked.
+struct ComponentInfo {
+    digest: String,
+    signer: Option<Signer>,
+    docs: DocsSection,
+}
+
+/// A plugin and what it says of itself, not yet vetted.
+#[derive(Debug)]
+pub struct LoadedPlugin {
+    /// Ready to be called.
+    pub plugin: Arc<Plugin>,
+    /// What it imports and exports.
+    pub interfaces: Interfaces,
+    /// What it says it has.
+    pub listing: Listing,
+}
+
+impl Loader {
+    /// Sets up the engine, with room for the calls that run and that wait for their clients, and links every interface
+    /// once.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn new(
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::over(sandbox::engine(settings)?, settings, store, audit, compiler)
+    }
+
+    /// The same with instances whose memory comes from no pool: for benchmarks.
+    ///
+    /// # Errors
+    /// When the machine cannot provide the engine.
+    pub fn without_pooling_allocator(
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        Self::over(sandbox::engine_without_pool(settings)?, settings, store, audit, compiler)
+    }
+
+    fn over(
+        engine: Engine,
+        settings: &config::ServerConfig,
+        store: Arc<KvDatabase>,
+        audit: Audit,
+        compiler: Compiler,
+    ) -> Result<Self, EngineError> {
+        let mut linker = Linker::new(&engine);
+        host::add_to_linker(&mut linker).map_err(|error| EngineError::new(settings, error))?;
+        let ticker = EpochTicker::start(&engine, Arc::new(PollPermits::new()))
+            .map_err(|error| EngineError::new(settings, error.into()))?;
+        Ok(Self {
+            engine,
+            ticker: Arc::new(ticker),
+            compiler,
+            linker: Arc::new(linker),
+            places: Arc::new(Semaphore::new(settings.concurrent_calls)),
+            callers: Arc::new(CallerLimits::new(settings.caller_calls_per_second)),
+            instance_pool: InstancePool::new(settings),
+            common: ServerCtx {
+                changes: Arc::default(),
+                store,
+                audit,
+                audience: HintAudience::Operator,
+                budgets: Arc::default(),
+                memory: GuestMemory::new(settings),
+            },
+        })
+    }
+
+    /// The same for a command that calls one tool: whoever typed it is told what to add to it.
+    #[must_use]
+    pub fn for_cli(mut self) -> Self {
+        self.common.audience = HintAudience::CommandLine;
+        self
+    }
+
+    /// Where the plugins that it loads say that something changed.
+    #[must_use]
+    pub fn changes(&self) -> &Arc<PendingChanges> {
+        &self.common.changes
+    }
+
+    /// Where it is noted what plugins do.
+    #[must_use]
+    pub fn audit(&self) -> &Audit {
+        &self.common.audit
+    }
+
+    /// Loads a component under `name` with what the operator says of it.
+    ///
+    /// # Errors
+    /// When it is not signed as it must be, not a component, not a plugin, or does not start.
+    pub async fn load(
+        &self,
+        name: &str,
+        file: ComponentFile,
+        config: PluginConfig,
+    ) -> Result<LoadedPlugin, LoadError> {
+        // Before anything else: what is refused here reaches neither the compiler nor a start.
+        let (file, signer) = verify(file, &config).await?;
+        let ComponentFile { digest, bytes, .. } = file;
+        let docs = DocsSection::of(&bytes);
+        let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
+        self.start(name, ComponentInfo { digest, signer, docs }, component, config).await
+    }
+
+    /// The same, but only from code that was compiled before: `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is not signed as it must be, not a plugin, or does not start.
+    pub async fn load_cached(
+        &self,
+        name: &str,
+        file: ComponentFile,
+        config: PluginConfig,
+    ) -> Result<Option<LoadedPlugin>, LoadError> {
+        let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
+        let Some(component) = self.compiler.load_cached(&self.engine, &digest, &config.limits).await else {
+            return Ok(None);
+        };
+        let info = ComponentInfo { digest, signer, docs: DocsSection::of(&bytes) };
+        self.start(name, info, component, config).await.map(Some)
+    }
+
+    async fn start(
+        &self,
+        name: &str,
+        ComponentInfo { digest, signer, docs }: ComponentInfo,
+        component: Component,
+        config: PluginConfig,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
+        // A component may import and export a lot; other tasks should not wait while it is looked at.
+        let examining = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
+        let (interfaces, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
+        let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.places)));
+        let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
+        let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
+        let rejected_calls = RejectedCalls::new(Arc::clone(&shared));
+        let (counters, drain) = (Arc::default(), Drain::default());
+        let pool = PluginPool::of(&shared, &self.instance_pool);
+        let (ticker, poll_share) = (Arc::clone(&self.ticker), self.ticker.poll_permits().share());
+        let plugin = Plugin {
+            shared,
+            pre,
+            exports,
+            permits,
+            ticker,
+            poll_share,
+            rate_gate,
+            rejected_calls,
+            signer,
+            counters,
+            drain,
+            pool,
+        };
+        log_rejected_functions(&plugin);
+        let in_use = self.common.store.times_locked_out();
+        let listing = plugin.list().await.map_err(|failure| match failure {
+            failure if self.common.store.times_locked_out() > in_use => LoadError::StoreInUse(failure),
+            CallError::Guest(error) => LoadError::ListingFailed(error),
+            failure => LoadError::Start(failure),
+        })?;
+        Ok(LoadedPlugin { plugin: Arc::new(plugin), interfaces, listing })
+    }
+}
+
+/// Finds out who signed the file. Hashing a large one takes a while.
+async fn verify(
+    file: ComponentFile,
+    config: &PluginConfig,
+) -> Result<(ComponentFile, Option<Signer>), LoadError> {
+    let (keys, required) = (Arc::clone(&config.signature_keys), config.require_signature);
+    if keys.is_empty() && !required {
+        return Ok((file, None));
+    }
+    let verifying = tokio::task::spawn_blocking(move || -> Result<_, LoadError> {
+        let ComponentFile { path, bytes, signature, .. } = &file;
+        let signer = signature::check(bytes, signature.as_deref(), &keys, required, SystemTime::now())
+            .map_err(|source| LoadError::Signature { file: file_name(&signature_path(path)), source })?;
+        Ok((file, signer))
+    });
+    verifying.await.map_err(|_| LoadError::Unexamined)?
+}
+
+/// Finds out what a component is, and joins what it imports to what the host has.
+fn link(
+    linker: &Linker<InstanceCtx>,
+    component: &Component,
+    docs: &DocsSection,
+    limits: &Limits,
+) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
+    let interfaces = Interfaces::of(component, component.engine());
+    if let Some(IncompatibleInterface { version, interface, way }) = interfaces.incompatible() {
+        let (wanted, interface) = (version.to_owned(), interface.to_owned());
+        return Err(LoadError::OtherVersion { wanted, interface, way });
+    }
+    let is_feature = FEATURES.iter().any(|interface| interfaces.exports_interface(interface));
+    let functions = (!is_feature).then(|| functions(component, &interfaces, docs, limits)).transpose()?;
+    let unlinkable = |error: wasmtime::Error| LoadError::Unlinkable(error.into());
+    let pre = linker.instantiate_pre(component).map_err(unlinkable)?;
+    let exports = match functions {
+        Some(functions) => Exports::of(functions),
+        None => Exports::find(&pre, &interfaces).map_err(unlinkable)?,
+    };
+    Ok((interfaces, pre, exports))
+}
+
+/// The functions of a component that knows nothing of MCP.
+fn functions(
+    component: &Component,
+    interfaces: &Interfaces,
+    docs: &DocsSection,
+    limits: &Limits,
+) -> Result<FunctionTools, LoadError> {
+    let other = || LoadError::OtherWorld { found: listed(&interfaces.exports), kind: interfaces.kind() };
+    if interfaces.exports_plugport() {
+        return Err(other());
+    }
+    let functions = FunctionTools::find(component, docs, limits);
+    match (functions.is_empty(), functions.rejected()) {
+        (false, _) => Ok(functions),
+        (true, []) => Err(other()),
+        (true, rejected) => {
+            let told: Vec<String> =
+                rejected.iter().map(|left| format!("{} ({})", left.shown(), left.why)).collect();
+            Err(LoadError::NoTools(listed(&told)))
+        }
+    }
+}
+
+/// Functions that are left out, one line each, as far as anyone would read them.
+fn log_rejected_functions(plugin: &Plugin) {
+    let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
+    for left in rejected.iter().take(LINES) {
+        tracing::warn!(target: "plugin", plugin, "the function {} is no tool: {}", left.shown(), left.why);
+    }
+    if let Some(more) = rejected.len().checked_sub(LINES).filter(|more| *more > 0) {
+        tracing::warn!(target: "plugin", plugin, "{more} more functions are no tools; `plugport inspect` lists them");
+    }
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader").finish_non_exhaustive()
+    }
+}
+
+/// At most three names, since a stranger's component may export thousands.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        few if few.len() <= 3 => few.join(", "),
+        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
+        few => few.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::engine;
+
+    fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
+        let engine = engine(&config::ServerConfig::default()).unwrap();
+        let mut linker = Linker::new(&engine);
+        host::add_to_linker(&mut linker).unwrap();
+        let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
+        link(&linker, &component, &DocsSection::of(&[]), &Limits::default())
+    }
+
+    #[test]
+    fn a_component_for_another_version_is_told_both_and_what_to_do() {
+        let request = |version| format!("(import \"plugport:plugin/request@{version}\" (instance))");
+        let tools = |version| {
+            format!("(instance $tools) (export \"plugport:plugin/tools@{version}\" (instance $tools))")
+        };
+        for (component, expected) in [
+            (
+                request("0.1.0") + &tools("0.9.0"),
+                "was built for plugport:plugin@0.9.0, whose tools it exports; this server",
+            ),
+            (
+                request("0.9.0") + &tools("0.1.0"),
+                "was built for plugport:plugin@0.9.0, whose request it imports; this server",
+            ),
+            (request("1.0.0"), "was built for plugport:plugin@1.0.0, whose request it imports; this server"),
+        ] {
+            let Err(error) = linked(&format!("(component {component})")) else { panic!("{component}") };
+            let error = error.to_string();
+            assert!(
+                error.starts_with(expected) && error.contains("speaks plugport:plugin@0.1.0, so rebuild"),
+                "{error}"
+            );
+        }
+        let Err(error) = linked("(component)") else { panic!() };
+        assert!(matches!(error, LoadError::OtherWorld { .. }), "{error}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Rejects calls before anything is done for them, also before a long validation of their arguments: those of a plugin in
+//! quarantine, of a tool that is called too often, and of a caller that calls too often.
+//!
+//! A call that is rejected here costs next to nothing, which is the point. How many calls may run at once
+//! belongs to [`CallPermits`](crate::sandbox::CallPermits).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::call_error::{CallError, LimitHit};
+use super::guest_call::{CallInfo, CallKind};
+use super::quarantine::Quarantine;
+use crate::config::Limits;
+use crate::host::Caller;
+use crate::sandbox::{CallerLimits, TokenBucket};
+
+/// Who has called how often, and how that went.
+#[derive(Debug)]
+pub(super) struct RateGate {
+    pub(super) quarantine: Quarantine,
+    tool_calls_per_second: u64,
+    /// By the plugin's own names; only tools that it has are ever called, but it may have others each time it is listed.
+    tools: Mutex<BTreeMap<String, TokenBucket>>,
+    /// As many as it may have at a time. Beyond it, new ones share what is left.
+    most_tools: usize,
+    other_tools: TokenBucket,
+    completions_per_second: u64,
+    completions: TokenBucket,
+    callers: Arc<CallerLimits<Caller>>,
+    /// Refusals that are logged: a flood of calls must not become a flood of lines.
+    log_rate: TokenBucket,
+}
+
+impl RateGate {
+    pub(super) fn new(limits: &Limits, callers: Arc<CallerLimits<Caller>>) -> Self {
+        Self {
+            quarantine: Quarantine::new(limits),
+            tool_calls_per_second: limits.tool_calls_per_second,
+            tools: Mutex::default(),
+            most_tools: usize::try_from(limits.tools).unwrap_or(usize::MAX),
+            other_tools: TokenBucket::per_second(limits.tool_calls_per_second),
+            completions_per_second: limits.completions_per_second,
+            completions: TokenBucket::per_second(limits.completions_per_second),
+            callers,
+            log_rate: TokenBucket::per_second(1),
+        }
+    }
+
+    /// Counts a call, unless that was done when its arguments were checked, or says why it is refused.
+    pub(super) fn admit(&self, info: &CallInfo<'_>) -> Result<(), CallError> {
+        if info.kind == CallKind::List {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let over = |name, value| Err(CallError::Limit(LimitHit { name, value }));
+        if let Err(left) = self.quarantine.admit(now) {
+            return Err(CallError::Quarantined { seconds: left.as_secs() + 1 });
+        }
+        if info.is_admitted {
+            return Ok(());
+        }
+        if !self.callers.admit(&info.caller, now) {
+            return over("caller_calls_per_second", self.callers.per_second());
+        }
+        match info.kind {
+            CallKind::CallTool if !self.tool(info.name, now) => {
+                over("tool_calls_per_second", self.tool_calls_per_second)
+            }
+            CallKind::Complete if !self.completions.take(1, now) => {
+                over("completions_per_second", self.completions_per_second)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tools that were quiet for long enough to start afresh are forgotten when there are too many, which gives none of them more
+    /// than it had.
+    fn tool(&self, name: &str, now: Instant) -> bool {
+        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rate) = tools.get(name) {
+            return rate.take(1, now);
+        }
+        if tools.len() >= self.most_tools {
+            tools.retain(|_, rate| !rate.is_full(now));
+        }
+        if tools.len() >= self.most_tools {
+            return self.other_tools.take(1, now);
+        }
+        let rate = TokenBucket::new(self.tool_calls_per_second, Duration::from_secs(1), now);
+        let admitted = rate.take(1, now);
+        tools.insert(name.to_owned(), rate);
+        admitted
+    }
+
+    /// Whether a refusal is to be logged.
+    pub(super) fn should_log(&self) -> bool {
+        self.log_rate.take(1, Instant::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(kind: CallKind, name: &str) -> CallInfo<'_> {
+        CallInfo { kind, name, arguments: "".into(), caller: Caller::Stdio, is_admitted: false }
+    }
+
+    fn named(rejected: Result<(), CallError>) -> &'static str {
+        match rejected {
+            Err(CallError::Limit(limit)) => limit.name,
+            _ => "",
+        }
+    }
+
+    #[test]
+    fn each_tool_has_a_rate_and_each_caller() {
+        let limits = Limits { tool_calls_per_second: 2, completions_per_second: 1, ..Limits::default() };
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(6)));
+        assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
+        assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
+        assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "a"))), "tool_calls_per_second");
+        assert!(rate_gate.admit(&info(CallKind::CallTool, "b")).is_ok());
+        assert!(rate_gate.admit(&info(CallKind::Complete, "x")).is_ok());
+        assert_eq!(named(rate_gate.admit(&info(CallKind::Complete, "x"))), "completions_per_second");
+        assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "b"))), "caller_calls_per_second");
+        assert!(rate_gate.admit(&info(CallKind::List, "")).is_ok(), "the server itself is no caller");
+        let admitted = CallInfo { is_admitted: true, ..info(CallKind::CallTool, "a") };
+        assert!(rate_gate.admit(&admitted).is_ok(), "it was counted before");
+    }
+
+    #[test]
+    fn tools_with_ever_new_names_share_a_rate_and_are_forgotten() {
+        let limits = Limits { tool_calls_per_second: 2, tools: 3, ..Limits::default() };
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(1_000)));
+        let start = Instant::now() + Duration::from_secs(60);
+        let admitted = (0..100).filter(|n| rate_gate.tool(&format!("t{n}"), start)).count();
+        assert_eq!(admitted, 5, "one call of each of three, and two of all others");
+        assert!(rate_gate.tool("t0", start), "those before have what they had");
+        assert!(!rate_gate.tool("t0", start));
+        let later = start + Duration::from_secs(2);
+        assert!(rate_gate.tool("t200", later));
+        assert_eq!(rate_gate.tools.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,103 @@
+//! Reads files that a stranger may have put into a folder.
+//!
+//! Opened once, without waiting and, in a folder that is served, without following a link: a link would let whoever can
+//! write into the folder have the server open files elsewhere, and devices, for which opening alone may do something.
+//! Only a regular file is read, and only to a bound.
+
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// What becomes of a link at the end of a path. One on the way there is always followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Symlinks {
+    /// The path is what a person wrote.
+    Followed,
+    /// The path is what was found in a folder.
+    Rejected,
+}
+
+/// Why a file was not read. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The system refused.
+    #[error("cannot be read; check that it may be")]
+    Unreadable(#[source] std::io::Error),
+    /// A link, where none is followed.
+    #[error("is a symbolic link; copy the file itself into the folder")]
+    Link,
+    /// A directory, device, socket or pipe.
+    #[error("is not a regular file; remove it, or put a file in its place")]
+    NotAFile,
+    /// More bytes than asked for.
+    #[error("is larger than {0} bytes; put the right file in its place")]
+    TooLarge(u64),
+}
+
+/// Reads a regular file of at most this many bytes. Blocks.
+pub(super) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
+    // A pipe would otherwise block the open for ever, and a terminal become the server's own.
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, links == Symlinks::Rejected);
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|error| match path.symlink_metadata() {
+        // What the error for a link is differs between systems; also a loop on the way there has it.
+        Ok(about) if links == Symlinks::Rejected && about.is_symlink() => OpenError::Link,
+        _ => OpenError::Unreadable(error),
+    })?;
+    if !file.metadata().map_err(OpenError::Unreadable)?.is_file() {
+        return Err(OpenError::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(OpenError::Unreadable)?;
+    if bytes.len() as u64 > most {
+        return Err(OpenError::TooLarge(most));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_for_people_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "abc").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        symlink("nowhere", at("dangling")).unwrap();
+        symlink("/dev/zero", at("zero")).unwrap();
+        symlink(".", at("folder")).unwrap();
+        assert_eq!(read(&at("link"), 3, Symlinks::Followed).unwrap(), b"abc");
+        assert!(matches!(read(&at("zero"), 3, Symlinks::Followed), Err(OpenError::NotAFile)));
+        assert!(matches!(read(&at("loop"), 3, Symlinks::Followed), Err(OpenError::Unreadable(_))));
+        for name in ["link", "loop", "dangling", "zero", "folder"] {
+            let refused = read(&at(name), 3, Symlinks::Rejected);
+            assert!(matches!(refused, Err(OpenError::Link)), "{name}: {refused:?}");
+        }
+        // The folder itself may be reached through links.
+        assert_eq!(read(&at("folder/file"), 3, Symlinks::Rejected).unwrap(), b"abc");
+        assert!(matches!(read(&at("none"), 3, Symlinks::Rejected), Err(OpenError::Unreadable(_))));
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_only_to_their_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::fs::write(dir.path().join("file"), "abcd").unwrap();
+        for irregular in [pipe.as_path(), dir.path(), Path::new("/dev/zero")] {
+            let refused = read(irregular, 3, Symlinks::Rejected);
+            assert!(matches!(refused, Err(OpenError::NotAFile)), "{}: {refused:?}", irregular.display());
+        }
+        assert!(matches!(read(&dir.path().join("file"), 3, Symlinks::Rejected), Err(OpenError::TooLarge(3))));
+        assert_eq!(read(&dir.path().join("file"), 4, Symlinks::Rejected).unwrap(), b"abcd");
+    }
+}

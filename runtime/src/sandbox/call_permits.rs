@@ -1,0 +1,117 @@
+//! How many calls may run at once: of one plugin, and of all together.
+//!
+//! Both are semaphores that sit well below the pool of instances, so a crowd waits or is told that the plugin is busy,
+//! and never meets an instance that cannot be made. A plugin's own permits are acquired first: a crowd at one plugin then
+//! waits among itself and leaves the common permits to its neighbours.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::Limits;
+
+/// The places of one plugin.
+#[derive(Debug)]
+pub(crate) struct CallPermits {
+    own: Arc<Semaphore>,
+    common: Arc<Semaphore>,
+    waiting: Arc<AtomicU64>,
+    queue: u64,
+    patience: Duration,
+}
+
+/// A place, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct CallPermit {
+    _own: OwnedSemaphorePermit,
+    _common: OwnedSemaphorePermit,
+}
+
+/// No place could be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoCallPermit;
+
+/// Counts one caller as waiting, for as long as it lives.
+struct QueuedCall(Arc<AtomicU64>);
+
+impl Drop for QueuedCall {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl CallPermits {
+    pub(crate) fn new(limits: &Limits, common: Arc<Semaphore>) -> Self {
+        Self {
+            own: Arc::new(Semaphore::new(usize::try_from(limits.concurrent_calls).unwrap_or(1))),
+            common,
+            waiting: Arc::default(),
+            queue: limits.queued_calls,
+            patience: limits.wall_time(),
+        }
+    }
+
+    /// Takes a place, at once or after waiting in a bounded queue for at most the wall time of a call.
+    pub(crate) async fn acquire(&self) -> Result<CallPermit, NoCallPermit> {
+        if let Some(permit) = self.try_acquire() {
+            return Ok(permit);
+        }
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(NoCallPermit);
+        }
+        let _waiting = QueuedCall(Arc::clone(&self.waiting));
+        tokio::time::timeout(self.patience, self.wait()).await.unwrap_or(Err(NoCallPermit))
+    }
+
+    /// Takes a place for a call that gave its own up to wait. It is not refused for the length of the queue, since it
+    /// has been let in once. `None` only when the server ends.
+    pub(crate) async fn reacquire(&self) -> Option<CallPermit> {
+        self.wait().await.ok()
+    }
+
+    fn try_acquire(&self) -> Option<CallPermit> {
+        let own = Arc::clone(&self.own).try_acquire_owned().ok()?;
+        let common = Arc::clone(&self.common).try_acquire_owned().ok()?;
+        Some(CallPermit { _own: own, _common: common })
+    }
+
+    async fn wait(&self) -> Result<CallPermit, NoCallPermit> {
+        let own = Arc::clone(&self.own).acquire_owned().await.map_err(|_| NoCallPermit)?;
+        let common = Arc::clone(&self.common).acquire_owned().await.map_err(|_| NoCallPermit)?;
+        Ok(CallPermit { _own: own, _common: common })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_crowd_queues_and_then_is_refused() {
+        let limits = Limits { concurrent_calls: 1, queued_calls: 1, wall_ms: 60_000, ..Limits::default() };
+        let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
+        let first = permits.acquire().await.unwrap();
+        let queued = tokio::spawn({
+            let permits = Arc::clone(&permits);
+            async move { permits.acquire().await.is_ok() }
+        });
+        while permits.waiting.load(Ordering::Relaxed) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(permits.acquire().await.is_err());
+        drop(first);
+        assert!(queued.await.unwrap());
+        assert_eq!(permits.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_with_patience() {
+        let limits = Limits { concurrent_calls: 1, queued_calls: 1, wall_ms: 1, ..Limits::default() };
+        let permits = CallPermits::new(&limits, Arc::new(Semaphore::new(9)));
+        let _first = permits.acquire().await.unwrap();
+        assert_eq!(permits.acquire().await.err(), Some(NoCallPermit));
+    }
+}

@@ -1,0 +1,134 @@
+//! One file of the cache: the code, its key, its MAC.
+//!
+//! The MAC covers everything else in the file, the key it is kept under included, so that neither a changed bit nor two
+//! files with each other's names pass. The code comes first, so that the file can be mapped as it is.
+
+use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+use wasmtime::Engine;
+
+/// Comes after the code of every entry; to be changed with its form.
+const MAGIC: [u8; 16] = *b"plugport code 2\n";
+
+const KEY: usize = 32;
+const SEAL: usize = 32;
+
+/// Bytes after the code.
+pub(super) const TAIL: usize = MAGIC.len() + KEY + SEAL;
+
+/// What compiled code depends on: the component, the compiler and its settings, and this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Key([u8; KEY]);
+
+/// Gives everything that is hashed to SHA-256, which has room for more than the 64 bits of a usual hash.
+struct Sha256Hasher(Sha256);
+
+impl Hasher for Sha256Hasher {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+impl Key {
+    /// The key of the code that this engine runs for a component of this digest.
+    pub(in super::super) fn of(engine: &Engine, digest: &str) -> Self {
+        let mut hash = Sha256Hasher(Sha256::new());
+        MAGIC.hash(&mut hash);
+        env!("CARGO_PKG_VERSION").hash(&mut hash);
+        // Wasmtime's version, the processor's features and every setting that matters to code.
+        engine.precompile_compatibility_hash().hash(&mut hash);
+        digest.hash(&mut hash);
+        Self(hash.0.finalize().into())
+    }
+
+    /// The file's name.
+    pub(super) fn file(&self) -> String {
+        self.hex() + super::SUFFIX
+    }
+
+    /// The key as text.
+    pub(super) fn hex(&self) -> String {
+        self.0.iter().fold(String::with_capacity(2 * KEY + super::SUFFIX.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn test(byte: u8) -> Self {
+        Self([byte; KEY])
+    }
+}
+
+/// Makes and checks the MACs of files.
+pub(super) struct FileMac(Hmac<Sha256>);
+
+impl FileMac {
+    /// For MACs that nobody makes without `secret`, and which differ from those of the same secret with other
+    /// `bounds`.
+    pub(super) fn new(secret: &[u8], bounds: &[u8]) -> Option<Self> {
+        let derived =
+            Hmac::<Sha256>::new_from_slice(secret).ok()?.chain_update(bounds).finalize().into_bytes();
+        Hmac::new_from_slice(&derived).ok().map(Self)
+    }
+
+    fn over(&self, key: &Key, code: &[u8]) -> Hmac<Sha256> {
+        let length = (code.len() as u64).to_le_bytes();
+        self.0.clone().chain_update(MAGIC).chain_update(key.0).chain_update(length).chain_update(code)
+    }
+
+    /// What goes after the code.
+    pub(super) fn tail(&self, key: &Key, code: &[u8]) -> Vec<u8> {
+        let seal = self.over(key, code).finalize().into_bytes();
+        [MAGIC.as_slice(), &key.0, &seal].concat()
+    }
+
+    /// The code of a whole file, if it is what was kept under this key.
+    pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
+        let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
+        let (named, seal) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
+        if named != key.0 {
+            return None;
+        }
+        self.over(key, code).verify_slice(seal).ok()?;
+        Some(code)
+    }
+}
+
+impl std::fmt::Debug for FileMac {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FileMac")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sealed_here_under_this_name_opens() {
+        let mac = FileMac::new(&[1; 32], b"here").unwrap();
+        let key = Key::test(7);
+        let file = [b"some code".to_vec(), mac.tail(&key, b"some code")].concat();
+        assert_eq!(mac.open(&key, &file), Some(&b"some code"[..]));
+        assert!(mac.open(&Key::test(8), &file).is_none(), "another's name");
+        for (secret, bounds) in [([2; 32], b"here"), ([1; 32], b"away")] {
+            assert!(FileMac::new(&secret, bounds).unwrap().open(&key, &file).is_none());
+        }
+        for at in 0..file.len() {
+            let mut changed = file.clone();
+            changed[at] ^= 1;
+            assert!(mac.open(&key, &changed).is_none(), "bit of byte {at}");
+            assert!(mac.open(&key, &file[..at]).is_none(), "cut at {at}");
+            assert!(mac.open(&key, &file[at + 1..]).is_none(), "without its first {at}");
+        }
+        assert!(mac.open(&key, &[file, vec![0]].concat()).is_none(), "grown");
+    }
+}

@@ -1,0 +1,198 @@
+//! A folder that is ours alone, held open: every file in it is reached from the open folder, so that nobody puts another
+//! folder in its place between two steps.
+
+use std::ffi::CString;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, Mode, OFlags, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{Dir, Timespec, fstat, futimens, linkat, openat, renameat, unlinkat};
+use rustix::process::geteuid;
+
+/// Begins the names of files that are not finished, and of locks.
+const UNFINISHED: &str = "tmp-";
+
+/// How often writing a file is begun when another server takes it away.
+const ATTEMPTS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct PrivateDir(OwnedFd);
+
+/// What one process at a time has. The system takes it from a process that ends.
+#[derive(Debug)]
+pub(in super::super) struct CompileLock {
+    file: File,
+    name: String,
+}
+
+impl CompileLock {
+    /// The same lock for another process: all others wait until neither has it any more.
+    pub(in super::super) fn share(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+}
+
+/// A file of the folder, as far as its size matters.
+#[derive(Debug)]
+pub(super) struct CacheFile {
+    pub(super) name: CString,
+    pub(super) bytes: u64,
+    pub(super) used: SystemTime,
+}
+
+impl PrivateDir {
+    /// Opens a folder, and makes it before if wanted.
+    pub(super) fn open(path: &Path, make: bool) -> io::Result<Self> {
+        if make {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(path, flags, Mode::empty())?;
+        let stat = fstat(&folder)?;
+        if stat.st_uid != geteuid().as_raw() || stat.st_mode & 0o022 != 0 {
+            let why = "others may write there; make it yours, with `chmod 700`";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self(folder))
+    }
+
+    /// Opens a file of ours for reading.
+    pub(super) fn read(&self, name: &str) -> io::Result<File> {
+        // Whatever else has the name, opening it neither follows nor waits.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
+        }
+        Ok(file)
+    }
+
+    /// Writes a file whole: it has its name only when all of it is on the disk.
+    pub(super) fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        self.finish(parts, |unfinished| Ok(renameat(&self.0, unfinished, &self.0, name)?))
+    }
+
+    /// Writes a file whole, unless there is one.
+    pub(super) fn write_first(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        let link = |unfinished: &str| {
+            match linkat(&self.0, unfinished, &self.0, name, AtFlags::empty()) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            Ok(self.remove(unfinished)?)
+        };
+        self.finish(parts, link)
+    }
+
+    /// A server that begins takes a file that has no lock yet for one that was left, so this is tried a few times.
+    fn finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
+        let mut finished = self.try_to_finish(parts, &name);
+        for _ in 1..ATTEMPTS {
+            match &finished {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    finished = self.try_to_finish(parts, &name);
+                }
+                _ => break,
+            }
+        }
+        finished
+    }
+
+    fn try_to_finish(&self, parts: &[&[u8]], name: impl Fn(&str) -> io::Result<()>) -> io::Result<()> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let unfinished = format!("{UNFINISHED}{:016x}", u64::from_le_bytes(random));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&self.0, unfinished.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
+        // Says to other servers that someone is at it.
+        let written = file
+            .lock()
+            .and_then(|()| parts.iter().try_for_each(|part| file.write_all(part)))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| name(&unfinished));
+        if written.is_err() {
+            let _ = self.remove(&unfinished);
+        }
+        written
+    }
+
+    /// Takes the lock of this name, unless somebody has it.
+    pub(super) fn lock(&self, name: &str) -> io::Result<Option<CompileLock>> {
+        let name = format!("{UNFINISHED}{name}");
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.0, name.as_str(), flags, Mode::RUSR | Mode::WUSR)?);
+        match file.try_lock() {
+            // Whoever had it may have removed its file since we opened it, and the next one makes another.
+            Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(CompileLock { file, name })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Gives a lock up and leaves nothing of it.
+    pub(super) fn unlock(&self, lock: CompileLock) {
+        let _ = self.remove(lock.name.as_str());
+        drop(lock);
+    }
+
+    pub(super) fn remove(&self, name: impl rustix::path::Arg) -> rustix::io::Result<()> {
+        unlinkat(&self.0, name, AtFlags::empty())
+    }
+
+    /// Marks a file as used now.
+    pub(super) fn touch(&self, file: &File) {
+        let (now, as_it_is) =
+            (Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT });
+        let _ = futimens(file, &Timestamps { last_access: as_it_is, last_modification: now });
+    }
+
+    /// The files whose names end like this.
+    pub(super) fn files(&self, suffix: &str) -> io::Result<Vec<CacheFile>> {
+        let mut found = Vec::new();
+        for name in self.names()? {
+            if !name.to_bytes().ends_with(suffix.as_bytes()) {
+                continue;
+            }
+            // Another server may have removed it meanwhile.
+            let Some(file) = name.to_str().ok().and_then(|name| self.read(name).ok()) else { continue };
+            let metadata = file.metadata()?;
+            found.push(CacheFile { name, bytes: metadata.len(), used: metadata.modified()? });
+        }
+        Ok(found)
+    }
+
+    /// Removes what killed servers did not finish.
+    pub(super) fn sweep(&self) -> io::Result<()> {
+        for name in self.names()? {
+            let Some(name) = name.to_str().ok().filter(|name| name.starts_with(UNFINISHED)) else { continue };
+            let Ok(file) = self.read(name) else { continue };
+            // Locked until it is removed, so that nobody takes it for theirs meanwhile.
+            // Another one's may have the name by now.
+            if file.try_lock().is_ok() && file.metadata()?.nlink() > 0 {
+                let _ = self.remove(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<CString>> {
+        let entries = Dir::read_from(&self.0)?;
+        entries.map(|entry| Ok(entry?.file_name().to_owned())).collect()
+    }
+}
+
+/// Reads a file of at most `most` bytes.
+pub(super) fn whole(file: &File, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    if length > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

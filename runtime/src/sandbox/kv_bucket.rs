@@ -1,0 +1,335 @@
+//! What one plugin keeps between calls: only its own keys, within a quota.
+//!
+//! The quota is checked in the very transaction that writes, so calls that run side by side cannot exceed it together.
+//! All of this blocks; whoever calls is on a thread that may.
+
+use std::sync::Arc;
+
+use redb::{ReadOnlyTable, Table, TableDefinition, TableError, WriteTransaction};
+use redb::{ReadableDatabase as _, ReadableTable as _};
+use sha2::{Digest as _, Sha256};
+
+use super::kv_database::{KEY, KvDatabase, KvError};
+
+/// Keys by plugin.
+const VALUES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("values");
+
+/// What each plugin uses of its quota, bytes.
+const USED: TableDefinition<'_, &str, u64> = TableDefinition::new("used");
+
+/// What an entry costs beside its key and value: many small ones must not fill a disk either.
+const ENTRY: u64 = 64;
+
+/// Keys on one page of a listing.
+const PAGE: usize = 500;
+
+/// One plugin's keys.
+#[derive(Debug, Clone)]
+pub(crate) struct KvBucket {
+    store: Arc<KvDatabase>,
+    plugin: Arc<str>,
+    /// Bytes.
+    quota: u64,
+}
+
+/// The keys of all plugins, as they were at one moment.
+type KvTable = ReadOnlyTable<(&'static str, &'static str), &'static [u8]>;
+
+/// Values with their keys, where there are any.
+pub(crate) type KeyValues = Vec<Option<(String, Vec<u8>)>>;
+
+/// Which value a key has, or that it has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ValueVersion(Option<[u8; 32]>);
+
+impl ValueVersion {
+    pub(crate) fn of(value: Option<&[u8]>) -> Self {
+        Self(value.map(|value| Sha256::digest(value).into()))
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+impl KvBucket {
+    /// The keys of `plugin`, which may use `quota_mib`.
+    pub(crate) fn new(store: Arc<KvDatabase>, plugin: Arc<str>, quota_mib: u64) -> Self {
+        Self { store, plugin, quota: quota_mib << 20 }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, KvError> {
+        let found = self.read(|values| {
+            let value = values.get((&*self.plugin, key))?;
+            Ok(value.map(|value| value.value().to_vec()))
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// Reads everything as it is now; `None` before anything was ever kept.
+    fn read<T>(&self, work: impl Fn(&KvTable) -> Result<T, KvError>) -> Result<Option<T>, KvError> {
+        self.store.read(|database| match database.begin_read()?.open_table(VALUES) {
+            Ok(values) => work(&values).map(Some),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// The keys after `cursor`, and where the next page begins.
+    pub(crate) fn keys(&self, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), KvError> {
+        Ok(self.read(|values| self.page(values, cursor))?.unwrap_or_default())
+    }
+
+    fn page(&self, values: &KvTable, cursor: Option<&str>) -> Result<(Vec<String>, Option<String>), KvError> {
+        let mut keys = Vec::new();
+        for entry in values.range((&*self.plugin, cursor.unwrap_or_default())..)? {
+            let (key, _) = entry?;
+            let (plugin, key) = key.value();
+            if plugin != &*self.plugin {
+                break;
+            }
+            if Some(key) == cursor {
+                continue;
+            }
+            if keys.len() == PAGE {
+                return Ok((keys.clone(), keys.pop()));
+            }
+            keys.push(key.to_owned());
+        }
+        Ok((keys, None))
+    }
+
+    pub(crate) fn set_many(&self, entries: &[(String, Vec<u8>)]) -> Result<(), KvError> {
+        self.write(|writer| entries.iter().try_for_each(|(key, value)| writer.set(key, value)))
+    }
+
+    pub(crate) fn delete_many(&self, keys: &[String]) -> Result<(), KvError> {
+        self.write(|writer| keys.iter().try_for_each(|key| writer.delete(key)))
+    }
+
+    /// Values of several keys, of at most `most` bytes together.
+    pub(crate) fn get_many(&self, keys: &[String], most: usize) -> Result<KeyValues, KvError> {
+        let found = self.read(|values| {
+            let mut left = most;
+            let values = keys.iter().map(|key| {
+                let Some(found) = values.get((&*self.plugin, &**key))? else { return Ok(None) };
+                let value = found.value();
+                left = left.checked_sub(value.len()).ok_or(KvError::TooMuch(most))?;
+                Ok(Some((key.clone(), value.to_vec())))
+            });
+            values.collect()
+        })?;
+        Ok(found.unwrap_or_else(|| vec![None; keys.len()]))
+    }
+
+    /// What tells one value of a key from another, without keeping the value.
+    pub(crate) fn version(&self, key: &str) -> Result<ValueVersion, KvError> {
+        Ok(ValueVersion::of(self.get(key)?.as_deref()))
+    }
+
+    /// Adds to a number in decimal digits.
+    pub(crate) fn increment(&self, key: &str, delta: i64) -> Result<i64, KvError> {
+        self.write(|writer| {
+            let old = match writer.get(key)? {
+                None => 0,
+                Some(bytes) => number(&bytes).ok_or(KvError::NotANumber)?,
+            };
+            let sum = old.checked_add(delta).ok_or(KvError::NotANumber)?;
+            writer.set(key, sum.to_string().as_bytes()).map(|()| sum)
+        })
+    }
+
+    /// Sets a key if it still has the value of version `old`. Gives the version that it has instead otherwise.
+    pub(crate) fn swap(
+        &self,
+        key: &str,
+        old: ValueVersion,
+        new: &[u8],
+    ) -> Result<Result<(), ValueVersion>, KvError> {
+        self.write(|writer| {
+            let now = ValueVersion::of(writer.get(key)?.as_deref());
+            if now != old {
+                return Ok(Err(now));
+            }
+            writer.set(key, new).map(Ok)
+        })
+    }
+
+    /// Runs `work` in a transaction: all of it happens, or nothing.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&mut KvTransaction<'_, '_>) -> Result<T, KvError>,
+    ) -> Result<T, KvError> {
+        self.store.write(|database| {
+            let write = database.begin_write()?;
+            let outcome = self.change(&write, work)?;
+            write.commit()?;
+            Ok(outcome)
+        })
+    }
+
+    /// What `write` does before its commit.
+    fn change<T>(
+        &self,
+        write: &WriteTransaction,
+        work: impl FnOnce(&mut KvTransaction<'_, '_>) -> Result<T, KvError>,
+    ) -> Result<T, KvError> {
+        let mut used_by = write.open_table(USED)?;
+        let used = used_by.get(&*self.plugin)?.map_or(0, |used| used.value());
+        let mut writer = KvTransaction { plugin: &self.plugin, values: write.open_table(VALUES)?, used };
+        let outcome = work(&mut writer)?;
+        let after = writer.used;
+        // A quota that was made smaller still lets a plugin shrink what it has.
+        if after > self.quota && after > used {
+            return Err(KvError::OverQuota(self.quota >> 20));
+        }
+        used_by.insert(&*self.plugin, after)?;
+        Ok(outcome)
+    }
+}
+
+/// One plugin's part of a transaction.
+struct KvTransaction<'t, 'p> {
+    plugin: &'p str,
+    values: Table<'t, (&'static str, &'static str), &'static [u8]>,
+    used: u64,
+}
+
+impl KvTransaction<'_, '_> {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, KvError> {
+        Ok(self.values.get((self.plugin, key))?.map(|value| value.value().to_vec()))
+    }
+
+    fn set(&mut self, key: &str, value: &[u8]) -> Result<(), KvError> {
+        if key.is_empty() || key.len() > KEY {
+            return Err(KvError::Key);
+        }
+        let cost = |value: &[u8]| (key.len() + value.len()) as u64 + ENTRY;
+        let freed = self.values.insert((self.plugin, key), value)?.map_or(0, |old| cost(old.value()));
+        self.used = self.used.saturating_sub(freed).saturating_add(cost(value));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &str) -> Result<(), KvError> {
+        if let Some(old) = self.values.remove((self.plugin, key))? {
+            self.used = self.used.saturating_sub((key.len() + old.value().len()) as u64 + ENTRY);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn bucket(store: &Arc<KvDatabase>, plugin: &str) -> KvBucket {
+        KvBucket::new(Arc::clone(store), plugin.into(), 1)
+    }
+
+    fn set(bucket: &KvBucket, key: &str, value: &[u8]) -> Result<(), KvError> {
+        bucket.set_many(&[(key.to_owned(), value.to_vec())])
+    }
+
+    #[test]
+    fn plugins_see_only_their_own_keys_even_when_their_names_begin_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KvDatabase::new(dir.path().join("state"));
+        let (a, ab) = (bucket(&store, "a"), bucket(&store, "ab"));
+        set(&a, "b1", b"mine").unwrap();
+        set(&ab, "1", b"other").unwrap();
+        assert_eq!(a.get("b1").unwrap().unwrap(), b"mine");
+        assert_eq!(a.get("1").unwrap(), None);
+        assert_eq!(ab.keys(None).unwrap(), (vec!["1".to_owned()], None));
+    }
+
+    #[test]
+    fn what_is_used_is_what_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&store, "p");
+        let mut model: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut seed = 7_u64;
+        for _ in 0..120 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let key = format!("k{}", (seed >> 33) % 12);
+            if (seed >> 40).is_multiple_of(3) {
+                bucket.delete_many(std::slice::from_ref(&key)).unwrap();
+                model.remove(&key);
+            } else {
+                let value = vec![1; usize::try_from((seed >> 20) % 900).unwrap()];
+                set(&bucket, &key, &value).unwrap();
+                model.insert(key, value);
+            }
+        }
+        let kept: u64 = model.iter().map(|(key, value)| (key.len() + value.len()) as u64 + ENTRY).sum();
+        drop(bucket);
+        let store = {
+            drop(store);
+            KvDatabase::new(dir.path().to_owned())
+        };
+        let used =
+            store.read(|database| Ok(database.begin_read()?.open_table(USED)?.get("p")?.unwrap().value()));
+        assert_eq!(used.unwrap(), kept);
+    }
+
+    #[test]
+    fn a_quota_holds_and_a_refused_write_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&store, "p");
+        set(&bucket, "half", &vec![0; 600 << 10]).unwrap();
+        let refused = bucket.set_many(&[("x".into(), vec![1]), ("more".into(), vec![0; 600 << 10])]);
+        assert!(matches!(refused, Err(KvError::OverQuota(1))));
+        assert_eq!(bucket.get("x").unwrap(), None);
+        let swapped = [("more".into(), vec![0; 600 << 10]), ("half".into(), vec![1])];
+        bucket.set_many(&swapped).unwrap();
+        bucket.delete_many(&["more".into()]).unwrap();
+        let keys = ["half".to_owned(), "none".to_owned(), "half".to_owned()];
+        assert_eq!(bucket.get_many(&keys, 2).unwrap().iter().flatten().count(), 2);
+        assert!(matches!(bucket.get_many(&keys, 1), Err(KvError::TooMuch(1))));
+        let nothing = KvBucket::new(KvDatabase::in_memory().unwrap(), "p".into(), 1);
+        assert_eq!(nothing.get_many(&keys, 0).unwrap(), [None, None, None]);
+        set(&bucket, "half", b"small").unwrap();
+        set(&bucket, "more", &vec![0; 600 << 10]).unwrap();
+        assert!(matches!(set(&bucket, &"k".repeat(KEY + 1), b""), Err(KvError::Key)));
+        assert!(matches!(set(&bucket, "", b""), Err(KvError::Key)));
+    }
+
+    #[test]
+    fn numbers_add_up_and_swaps_notice_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&store, "p");
+        assert_eq!(bucket.increment("n", 5).unwrap(), 5);
+        assert_eq!(bucket.increment("n", -7).unwrap(), -2);
+        assert!(matches!(bucket.increment("n", i64::MIN), Err(KvError::NotANumber)));
+        set(&bucket, "text", b"abc").unwrap();
+        assert!(matches!(bucket.increment("text", 1), Err(KvError::NotANumber)));
+        let old = bucket.version("text").unwrap();
+        assert_eq!(bucket.swap("text", old, b"new").unwrap(), Ok(()));
+        assert_eq!(bucket.swap("text", old, b"x").unwrap(), Err(ValueVersion::of(Some(b"new"))));
+        assert_eq!(bucket.swap("fresh", ValueVersion::of(None), b"x").unwrap(), Ok(()));
+        assert_eq!(bucket.get("n").unwrap().unwrap(), b"-2");
+    }
+
+    #[test]
+    fn keys_come_in_pages() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = KvDatabase::new(dir.path().to_owned());
+        let bucket = bucket(&store, "p");
+        assert_eq!(bucket.keys(None).unwrap(), (Vec::new(), None));
+        let entries: Vec<_> = (0..2 * PAGE + 3).map(|at| (format!("{at:05}"), Vec::new())).collect();
+        bucket.set_many(&entries).unwrap();
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let (keys, next) = bucket.keys(cursor.as_deref()).unwrap();
+            seen.extend(keys);
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert!(seen.iter().eq(entries.iter().map(|(key, _)| key)));
+    }
+}

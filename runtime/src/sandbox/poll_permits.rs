@@ -1,0 +1,281 @@
+//! Which threads guests may occupy: never the last worker of the async runtime.
+//!
+//! A guest's own code pauses by fuel and by epochs, but a function of the engine or of a library that works for a guest
+//! does not pause, and while it works its thread serves nobody. So a poll of a guest acquires a permit, of which there is one
+//! fewer than workers: HTTP, cancellation and signals always have a thread. A poll that finds no permit waits for one in
+//! turn. When few polls end on the workers although others wait, the [ticker](super::epoch_ticker) adds permits; polls with those run
+//! beside the workers (`block_in_place`), where the kernel shares the processors among them by time. A plugin has no more
+//! polls under way at once than there are workers for guests, however many calls it has.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::thread::Thread;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+
+/// Slots that the ticker may add: each is a thread while it is used.
+const MOST_ADDED: usize = 256;
+
+/// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so long
+/// that a guest which pauses by fuel would get a small part of the time.
+const BRISK: u64 = 8;
+
+/// Worker threads of the async runtime: one for each processor, on which guests may run, and one on which they may not.
+#[must_use]
+pub fn worker_threads() -> usize {
+    guest_workers() + 1
+}
+
+fn guest_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The slots of all guests of a process.
+#[derive(Debug)]
+pub(crate) struct PollPermits {
+    /// Workers that guests may occupy.
+    workers: usize,
+    common: Semaphore,
+    /// Polls that run on workers.
+    on_workers: AtomicUsize,
+    /// Polls that run beside them.
+    beside: AtomicUsize,
+    /// Polls that wait for one of the common slots.
+    waiting: AtomicUsize,
+    begun: AtomicU64,
+    ended_on_workers: AtomicU64,
+    ticker: Ticker,
+}
+
+/// The thread that ticks, and whether it sleeps until a poll begins.
+#[derive(Debug, Default)]
+struct Ticker {
+    thread: OnceLock<Thread>,
+    asleep: AtomicBool,
+}
+
+/// What the ticker remembers from one tick to the next.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    begun: u64,
+    ended_on_workers: u64,
+    added: usize,
+}
+
+impl PollPermits {
+    pub(crate) fn new() -> Self {
+        Self::with_workers(guest_workers())
+    }
+
+    fn with_workers(workers: usize) -> Self {
+        Self {
+            workers,
+            common: Semaphore::new(workers),
+            on_workers: AtomicUsize::new(0),
+            beside: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
+            ended_on_workers: AtomicU64::new(0),
+            ticker: Ticker::default(),
+        }
+    }
+
+    /// The share of one plugin.
+    pub(crate) fn share(&self) -> Semaphore {
+        Semaphore::new(self.workers)
+    }
+
+    /// Looks, once a tick, how brisk the polls on the workers are: adds slots while they are slow and others wait, and takes
+    /// those away again that no poll beside the workers has. Whether none has ended since the last tick.
+    pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
+        let ended = self.ended_on_workers.load(Ordering::Relaxed);
+        let ended_since = ended.wrapping_sub(seen.ended_on_workers);
+        let on_workers = self.on_workers.load(Ordering::SeqCst);
+        let beside = self.beside.load(Ordering::SeqCst);
+        // Whoever was given a slot waits until its task is polled, which may be behind many others in a worker's queue.
+        let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
+        let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
+        let is_brisk = ended_since >= BRISK * self.workers as u64;
+        if is_brisk || (on_workers < self.workers && queued == 0) {
+            // As many stay as are in use beside the workers: what is taken away for those would be slots of the workers.
+            seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
+        } else {
+            let more = queued.min(MOST_ADDED.saturating_sub(seen.added));
+            self.common.add_permits(more);
+            seen.added += more;
+        }
+        seen.begun = self.begun.load(Ordering::Relaxed);
+        seen.ended_on_workers = ended;
+        ended_since == 0 && on_workers > 0
+    }
+
+    /// Whether no guest is being polled, nor has been since the ticker last looked.
+    pub(super) fn is_idle(&self, seen: &Seen) -> bool {
+        self.begun.load(Ordering::SeqCst) == seen.begun
+            && self.on_workers.load(Ordering::SeqCst) == 0
+            && self.beside.load(Ordering::SeqCst) == 0
+    }
+
+    /// Names the thread that ticks.
+    pub(super) fn set_ticker(&self, thread: Thread) {
+        // Only one is ever started for these slots.
+        let _ = self.ticker.thread.set(thread);
+    }
+
+    /// Lets the thread that ticks, which calls this, sleep until a poll begins or it is woken. Not at all while a poll is
+    /// under way: that may have begun before the ticker last looked, and has woken nobody.
+    pub(super) fn sleep_while_idle(&self, seen: &Seen) {
+        self.ticker.asleep.store(true, Ordering::SeqCst);
+        if self.is_idle(seen) {
+            std::thread::park();
+        }
+        self.ticker.asleep.store(false, Ordering::SeqCst);
+    }
+
+    fn wake_ticker(&self) {
+        if let Some(thread) = self.ticker.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    fn start_poll(&self) -> Polling<'_> {
+        // First it is counted as under way: once `begun` tells of it, the ticker finds it or it finds the ticker asleep.
+        let on_worker = self.on_workers.fetch_add(1, Ordering::SeqCst) < self.workers;
+        if !on_worker {
+            self.beside.fetch_add(1, Ordering::SeqCst);
+            self.on_workers.fetch_sub(1, Ordering::SeqCst);
+        }
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        if self.ticker.asleep.load(Ordering::SeqCst) {
+            self.wake_ticker();
+        }
+        Polling { permits: self, on_worker }
+    }
+}
+
+/// A poll that is under way.
+struct Polling<'s> {
+    permits: &'s PollPermits,
+    on_worker: bool,
+}
+
+impl Polling<'_> {
+    fn run<T>(&self, poll: impl FnOnce() -> T) -> T {
+        if self.on_worker || !can_leave_worker() { poll() } else { tokio::task::block_in_place(poll) }
+    }
+}
+
+impl Drop for Polling<'_> {
+    fn drop(&mut self) {
+        if self.on_worker {
+            self.permits.on_workers.fetch_sub(1, Ordering::SeqCst);
+            self.permits.ended_on_workers.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.permits.beside.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whether the runtime has workers that another thread can go on for.
+fn can_leave_worker() -> bool {
+    Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
+/// The polls of one call, each in a slot of its plugin and one of all.
+pub(crate) struct PermittedPolls<'p> {
+    permits: &'p PollPermits,
+    own: PollPermit<'p>,
+    common: PollPermit<'p>,
+}
+
+impl<'p> PermittedPolls<'p> {
+    /// For a call of the plugin whose share is `own`.
+    pub(crate) fn new(permits: &'p PollPermits, own: &'p Semaphore) -> Self {
+        Self { permits, own: PollPermit::new(own), common: PollPermit::new(&permits.common) }
+    }
+
+    /// Runs `poll` in a slot, once there is one.
+    pub(crate) fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        ready!(self.own.poll_acquire(context));
+        let was_waiting = self.common.is_waiting();
+        let taken = self.common.poll_acquire(context);
+        match (was_waiting, taken.is_ready()) {
+            (false, false) => _ = self.permits.waiting.fetch_add(1, Ordering::Relaxed),
+            (true, true) => _ = self.permits.waiting.fetch_sub(1, Ordering::Relaxed),
+            (false, true) | (true, false) => {}
+        }
+        ready!(taken);
+        let polling = self.permits.start_poll();
+        let polled = polling.run(|| poll(context));
+        drop(polling);
+        self.common.release();
+        self.own.release();
+        polled
+    }
+}
+
+impl Drop for PermittedPolls<'_> {
+    fn drop(&mut self) {
+        if self.common.is_waiting() {
+            self.permits.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+type AcquireFuture<'p> = dyn Future<Output = Result<SemaphorePermit<'p>, AcquireError>> + Send + 'p;
+
+/// A permit of a semaphore, had or waited for.
+struct PollPermit<'p> {
+    semaphore: &'p Semaphore,
+    state: PermitState<'p>,
+}
+
+enum PermitState<'p> {
+    Free,
+    Waiting(Pin<Box<AcquireFuture<'p>>>),
+    Taken { _permit: Option<SemaphorePermit<'p>> },
+}
+
+impl<'p> PollPermit<'p> {
+    fn new(semaphore: &'p Semaphore) -> Self {
+        Self { semaphore, state: PermitState::Free }
+    }
+
+    fn is_waiting(&self) -> bool {
+        matches!(self.state, PermitState::Waiting(_))
+    }
+
+    fn release(&mut self) {
+        self.state = PermitState::Free;
+    }
+
+    /// Takes the slot, or queues for it. A semaphore that is closed, which none is, has room for everyone.
+    fn poll_acquire(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let permit = match &mut self.state {
+            PermitState::Taken { .. } => return Poll::Ready(()),
+            PermitState::Free => match self.semaphore.try_acquire() {
+                Ok(permit) => Some(permit),
+                Err(_) => {
+                    let mut waiting: Pin<Box<AcquireFuture<'p>>> = Box::pin(self.semaphore.acquire());
+                    let taken = waiting.as_mut().poll(context);
+                    self.state = PermitState::Waiting(waiting);
+                    ready!(taken).ok()
+                }
+            },
+            PermitState::Waiting(waiting) => ready!(waiting.as_mut().poll(context)).ok(),
+        };
+        self.state = PermitState::Taken { _permit: permit };
+        Poll::Ready(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

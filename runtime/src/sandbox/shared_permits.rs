@@ -1,0 +1,90 @@
+//! Permits for what all plugins share and one could use up: threads that block, connections, look-ups of names.
+//!
+//! A plugin acquires a permit of its own share first, then one of those of all: a crowd at one plugin waits among itself and
+//! leaves the common permits to its neighbours. The work itself holds the permit, since a call that is gone does not end
+//! what it began.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// The places of one plugin, for one kind of work.
+#[derive(Debug)]
+pub(crate) struct SharedPermits {
+    /// What one of them is.
+    what: &'static str,
+    share: usize,
+    own: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+/// A place, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct SharedPermit {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+/// No place was free in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoSharedPermit {
+    /// The plugin has all of its share.
+    #[error("the plugin has no {what} free of its {share}")]
+    Plugin { what: &'static str, share: usize },
+    /// Others have them.
+    #[error("the server has no {what} free")]
+    Server { what: &'static str },
+}
+
+impl SharedPermits {
+    /// A `share` of the places of `all` plugins.
+    pub(crate) fn new(what: &'static str, share: usize, all: Arc<Semaphore>) -> Self {
+        Self { what, share, own: Arc::new(Semaphore::new(share)), all }
+    }
+
+    /// Takes a place, when one is free.
+    pub(crate) async fn acquire(&self) -> Result<SharedPermit, NoSharedPermit> {
+        self.acquire_timeout(Duration::MAX).await
+    }
+
+    /// Takes a place if one is free before `patience` ends.
+    pub(crate) async fn acquire_timeout(&self, patience: Duration) -> Result<SharedPermit, NoSharedPermit> {
+        let begun = tokio::time::Instant::now();
+        let own = timeout(patience, Arc::clone(&self.own).acquire_owned()).await;
+        let Ok(Ok(own)) = own else {
+            return Err(NoSharedPermit::Plugin { what: self.what, share: self.share });
+        };
+        let left = patience.saturating_sub(begun.elapsed());
+        match timeout(left, Arc::clone(&self.all).acquire_owned()).await {
+            Ok(Ok(all)) => Ok(SharedPermit { _own: own, _all: all }),
+            _ => Err(NoSharedPermit::Server { what: self.what }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(1);
+
+    #[tokio::test]
+    async fn a_plugin_that_takes_all_it_can_leaves_places_to_others() {
+        let all = Arc::new(Semaphore::new(3));
+        let greedy = SharedPermits::new("seat", 2, Arc::clone(&all));
+        let (_first, second) = (greedy.acquire().await.unwrap(), greedy.acquire().await.unwrap());
+        let refused = greedy.acquire_timeout(SOON).await.unwrap_err();
+        assert_eq!(refused.to_string(), "the plugin has no seat free of its 2");
+        let polite = SharedPermits::new("seat", 2, Arc::clone(&all));
+        let third = polite.acquire_timeout(SOON).await.unwrap();
+        let late = SharedPermits::new("seat", 2, all);
+        let refused = late.acquire_timeout(SOON).await.unwrap_err();
+        assert_eq!(refused.to_string(), "the server has no seat free");
+        drop(third);
+        drop(late.acquire_timeout(SOON).await.unwrap());
+        drop(second);
+        greedy.acquire_timeout(SOON).await.unwrap();
+    }
+}

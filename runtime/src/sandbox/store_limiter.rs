@@ -1,0 +1,141 @@
+//! Bounds what a store may grow to, and remembers which limit was hit.
+//!
+//! A guest that is refused memory usually dies of something else a moment later (an allocation failure aborts), so the
+//! trap alone does not say why. The limiter keeps the reason; whoever classifies the failure asks it.
+
+use wasmtime::ResourceLimiter;
+
+use super::engine;
+use super::guest_memory::InstanceMemory;
+use crate::config::{Limits, mib};
+
+/// One entry of a table, bytes.
+const ENTRY: usize = size_of::<usize>();
+
+/// What the guest asked for and did not get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoreLimitHit {
+    /// All memories together would exceed `memory_mib`.
+    Memory,
+    /// A table would exceed `table_elements`.
+    Table,
+    /// All instances of its plugin, or of all plugins, would have more than there is.
+    Guests,
+}
+
+/// The limiter of one store.
+#[derive(Debug)]
+pub(crate) struct StoreLimiter {
+    memory_max: usize,
+    memory_used: usize,
+    table_max: usize,
+    instances_max: usize,
+    /// Of all instances.
+    instance_memory: InstanceMemory,
+    limit_hit: Option<StoreLimitHit>,
+}
+
+impl StoreLimiter {
+    pub(crate) fn new(limits: &Limits, instance_memory: InstanceMemory) -> Self {
+        Self {
+            memory_max: mib(limits.memory_mib),
+            memory_used: 0,
+            table_max: usize::try_from(limits.table_elements).unwrap_or(usize::MAX),
+            instances_max: usize::try_from(limits.core_instances).unwrap_or(usize::MAX),
+            instance_memory,
+            limit_hit: None,
+        }
+    }
+
+    /// Memory that it has taken and never gives back, bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory_used
+    }
+
+    /// The account of the instance, for what else is kept for it.
+    pub(crate) fn instance_memory(&mut self) -> &mut InstanceMemory {
+        &mut self.instance_memory
+    }
+
+    /// Whether less than a quarter of the memory is left.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.memory_used > self.memory_max / 4 * 3
+    }
+
+    /// For another call of the same instance: what was refused before says nothing of how this one ends.
+    pub(crate) fn begin_again(&mut self) {
+        self.limit_hit = None;
+    }
+
+    pub(crate) fn limit_hit(&self) -> Option<StoreLimitHit> {
+        self.limit_hit
+    }
+}
+
+impl ResourceLimiter for StoreLimiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let more = desired.saturating_sub(current);
+        let used = self.memory_used.saturating_add(more);
+        if used > self.memory_max {
+            self.limit_hit = Some(StoreLimitHit::Memory);
+            return Ok(false);
+        }
+        if !self.instance_memory.grow(more) {
+            self.limit_hit = Some(StoreLimitHit::Guests);
+            return Ok(false);
+        }
+        self.memory_used = used;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > self.table_max {
+            self.limit_hit = Some(StoreLimitHit::Table);
+            return Ok(false);
+        }
+        if !self.instance_memory.grow(desired.saturating_sub(current).saturating_mul(ENTRY)) {
+            self.limit_hit = Some(StoreLimitHit::Guests);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        self.instances_max
+    }
+
+    fn memories(&self) -> usize {
+        engine::MEMORIES as usize
+    }
+
+    fn tables(&self) -> usize {
+        engine::TABLES as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guest_memory::unbounded;
+    use super::*;
+
+    #[test]
+    fn memories_are_counted_together() {
+        let mut limiter = StoreLimiter::new(&Limits { memory_mib: 2, ..Limits::default() }, unbounded());
+        assert!(limiter.memory_growing(0, mib(1), None).unwrap());
+        assert!(limiter.memory_growing(0, mib(1), None).unwrap());
+        assert_eq!(limiter.limit_hit(), None);
+        assert!(!limiter.memory_growing(mib(1), mib(1) + 1, None).unwrap());
+        assert_eq!(limiter.limit_hit(), Some(StoreLimitHit::Memory));
+    }
+
+    #[test]
+    fn what_one_call_took_the_next_one_lacks() {
+        let mut limiter = StoreLimiter::new(&Limits { memory_mib: 4, ..Limits::default() }, unbounded());
+        assert!(limiter.memory_growing(0, mib(3), None).unwrap() && !limiter.is_nearly_full());
+        assert!(!limiter.memory_growing(mib(3), mib(5), None).unwrap());
+        limiter.begin_again();
+        assert_eq!((limiter.limit_hit(), limiter.memory()), (None, mib(3)));
+        assert!(!limiter.memory_growing(mib(3), mib(5), None).unwrap());
+        assert!(limiter.memory_growing(mib(3), mib(3) + 1, None).unwrap() && limiter.is_nearly_full());
+    }
+}

@@ -1,0 +1,103 @@
+//! A suspended call waits for its client's response: its permit is given back, and its clock stands still.
+//!
+//! People take minutes to answer. A guest that waits for one neither computes nor may hold up others, so its permit goes
+//! to the next call; with the response the call queues for a permit again. One [`Suspension`] says so to both sides: the
+//! host function that waits and the clock around the call.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::call_permits::{CallPermit, CallPermits};
+
+/// What a call gives up while it waits. Clones are the same call.
+#[derive(Debug, Clone)]
+pub(crate) struct Suspension {
+    permits: Arc<CallPermits>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    permit: Option<CallPermit>,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Suspension {
+    /// For a call that runs on `permit`.
+    pub(crate) fn new(permits: Arc<CallPermits>, permit: CallPermit) -> Self {
+        let state = State { permit: Some(permit), ..State::default() };
+        Self { permits, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Waits for `answer` with the clock stopped and the place given up, then takes a place again. What is there at once
+    /// costs neither.
+    pub(crate) async fn suspend_while<T>(&self, answer: impl Future<Output = T>) -> T {
+        let mut answer = pin!(answer);
+        let first = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
+        if let Poll::Ready(answer) = first {
+            return answer;
+        }
+        self.with(|state| {
+            state.permit = None;
+            state.since = Some(Instant::now());
+        });
+        let answer = answer.await;
+        let permit = self.permits.reacquire().await;
+        self.with(|state| {
+            state.permit = permit;
+            state.total += state.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        });
+        answer
+    }
+
+    /// The call is over, and its place free.
+    pub(crate) fn end(&self) {
+        self.with(|state| state.permit = None);
+    }
+
+    /// Whether the call waits at this moment.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.with(|state| state.since.is_some())
+    }
+
+    /// For how long it has waited, the present wait not counted.
+    pub(crate) fn suspended_for(&self) -> Duration {
+        self.with(|state| state.total)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use tokio::sync::Semaphore;
+
+    #[tokio::test]
+    async fn a_place_is_free_while_its_call_waits() {
+        let limits = Limits { concurrent_calls: 1, queued_calls: 1, ..Limits::default() };
+        let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
+        let suspension = Suspension::new(Arc::clone(&permits), permits.acquire().await.unwrap());
+        suspension
+            .suspend_while(async {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                assert!(suspension.is_suspended());
+                drop(permits.acquire().await.unwrap());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            })
+            .await;
+        assert!(!suspension.is_suspended());
+        let waited = suspension.suspended_for();
+        suspension.suspend_while(async { assert!(!suspension.is_suspended(), "nothing to wait for") }).await;
+        assert_eq!(suspension.suspended_for(), waited);
+        assert!(suspension.suspended_for() >= Duration::from_millis(5));
+        assert!(tokio::time::timeout(Duration::from_millis(5), permits.acquire()).await.is_err());
+    }
+}

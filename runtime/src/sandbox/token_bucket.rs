@@ -1,0 +1,100 @@
+//! A token bucket bounds how often something may happen.
+//!
+//! A bucket holds what one period allows and fills evenly, so that a burst is let through and a flood is not. Time is an
+//! argument, so that a test needs no clock.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A bucket of tokens.
+#[derive(Debug)]
+pub(crate) struct TokenBucket {
+    most: f64,
+    period: Duration,
+    level: Mutex<BucketLevel>,
+}
+
+#[derive(Debug)]
+struct BucketLevel {
+    tokens: f64,
+    at: Instant,
+}
+
+impl TokenBucket {
+    /// A full bucket for `most` in a `period`.
+    pub(crate) fn new(most: u64, period: Duration, now: Instant) -> Self {
+        let most = most as f64;
+        Self { most, period, level: Mutex::new(BucketLevel { tokens: most, at: now }) }
+    }
+
+    /// The same for a second.
+    pub(crate) fn per_second(most: u64) -> Self {
+        Self::new(most, Duration::from_secs(1), Instant::now())
+    }
+
+    /// Takes `amount` out. `false`: there is less, and nothing was taken.
+    pub(crate) fn take(&self, amount: u64, now: Instant) -> bool {
+        let mut level = self.filled(now);
+        let amount = amount as f64;
+        let enough = level.tokens >= amount;
+        if enough {
+            level.tokens -= amount;
+        }
+        enough
+    }
+
+    /// Puts back what was taken and not needed.
+    pub(crate) fn give_back(&self, amount: u64) {
+        let mut level = self.lock();
+        level.tokens = (level.tokens + amount as f64).min(self.most);
+    }
+
+    /// Whether nothing was taken for so long that the bucket is full again.
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.filled(now).tokens >= self.most
+    }
+
+    fn filled(&self, now: Instant) -> MutexGuard<'_, BucketLevel> {
+        let mut level = self.lock();
+        let passed = now.saturating_duration_since(level.at).as_secs_f64();
+        level.tokens = (level.tokens + passed / self.period.as_secs_f64() * self.most).min(self.most);
+        level.at = level.at.max(now);
+        level
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BucketLevel> {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_let_through_and_a_flood_is_not() {
+        let start = Instant::now();
+        let after = |ms| start + Duration::from_millis(ms);
+        let rate = TokenBucket::new(10, Duration::from_secs(1), start);
+        assert!((0..10).all(|_| rate.take(1, start)));
+        assert!(!rate.take(1, start));
+        assert!(!rate.take(1, after(90)));
+        assert!(rate.take(1, after(110)));
+        assert!(!rate.is_full(after(500)));
+        assert!(rate.is_full(after(5_000)));
+        assert!(!rate.take(11, after(5_000)), "more than a period allows never fits");
+        assert!(rate.take(10, after(5_000)));
+        rate.give_back(4);
+        assert!(!rate.take(5, after(5_000)));
+        assert!(rate.take(4, after(5_000)));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing_away() {
+        let start = Instant::now() + Duration::from_secs(9);
+        let rate = TokenBucket::new(1, Duration::from_secs(1), start);
+        assert!(rate.take(1, start));
+        assert!(!rate.take(1, start - Duration::from_secs(5)));
+        assert!(!rate.take(1, start));
+    }
+}

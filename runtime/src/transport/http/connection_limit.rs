@@ -1,0 +1,142 @@
+//! Bounds the number of open connections.
+//!
+//! At the limit, the caller who has the most connections [makes way](crate::mcp::choose_evicted) with the one that is
+//! worth least: one that waits for its client, be it for a request, for the rest of one, or for an answer to be read, and the
+//! longest of those; then an event stream, which clients open again. One whose request is at work stays.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::{Caller, EvictionCandidate, choose_evicted};
+
+/// What a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum ConnectionState {
+    /// It waits for its client.
+    Waiting,
+    /// It tells its client what happens.
+    Streaming,
+    /// Its request is served.
+    Working,
+}
+
+/// All that are open.
+#[derive(Debug)]
+pub(super) struct ConnectionLimit {
+    most: usize,
+    begun: Instant,
+    open: Mutex<OpenConnections>,
+}
+
+#[derive(Debug, Default)]
+struct OpenConnections {
+    last: u64,
+    by_number: HashMap<u64, (Caller, Arc<Activity>)>,
+}
+
+/// What is known of one.
+#[derive(Debug)]
+pub(super) struct Activity {
+    begun: Instant,
+    state: AtomicU8,
+    /// Milliseconds after `begun`.
+    since: AtomicU64,
+    /// Cancelled when it has to make way.
+    pub(super) evicted: CancellationToken,
+}
+
+/// The right to one open connection, given back when dropped.
+#[derive(Debug)]
+pub(super) struct ConnectionPermit {
+    owner: Arc<ConnectionLimit>,
+    number: u64,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl ConnectionLimit {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, begun: Instant::now(), open: Mutex::default() })
+    }
+
+    /// A permit for a new connection. `None`: the limit is reached, and all open connections are at work.
+    pub(super) fn acquire(self: &Arc<Self>, caller: Caller) -> Option<ConnectionPermit> {
+        let mut open = self.lock();
+        if open.by_number.len() >= self.most {
+            let gone = choose_evicted(open.holders(), 1);
+            gone.iter().filter_map(|number| open.by_number.remove(number)).next()?.1.evicted.cancel();
+        }
+        open.last += 1;
+        let number = open.last;
+        let activity = Arc::new(Activity {
+            begun: self.begun,
+            state: AtomicU8::new(ConnectionState::Waiting as u8),
+            since: AtomicU64::new(0),
+            evicted: CancellationToken::new(),
+        });
+        activity.set(ConnectionState::Waiting);
+        open.by_number.insert(number, (caller, Arc::clone(&activity)));
+        Some(ConnectionPermit { owner: Arc::clone(self), number, activity })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenConnections {
+    fn holders(&self) -> Vec<EvictionCandidate<u64, (u8, u64)>> {
+        let holder = |(number, (caller, activity)): (&u64, &(Caller, Arc<Activity>))| {
+            let state = activity.state.load(Ordering::Relaxed);
+            let worth = (state != ConnectionState::Working as u8)
+                .then(|| (state, activity.since.load(Ordering::Relaxed)));
+            EvictionCandidate { key: *number, caller: caller.clone(), worth }
+        };
+        self.by_number.iter().map(holder).collect()
+    }
+}
+
+impl Activity {
+    pub(super) fn set(&self, state: ConnectionState) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.since.store(now, Ordering::Relaxed);
+        self.state.store(state as u8, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.owner.lock().by_number.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(number: u8) -> Caller {
+        Caller::Address([192, 0, 2, number].into())
+    }
+
+    #[test]
+    fn a_newcomer_displaces_what_waits_of_the_caller_who_has_the_most() {
+        let connections = ConnectionLimit::new(4);
+        let enter = |from| connections.acquire(caller(from)).unwrap();
+        let (lone, streams, works, waits) = (enter(1), enter(2), enter(2), enter(2));
+        streams.activity.set(ConnectionState::Streaming);
+        works.activity.set(ConnectionState::Working);
+        let gone = |permit: &ConnectionPermit| permit.activity.evicted.is_cancelled();
+        let next = enter(3);
+        assert!(gone(&waits) && !gone(&streams) && !gone(&lone));
+        let third = enter(3);
+        assert!(gone(&streams) && !gone(&works) && !gone(&lone) && !gone(&next));
+        [&lone, &next, &third].iter().for_each(|permit| permit.activity.set(ConnectionState::Working));
+        assert!(connections.acquire(caller(4)).is_none(), "all are at work");
+        drop((lone, waits));
+        assert!(connections.acquire(caller(4)).is_some());
+    }
+}

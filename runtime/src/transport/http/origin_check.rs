@@ -1,0 +1,195 @@
+//! Who may talk to this endpoint at all: `Host`, `Origin` and `Sec-Fetch-Site`, checked on every request.
+//!
+//! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
+//! answers. It cannot choose these headers. An IP address as host is always good, since rebinding needs a name.
+//!
+//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They leave it
+//! out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch` with
+//! `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a program's.
+//! The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do it may not do
+//! as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another machine, sends none of
+//! them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no POST, since a form cannot
+//! send JSON.
+
+use std::net::IpAddr;
+
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+
+use crate::config::ServerConfig;
+
+/// The names that are allowed besides loopback ones.
+#[derive(Debug)]
+pub(super) struct OriginCheck {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+type Rejection = (StatusCode, &'static str);
+
+const BAD_HOST: Rejection = (
+    StatusCode::FORBIDDEN,
+    "this Host is not allowed; add it to `allowed_hosts` under [server] in plugport.toml\n",
+);
+const BAD_ORIGIN: Rejection = (
+    StatusCode::FORBIDDEN,
+    "this Origin is not allowed; add it to `allowed_origins` under [server] in plugport.toml\n",
+);
+const BAD_SITE: Rejection = (
+    StatusCode::FORBIDDEN,
+    "a page of another site asks, and does not say which (Sec-Fetch-Site without Origin); let it ask with `fetch` or \
+     `EventSource`, which do\n",
+);
+
+/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a person.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+impl OriginCheck {
+    pub(super) fn new(settings: &ServerConfig) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { hosts: lower(&settings.allowed_hosts), origins: lower(&settings.allowed_origins) }
+    }
+
+    /// Checks these headers.
+    ///
+    /// # Errors
+    /// With 403 when one is given twice, is malformed or names a place that is not allowed.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+        let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
+        if !host.is_some_and(|host| self.host_allowed(host)) {
+            return Err(BAD_HOST);
+        }
+        match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
+            Some(origin) if self.origin_allowed(origin) => Ok(()),
+            Some(_) => Err(BAD_ORIGIN),
+            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not known
+            // by name here is another one.
+            None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
+                None | Some("none" | "same-origin") => Ok(()),
+                Some(_) => Err(BAD_SITE),
+            },
+        }
+    }
+
+    fn host_allowed(&self, host: &str) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
+        let bare = authority.as_str() == authority.host();
+        if authority.as_str().contains('@') || !(bare || authority.port_u16().is_some()) {
+            return false;
+        }
+        let name = authority.host().to_ascii_lowercase();
+        is_address(&name)
+            || name == "localhost"
+            || self.hosts.contains(&name)
+            || self.hosts.contains(&host.to_ascii_lowercase())
+    }
+
+    fn origin_allowed(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        if self.origins.contains(&origin) {
+            return true;
+        }
+        let Ok(uri) = origin.parse::<Uri>() else {
+            return false;
+        };
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback)
+    }
+}
+
+/// The only value of a header.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().map(|value| value.to_str().map_err(|_| ())).transpose()?;
+    if values.next().is_some() { Err(()) } else { Ok(value) }
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    name.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn is_address(name: &str) -> bool {
+    address(name).is_some()
+}
+
+fn is_loopback(name: &str) -> bool {
+    name == "localhost" || address(name).is_some_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(origin_check: &OriginCheck, pairs: &[(HeaderName, &str)]) -> u16 {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name, value.parse().unwrap());
+        }
+        origin_check.check(&headers).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn names_that_could_be_rebound_are_refused() {
+        let settings =
+            ServerConfig { allowed_hosts: vec!["Tools.example".into()], ..ServerConfig::default() };
+        let origin_check = OriginCheck::new(&settings);
+        for good in
+            ["localhost", "localhost:7584", "127.0.0.1:7584", "[::1]:7584", "10.0.0.5", "tools.example:80"]
+        {
+            assert_eq!(status(&origin_check, &[(header::HOST, good)]), 200, "{good}");
+        }
+        for bad in ["evil.example", "localhost.evil.example", "", "a@localhost", "localhost:x"] {
+            assert_eq!(status(&origin_check, &[(header::HOST, bad)]), 403, "{bad}");
+        }
+        assert_eq!(status(&origin_check, &[]), 403);
+        assert_eq!(status(&origin_check, &[(header::HOST, "localhost"), (header::HOST, "localhost")]), 403);
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_refused() {
+        let settings =
+            ServerConfig { allowed_origins: vec!["https://app.example".into()], ..ServerConfig::default() };
+        let origin_check = OriginCheck::new(&settings);
+        let origin =
+            |value: &str| status(&origin_check, &[(header::HOST, "localhost"), (header::ORIGIN, value)]);
+        for good in ["http://localhost:3000", "http://127.0.0.1", "https://[::1]:9", "https://app.example"] {
+            assert_eq!(origin(good), 200, "{good}");
+        }
+        for bad in [
+            "http://evil.example",
+            "null",
+            "http://localhost.evil.example",
+            "file://localhost",
+            "http://10.0.0.5",
+        ] {
+            assert_eq!(origin(bad), 403, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_has_to_say_which() {
+        let origin_check = OriginCheck::new(&ServerConfig::default());
+        let site = |value: &str, more: &[(HeaderName, &str)]| {
+            let pairs = [(header::HOST, "localhost"), (FETCH_SITE, value)];
+            status(&origin_check, &[&pairs[..], more].concat())
+        };
+        // A person, our own origin, and programs that send the headers beside it only.
+        for good in ["none", "same-origin"] {
+            assert_eq!(site(good, &[]), 200, "{good}");
+        }
+        let mode = HeaderName::from_static("sec-fetch-mode");
+        assert_eq!(status(&origin_check, &[(header::HOST, "localhost"), (mode.clone(), "cors")]), 200);
+        for bad in ["cross-site", "same-site", "Same-Origin", "", "something-new", "none, cross-site"] {
+            for how in ["no-cors", "navigate", "cors"] {
+                assert_eq!(site(bad, &[(mode.clone(), how)]), 403, "{bad} {how}");
+            }
+            assert_eq!(site(bad, &[(header::ORIGIN, "http://localhost:3000")]), 200, "{bad}");
+            for origin in ["null", "http://evil.example"] {
+                assert_eq!(site(bad, &[(header::ORIGIN, origin)]), 403, "{bad} {origin}");
+            }
+        }
+        assert_eq!(site("none", &[(FETCH_SITE, "none")]), 403, "given twice");
+        assert_eq!(site("none", &[(header::ORIGIN, "null")]), 403);
+    }
+}

@@ -1,0 +1,281 @@
+//! Reads request bodies: bounded in size and in time, counted against the buffers of all clients, never compressed. Drains
+//! bodies that no handler has read.
+//!
+//! Buffer space is reserved as bytes arrive: a client that announces a long body and sends nothing of it reserves nothing.
+//! The announced length only decides whether a body is too long, and how far its reservation may grow ahead of its bytes.
+//!
+//! hyper closes a connection whose request was not read to its end, and does not say so in the response. A client that
+//! reuses connections would then send its next request into a closed one. So a small rest is read and discarded; for
+//! anything else the response says `Connection: close`.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Limited};
+
+use crate::mcp::{BufferReservation, BufferShare, FREE, buffer_cost};
+
+/// A client that sends its body slower than this is cut off.
+const TIME: Duration = Duration::from_secs(30);
+
+/// What is read of a body that nobody wants, bytes. Whoever sends more pays with the connection.
+const UNWANTED: usize = 64 << 10;
+
+/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away and
+/// saves less by keeping its connection.
+const UNWANTED_TIME: Duration = Duration::from_millis(500);
+
+/// How long a large body waits for room, all its pieces together.
+const PATIENCE: Duration = if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(5) };
+
+/// A body, with the buffer space that is reserved for it if it is large.
+#[derive(Debug)]
+pub(super) struct CountedBody {
+    pub(super) bytes: Bytes,
+    pub(super) held: Option<BufferReservation>,
+}
+
+/// Why a body was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BodyError {
+    #[error("the body is larger than {0} KiB (limit `body_kib`)")]
+    TooLarge(usize),
+    #[error("the body could not be read")]
+    Broken,
+    #[error("the body did not arrive in time")]
+    Late,
+    #[error("the server has no room for this body now (setting [server] `buffers_mib`); try again later")]
+    NoRoom,
+}
+
+impl IntoResponse for BodyError {
+    fn into_response(self) -> Response {
+        let words = format!("{self}\n");
+        match self {
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, words).into_response(),
+            // The connection is of no more use.
+            Self::Broken => closing((StatusCode::BAD_REQUEST, words).into_response()),
+            Self::Late => closing((StatusCode::REQUEST_TIMEOUT, words).into_response()),
+            Self::NoRoom => {
+                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+            }
+        }
+    }
+}
+
+/// Reads a body of at most `most` bytes, for whoever has this share.
+///
+/// # Errors
+/// When it is too large, or too slow, or there is no room for it.
+pub(super) async fn read(
+    body: &mut Body,
+    most: usize,
+    share: impl Fn() -> BufferShare,
+) -> Result<CountedBody, BodyError> {
+    let said = body.size_hint();
+    if said.lower() > most as u64 {
+        return Err(BodyError::TooLarge(most >> 10));
+    }
+    let whole = said.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(most);
+    let mut reservation = BodyReservation { share, held: None, bytes: FREE, whole, most, patience: PATIENCE };
+    tokio::time::timeout(TIME, collect(body, &mut reservation))
+        .await
+        .unwrap_or(Err(BodyError::Late))
+        .map(|bytes| CountedBody { bytes, held: reservation.held })
+}
+
+async fn collect<S: Fn() -> BufferShare>(
+    body: &mut Body,
+    reservation: &mut BodyReservation<S>,
+) -> Result<Bytes, BodyError> {
+    // Most bodies are one piece, which is taken as it is.
+    let first = next(body).await?.unwrap_or_default();
+    reservation.reserve(first.len()).await?;
+    let Some(second) = next(body).await? else { return Ok(first) };
+    let mut all = BytesMut::from(first);
+    let mut more = Some(second);
+    while let Some(piece) = more {
+        reservation.reserve(all.len() + piece.len()).await?;
+        all.extend_from_slice(&piece);
+        more = next(body).await?;
+    }
+    Ok(all.freeze())
+}
+
+async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
+    loop {
+        let Some(frame) = body.frame().await else { return Ok(None) };
+        // Trailers say nothing here.
+        if let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+}
+
+/// The buffer space that is reserved for a body.
+struct BodyReservation<S> {
+    share: S,
+    held: Option<BufferReservation>,
+    /// For how many bytes of it.
+    bytes: usize,
+    /// How long it will be at most, as far as it says so.
+    whole: usize,
+    most: usize,
+    /// How long it may still wait.
+    patience: Duration,
+}
+
+impl<S: Fn() -> BufferShare> BodyReservation<S> {
+    /// Holds enough for so many bytes, twice as much as before at least unless that is more than the whole.
+    async fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
+        if bytes > self.most {
+            return Err(BodyError::TooLarge(self.most >> 10));
+        }
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let ahead = if self.held.is_some() { (2 * self.bytes).min(self.whole).min(self.most) } else { 0 };
+        let grown = bytes.max(ahead);
+        let before = if self.held.is_some() { self.bytes } else { 0 };
+        let asked = Instant::now();
+        let more = (self.share)()
+            .reserve_timeout(buffer_cost(grown - before), self.patience)
+            .await
+            .ok_or(BodyError::NoRoom)?;
+        self.patience = self.patience.saturating_sub(asked.elapsed());
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        self.bytes = grown;
+        Ok(())
+    }
+}
+
+/// Makes the connection ready for its next request, or else says in the answer that there will be none.
+pub(super) async fn drain_or_close(response: Response, mut body: Body, headers: &HeaderMap) -> Response {
+    if body.is_end_stream() {
+        return response;
+    }
+    // Reading would ask a client to send what it asks whether it should.
+    let asks_first = headers.contains_key(header::EXPECT);
+    if !asks_first && drained(&mut body).await { response } else { closing(response) }
+}
+
+/// Reads a body to its end, if that is near.
+async fn drained(body: &mut Body) -> bool {
+    if body.size_hint().lower() > UNWANTED as u64 {
+        return false;
+    }
+    let mut body = Limited::new(body, UNWANTED);
+    let draining = async {
+        while let Some(frame) = body.frame().await {
+            if frame.is_err() {
+                return false;
+            }
+        }
+        true
+    };
+    tokio::time::timeout(UNWANTED_TIME, draining).await.unwrap_or(false)
+}
+
+fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::{BufferBudget, Caller};
+    use futures_util::{FutureExt as _, stream};
+    use http_body::{Frame, SizeHint};
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    const MOST: usize = 1 << 20;
+
+    fn pieces(count: usize) -> Body {
+        let piece = |_| Ok::<_, Infallible>(Bytes::from(vec![b'x'; 10 << 10]));
+        Body::from_stream(stream::iter((0..count).map(piece)))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_bounded_whether_it_says_how_long_it_is_or_not() {
+        let share = || BufferBudget::new(8 * MOST).share(&Caller::Unknown);
+        let refused = async |mut body: Body| read(&mut body, MOST, share).await.unwrap_err();
+        assert_eq!(refused(Body::from(vec![0; MOST + 1])).await, BodyError::TooLarge(1_024));
+        assert_eq!(refused(pieces(103)).await, BodyError::TooLarge(1_024));
+        let taken = read(&mut pieces(102), MOST, share).await.unwrap();
+        assert!(taken.bytes.len() == 102 * (10 << 10) && taken.held.is_some());
+        let small = read(&mut pieces(1), MOST, share).await.unwrap();
+        assert!(small.bytes.len() == 10 << 10 && small.held.is_none());
+        assert!(read(&mut Body::empty(), MOST, share).await.unwrap().bytes.is_empty());
+    }
+
+    /// Announces as much as is allowed and sends only its first piece.
+    struct StalledBody(Option<Bytes>);
+
+    impl http_body::Body for StalledBody {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(Frame::data(piece)))))
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(MOST as u64)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_announced_and_does_not_come_takes_no_room() {
+        let buffers = BufferBudget::new(8 * MOST);
+        let share = || buffers.share(&Caller::Unknown);
+        for came in [0, 2 * FREE] {
+            let mut body = Body::new(StalledBody((came > 0).then(|| vec![0; came].into())));
+            let mut reading = std::pin::pin!(read(&mut body, MOST, share));
+            assert!(reading.as_mut().now_or_never().is_none());
+            assert_eq!(buffers.used(), buffer_cost(came));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_body_waits_for_room_and_a_small_one_needs_none() {
+        let buffers = BufferBudget::new(4 * MOST);
+        let share = || buffers.share(&Caller::Unknown);
+        let first = read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap();
+        assert_eq!(read(&mut Body::from(vec![0; MOST]), MOST, share).await.unwrap_err(), BodyError::NoRoom);
+        assert!(read(&mut Body::from(vec![0; FREE]), MOST, share).await.is_ok());
+        let waiting = async { read(&mut Body::from(vec![0; MOST]), MOST, share).await.is_ok() };
+        let leaving = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            drop(first);
+        };
+        assert!(tokio::join!(waiting, leaving).0);
+    }
+
+    #[tokio::test]
+    async fn all_pieces_of_a_body_wait_no_longer_than_one_may() {
+        let buffers = BufferBudget::new(4 * buffer_cost(FREE));
+        let share = || buffers.share(&Caller::Unknown);
+        let mut reservation =
+            BodyReservation { share, held: None, bytes: FREE, whole: MOST, most: MOST, patience: PATIENCE };
+        let full: Vec<BufferReservation> = std::iter::from_fn(|| share().reserve(1 << 10)).collect();
+        let leaving = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            drop(full);
+        };
+        assert!(tokio::join!(reservation.reserve(2 * FREE), leaving).0.is_ok());
+        assert!(reservation.patience <= PATIENCE / 2, "{:?}", reservation.patience);
+    }
+}

@@ -1,0 +1,285 @@
+//! Lists a plugin again when it says that something changed, and publishes what it offers now.
+//!
+//! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under way, so one
+//! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalog::{Catalog, PluginEntry, Snapshot};
+use crate::observe::Escaped;
+use crate::plugin::{CallError, PendingChanges, PluginChanges};
+
+/// How long to wait for more notes after the first, since changes come in groups.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// Updated resources of one plugin that are told of at one look, which come at most every [`GATHER`]. Well below what the
+/// channel to clients holds.
+const TOLD: usize = 32;
+
+/// Shortest time between the beginnings of two listings of one plugin.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Watches the board of a catalog's plugins.
+#[derive(Debug)]
+pub struct ListRefresher {
+    board: Arc<PendingChanges>,
+    catalog: Arc<Catalog>,
+}
+
+/// Why a plugin was not listed again.
+#[derive(Debug)]
+enum RefreshError {
+    /// All its places are taken; later there will be one.
+    Busy,
+    /// What went wrong.
+    Failed(String),
+}
+
+/// Listings under way. Dropped, they end.
+type RefreshTasks = JoinSet<(Arc<str>, Result<(), RefreshError>)>;
+
+impl ListRefresher {
+    /// A watcher of `board` that publishes to `catalog`.
+    #[must_use]
+    pub fn new(board: Arc<PendingChanges>, catalog: Arc<Catalog>) -> Self {
+        Self { board, catalog }
+    }
+
+    /// Watches until told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut throttle = RefreshThrottle::default();
+        let mut tasks = RefreshTasks::new();
+        let mut handle_at: Option<Instant> = None;
+        loop {
+            let next = throttle.next();
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.board.wait_for_changes(), if handle_at.is_none() => handle_at = Some(Instant::now() + GATHER),
+                () = tokio::time::sleep_until(handle_at.unwrap_or_else(Instant::now)), if handle_at.is_some() => {
+                    handle_at = None;
+                    self.handle_changes(&mut throttle);
+                }
+                Some(Ok((plugin, outcome))) = tasks.join_next() => {
+                    throttle.done(&plugin, Instant::now());
+                    match outcome {
+                        Ok(()) => {}
+                        Err(RefreshError::Busy) => throttle.request(plugin),
+                        Err(RefreshError::Failed(why)) => {
+                            let (plugin, why) = (&*plugin, Escaped(&why).to_string());
+                            tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                        }
+                    }
+                }
+                () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
+            }
+            for plugin in throttle.due(Instant::now()) {
+                match self.catalog.current().entry(&plugin) {
+                    Some(entry) => {
+                        let listing = list(Arc::clone(entry), Arc::clone(&self.catalog));
+                        let listing = AssertUnwindSafe(listing).catch_unwind();
+                        tasks.spawn(async move {
+                            let failed =
+                                |_| Err(RefreshError::Failed("listing it failed in this server".to_owned()));
+                            (plugin, listing.await.unwrap_or_else(failed))
+                        });
+                    }
+                    None => throttle.forget(&plugin),
+                }
+            }
+        }
+    }
+
+    /// Takes the notes and acts on them.
+    fn handle_changes(&self, throttle: &mut RefreshThrottle) {
+        let snapshot = self.catalog.current();
+        for (plugin, PluginChanges { listing, updated, lost }) in self.board.take(TOLD) {
+            let (own, others): (Vec<_>, Vec<_>) =
+                updated.iter().partition(|uri| may_announce(&snapshot, &plugin, uri));
+            own.iter().for_each(|uri| self.catalog.resource_updated(uri));
+            if let Some(first) = others.first() {
+                let first = snapshot.entry(&plugin).map(|entry| entry.plugin.redactor().text(first));
+                let (count, uri) = (others.len(), Escaped(&first.unwrap_or_default()).to_string());
+                tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced another plugin's resources");
+            }
+            if lost > 0 {
+                tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced too many resources at once");
+            }
+            if listing {
+                throttle.request(plugin);
+            }
+        }
+    }
+}
+
+/// Whether a plugin may say that a resource changed: its own, or one that nobody lists.
+fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
+    snapshot.plugin_for_uri(uri).is_none_or(|owner| owner.name() == plugin)
+}
+
+async fn list(known: Arc<PluginEntry>, catalog: Arc<Catalog>) -> Result<(), RefreshError> {
+    let listing = match known.plugin.list().await {
+        Ok(listing) => listing,
+        Err(CallError::Busy { .. }) => return Err(RefreshError::Busy),
+        // What another version offers is told by that version.
+        Err(CallError::Replaced) => return Ok(()),
+        Err(CallError::Guest(error)) => return Err(RefreshError::Failed(error.in_words())),
+        Err(failure) => return Err(RefreshError::Failed(failure.describe("plugin"))),
+    };
+    // A plugin may describe a lot; other tasks should not wait while it is read.
+    let offload = Arc::clone(known.plugin.offload());
+    offload.run(Duration::MAX, move |_| publish(known.with_listing(listing), &catalog)).await;
+    Ok(())
+}
+
+fn publish(listed: PluginEntry, catalog: &Catalog) {
+    catalog.update(|current| {
+        // It may have been replaced or taken away meanwhile, and what was approved may have changed.
+        let known = current.entry(listed.plugin.name());
+        let known = known.filter(|known| Arc::ptr_eq(&known.plugin, &listed.plugin))?;
+        let entry = known.approval.check_listing(listed).0;
+        let plugin = entry.plugin.name();
+        if let Some(first) = entry.rejected.first().filter(|_| entry.rejected != known.rejected) {
+            let redactor = entry.plugin.redactor();
+            let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
+            let why = Escaped(&redactor.text(&first.why)).to_string();
+            tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+        }
+        if entry.unapproved != known.unapproved {
+            for warning in &entry.unapproved {
+                tracing::warn!(target: "plugin", plugin, "{warning}");
+            }
+        }
+        Some(current.with(Arc::new(entry)))
+    });
+}
+
+/// When which plugin may be listed.
+#[derive(Debug, Default)]
+struct RefreshThrottle {
+    plugins: BTreeMap<Arc<str>, PluginRefresh>,
+}
+
+#[derive(Debug)]
+struct PluginRefresh {
+    wanted: bool,
+    /// When the listing that is under way began.
+    begun: Option<Instant>,
+    not_before: Option<Instant>,
+}
+
+impl RefreshThrottle {
+    /// A plugin is to be listed.
+    fn request(&mut self, plugin: Arc<str>) {
+        let refresh = self.plugins.entry(plugin);
+        refresh.or_insert(PluginRefresh { wanted: true, begun: None, not_before: None }).wanted = true;
+    }
+
+    /// The plugins whose turn it is; their listings count as begun.
+    fn due(&mut self, now: Instant) -> Vec<Arc<str>> {
+        let mut due = Vec::new();
+        for (plugin, refresh) in &mut self.plugins {
+            if refresh.wanted && refresh.begun.is_none() && refresh.not_before.is_none_or(|time| time <= now)
+            {
+                refresh.wanted = false;
+                refresh.begun = Some(now);
+                due.push(Arc::clone(plugin));
+            }
+        }
+        due
+    }
+
+    /// A listing has ended. A slow one is followed by a pause as long as it took.
+    fn done(&mut self, plugin: &str, now: Instant) {
+        if let Some(refresh) = self.plugins.get_mut(plugin)
+            && let Some(begun) = refresh.begun.take()
+        {
+            refresh.not_before = Some((begun + INTERVAL).max(now + (now - begun)));
+        }
+    }
+
+    /// The plugin is gone.
+    fn forget(&mut self, plugin: &str) {
+        self.plugins.remove(plugin);
+    }
+
+    /// When the next turn comes, if one is waited for.
+    fn next(&self) -> Option<Instant> {
+        let waiting = self.plugins.values().filter(|refresh| refresh.wanted && refresh.begun.is_none());
+        waiting.filter_map(|refresh| refresh.not_before).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::CatalogChange;
+
+    fn names(due: &[Arc<str>]) -> Vec<&str> {
+        due.iter().map(|name| &**name).collect()
+    }
+
+    #[test]
+    fn a_plugin_is_listed_once_at_a_time_and_at_its_pace() {
+        let (mut throttle, start) = (RefreshThrottle::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        throttle.request("a".into());
+        throttle.request("a".into());
+        assert_eq!(names(&throttle.due(start)), ["a"]);
+        throttle.request("a".into());
+        assert!(throttle.due(after(500)).is_empty(), "one is under way");
+        assert_eq!(throttle.next(), None);
+        throttle.done("a", after(10));
+        assert_eq!(throttle.next(), Some(after(100)));
+        assert!(throttle.due(after(99)).is_empty());
+        assert_eq!(names(&throttle.due(after(100))), ["a"]);
+        throttle.done("a", after(101));
+        assert!(throttle.due(after(900)).is_empty(), "nobody asked again");
+    }
+
+    #[test]
+    fn a_slow_plugin_pauses_and_holds_up_nobody() {
+        let (mut throttle, start) = (RefreshThrottle::default(), Instant::now());
+        let after = |ms| start + Duration::from_millis(ms);
+        throttle.request("slow".into());
+        assert_eq!(names(&throttle.due(start)), ["slow"]);
+        throttle.request("slow".into());
+        throttle.request("quick".into());
+        assert_eq!(names(&throttle.due(after(5))), ["quick"]);
+        throttle.done("slow", after(2_000));
+        assert!(throttle.due(after(3_999)).is_empty());
+        assert_eq!(names(&throttle.due(after(4_000))), ["slow"]);
+        throttle.forget("slow");
+        throttle.done("slow", after(4_001));
+        assert_eq!(throttle.next(), None);
+    }
+
+    #[test]
+    fn what_nobody_lists_may_be_announced() {
+        assert!(may_announce(&Snapshot::new(Vec::new()), "p", "n:a"));
+    }
+
+    #[tokio::test]
+    async fn a_watcher_passes_on_updates_and_forgets_who_is_gone() {
+        let board = Arc::new(PendingChanges::default());
+        let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
+        let mut changes = catalog.changes();
+        let stop = CancellationToken::new();
+        let watching =
+            tokio::spawn(ListRefresher::new(Arc::clone(&board), Arc::clone(&catalog)).run(stop.clone()));
+        board.list_changed(&"gone".into());
+        board.resource_updated(&"p".into(), "n:a");
+        assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:a".into())));
+        board.resource_updated(&"p".into(), "n:b");
+        assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:b".into())));
+        stop.cancel();
+        watching.await.unwrap();
+    }
+}

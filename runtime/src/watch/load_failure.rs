@@ -1,0 +1,119 @@
+//! Why a file is not served, for the operator and for the audit.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::catalog::PluginEntry;
+use crate::observe::{Audit, Escaped};
+
+/// A file that is not served.
+#[derive(Debug)]
+pub struct RejectedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// One line: what is wrong and what to do.
+    pub why: String,
+    /// It is a plugin, but could not tell what it offers; that may be for want of a grant.
+    pub unlisted: bool,
+}
+
+/// Why a file is not served.
+#[derive(Debug, Clone)]
+pub(super) struct LoadFailure {
+    pub(super) why: String,
+    pub(super) unlisted: bool,
+    /// Of what was read.
+    pub(super) digest: Option<String>,
+    pub(super) retry: RetryPolicy,
+    /// It could be served, and waits for someone to approve it.
+    pub(super) pending_approval: bool,
+    /// What was served before may not go on either.
+    pub(super) ends_served: bool,
+}
+
+/// When a file that is not served is to be looked into again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RetryPolicy {
+    /// When it has other bytes or settings: nothing else could help.
+    Changed,
+    /// When anything about it has changed.
+    Touched,
+    /// In a while: it was this machine that failed.
+    Soon,
+}
+
+impl LoadFailure {
+    pub(super) fn new(why: String) -> Self {
+        Self {
+            why,
+            unlisted: false,
+            digest: None,
+            retry: RetryPolicy::Touched,
+            pending_approval: false,
+            ends_served: false,
+        }
+    }
+
+    /// Of bytes that nobody has approved.
+    pub(super) fn pending_approval(why: String, digest: String) -> Self {
+        Self { digest: Some(digest), pending_approval: true, ..Self::new(why) }
+    }
+
+    /// For an error and its causes.
+    pub(super) fn of(error: &dyn std::error::Error) -> Self {
+        Self::new(chain(error))
+    }
+
+    pub(super) fn at(self, path: &Path) -> RejectedFile {
+        RejectedFile { path: path.to_owned(), why: self.why, unlisted: self.unlisted }
+    }
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        line = format!("{line}: {}", text.lines().next().unwrap_or_default());
+        cause = error.source();
+    }
+    line
+}
+
+/// What the audit says of a file.
+#[derive(Serialize)]
+struct LoadLine<'a> {
+    event: &'static str,
+    plugin: Option<&'a str>,
+    digest: Option<String>,
+    file: String,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl<'a> LoadLine<'a> {
+    fn of(path: &Path, loaded: Result<&'a PluginEntry, &'a LoadFailure>) -> Self {
+        let file = Escaped(&path.display().to_string()).to_string();
+        let (plugin, digest, outcome, why) = match loaded {
+            Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
+            Err(LoadFailure { why, digest, pending_approval, .. }) => {
+                (None, digest.as_deref(), if *pending_approval { "held" } else { "refused" }, Some(why))
+            }
+        };
+        let digest = digest.map(|digest| format!("sha256:{digest}"));
+        let why = why.map(|why| Escaped(why).to_string());
+        let signer = loaded.ok().and_then(|entry| entry.plugin.signer());
+        let signed_by = signer.map(|signer| signer.key.to_string());
+        Self { event: "load", plugin, digest, file, outcome, signed_by, why }
+    }
+}
+
+/// Notes in the audit what became of a file.
+pub(super) fn audit_load(audit: &Audit, path: &Path, loaded: Result<&PluginEntry, &LoadFailure>) {
+    audit.record(&LoadLine::of(path, loaded));
+}
