@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "plugport", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
-    /// What goes to stderr, for example `warn`, `info` or `info,plugin=debug`
+    /// Level of the log on stderr, for example `warn`, `info` or `info,plugin=debug`
     #[arg(long, global = true, value_name = "FILTER", default_value = "info")]
     pub log: String,
     /// What to do.
@@ -23,14 +23,14 @@ pub enum Command {
     Serve(Serve),
     /// Call one tool of one plugin, without a server
     Call(Call),
-    /// Show what a component offers, what it imports and its digest
+    /// Show what a component offers and imports, and its digest
     Inspect(Inspect),
-    /// Validate the configuration and every plugin, and show what each may reach
+    /// Validate the configuration and every plugin, and show what each plugin may do
     #[command(long_about = CHECK)]
     Check(Check),
-    /// Show what changed in plugins since they were approved, and accept it
+    /// Show what changed in plugins since they were approved, and ask whether to accept it
     Approve(Approve),
-    /// Show what your servers serve, and what they do not and why
+    /// Show what your servers serve, and why they do not serve a file
     Status(Status),
     /// Write a new plugin project
     #[command(long_about = NEW)]
@@ -40,19 +40,19 @@ pub enum Command {
     Build(Build),
     /// Build a plugin project whenever its source changes, and serve it
     Dev(Dev),
-    /// Compile one component from stdin to stdout, for a server that runs
+    /// Compile one component from stdin to stdout, for a running server
     #[command(hide = true)]
     Compile(Compile),
-    /// Keep what a compiler answers whose server has ended
+    /// Store the code of a compiler whose server has ended
     #[command(hide = true)]
     Keep(AwaitCompile),
 }
 
-const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
+const CHECK: &str = "Validate the configuration and every plugin, and show what each plugin may do
 
-Loads every plugin under its limits and with nothing granted, so that it changes nothing and can run beside a server; what \
-is granted is only shown. Exits with 0 when no fault was found, with 1 when a plugin or a part of it cannot be served, or \
-when the configuration names a plugin that is not there, and with 2 when the configuration has mistakes.";
+Loads every plugin under its limits with nothing granted, and compares its imports with its grants. Changes nothing, so it can \
+run beside a server. Exits with 0 when there is no fault; with 1 when a plugin or an item of it cannot be served, or when the \
+configuration names a plugin that the folder does not have; and with 2 when the configuration has mistakes.";
 
 const NEW: &str = "Write a new plugin project
 
@@ -89,7 +89,7 @@ pub struct Serve {
     /// Serve one client on stdin and stdout instead of HTTP
     #[arg(long)]
     pub stdio: bool,
-    /// Stop when stdin ends, as it does with whoever started this, however that ends
+    /// Stop when stdin ends, which is when the process that started this server ends
     #[arg(long, hide = true, conflicts_with = "stdio")]
     pub until_eof: bool,
 }
@@ -97,8 +97,8 @@ pub struct Serve {
 /// `plugport call`
 #[derive(Debug, Args)]
 pub struct Call {
-    /// A .wasm file, or the name of a plugin in the plugins folder. Only a file of that folder has what the configuration
-    /// says of its plugin; any other has the common limits and no grants but those of `--grant`
+    /// A .wasm file, or the name of a plugin in the plugin folder. A plugin of that folder has its limits and grants from the
+    /// configuration; any other file has the common limits and the grants of `--grant` only
     #[arg(value_name = "FILE.wasm|NAME")]
     pub plugin: String,
     /// The tool, by the plugin's own name for it
@@ -106,9 +106,9 @@ pub struct Call {
     /// The tool's arguments, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub args: String,
-    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN; the store:
-    /// kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret: secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May
-    /// be repeated
+    /// Grant a directory: dir=HOST, dir=HOST:GUEST (read-only), dir=HOST:GUEST:rw; requests to a host: http=PATTERN; the
+    /// key-value store: kv, kv=MIB; a variable: env=NAME, env=NAME=VALUE; a setting: config=KEY=VALUE; a secret:
+    /// secret=NAME=env:VARIABLE, secret=NAME=file:PATH. May be repeated
     #[arg(long, value_name = "GRANT")]
     pub grant: Vec<String>,
     /// Print the MCP result as JSON
@@ -125,7 +125,7 @@ pub struct Inspect {
     /// The component
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
-    /// Configuration file; shows what its section for a plugin of this name grants
+    /// Configuration file; compares the grants of the plugin of this name with the imports
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print everything as JSON
@@ -153,8 +153,7 @@ pub struct Approve {
     /// Accept without asking
     #[arg(long)]
     pub yes: bool,
-    /// Give plugins what they are granted while they list what they offer; without it they are given nothing before they are
-    /// approved
+    /// Give plugins their grants while they are listed; without this option a plugin has no grants before it is approved
     #[arg(long)]
     pub granted: bool,
     /// Where things are.

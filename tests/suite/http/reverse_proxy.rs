@@ -58,7 +58,7 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// As in `docs/server.md`, and what it takes to run without being root. Buffering stays on, as it is by default.
+/// As in `docs/http.md`, and what it takes to run without being root. Buffering stays on, as it is by default.
 fn configuration(home: &Path, port: u16, upstream: &str) -> String {
     let place = home.display();
     format!(
