@@ -42,10 +42,10 @@ pub enum Command {
     Dev(Dev),
     /// Compile one component from stdin to stdout, for a server that runs
     #[command(hide = true)]
-    Compile(Compile),
-    /// Keep what a compiler answers whose server has ended
+    CompileWorker(Compile),
+    /// Write the code of a compiler to the cache after its server has ended
     #[command(hide = true)]
-    Keep(AwaitCompile),
+    AwaitCompile(AwaitCompile),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each may reach
@@ -153,10 +153,9 @@ pub struct Approve {
     /// Accept without asking
     #[arg(long)]
     pub yes: bool,
-    /// Give plugins what they are granted while they list what they offer; without it they are given nothing before they are
-    /// approved
+    /// Give plugins their grants while they list their items; without it they have no grants before they are approved
     #[arg(long)]
-    pub granted: bool,
+    pub with_grants: bool,
     /// Where things are.
     #[command(flatten)]
     pub source: Source,
@@ -243,7 +242,7 @@ pub struct Dev {
     pub output: Option<PathBuf>,
 }
 
-/// `plugport compile`: what a server starts and nobody else.
+/// `plugport compile-worker`: only servers start it.
 #[derive(Debug, Args)]
 pub struct Compile {
     /// Size of the component
@@ -257,7 +256,7 @@ pub struct Compile {
     pub cpu_s: u64,
 }
 
-/// `plugport keep`: what a server leaves behind that ends while something is compiled.
+/// `plugport await-compile`: a server that ends while it compiles leaves it behind.
 #[derive(Debug, Clone, Args)]
 pub struct AwaitCompile {
     /// Folder with compiled code

@@ -7,6 +7,7 @@
 mod approval_mode;
 mod audit;
 mod error;
+pub mod fixed_limits;
 mod grants;
 mod instance_mode;
 mod limits;
@@ -36,7 +37,7 @@ pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
 pub(crate) use toml_reader::nearest;
-use toml_reader::{TomlEntry, TomlReader, TomlTable};
+use toml_reader::{TomlReader, TomlTable};
 
 /// What was approved, beside the configuration file: made to be committed with it.
 const LOCK: &str = "plugport.lock";
@@ -54,9 +55,11 @@ pub struct Config {
     pub folder: PathBuf,
     /// The file that all this was read from.
     pub file: Option<PathBuf>,
-    /// Where what plugins keep is kept; nowhere when neither the configuration nor the environment names a place.
-    pub state: Option<PathBuf>,
-    /// How it is noted what they did.
+    /// The folder of key-value data and the audit; `None` when neither the configuration nor the environment names one.
+    pub state_dir: Option<PathBuf>,
+    /// The folder of compiled code that the configuration names.
+    pub compiled_cache_dir: Option<PathBuf>,
+    /// How the audit is written.
     pub audit: AuditConfig,
     /// The file that says what was approved.
     pub lock: PathBuf,
@@ -76,7 +79,7 @@ pub struct PluginConfig {
     /// Whether it is refused without a signature.
     pub require_signature: bool,
     /// Whose signatures are believed.
-    pub signature_keys: Arc<SignatureKeys>,
+    pub trusted_keys: Arc<SignatureKeys>,
 }
 
 impl Config {
@@ -87,7 +90,8 @@ impl Config {
             server: ServerConfig::default(),
             limits: Limits::default(),
             plugins: BTreeMap::new(),
-            state: user_dirs::server_state_dir(&folder),
+            state_dir: user_dirs::server_state_dir(&folder),
+            compiled_cache_dir: None,
             folder,
             file: None,
             audit: AuditConfig::default(),
@@ -115,14 +119,14 @@ impl Config {
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
         let mut reader = TomlReader::new(&text);
         let table = reader.root().take("server").and_then(|entry| entry.table(&mut reader));
-        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state);
+        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state_dir);
         Ok(state_dir(file, state.as_deref()))
     }
 
     /// Where it is noted what plugins did, unless it is noted nowhere.
     #[must_use]
     pub fn audit_file(&self) -> Option<PathBuf> {
-        let usual = || self.state.as_ref().map(|state| state.join(AuditConfig::FILE));
+        let usual = || self.state_dir.as_ref().map(|state| state.join(AuditConfig::FILE));
         self.audit.file.clone().or_else(usual)
     }
 
@@ -146,10 +150,11 @@ impl Config {
             config.server = ServerConfig::read(table, &mut reader);
         }
         if let Some(entry) = root.take("limits") {
-            read_limits(entry, &mut config.limits, &mut reader);
+            config.limits.read(entry, &mut reader);
         }
         let base = file.parent().unwrap_or(Path::new(""));
-        config.state = state_dir(file, config.server.state.as_deref());
+        config.state_dir = state_dir(file, config.server.state_dir.as_deref());
+        config.compiled_cache_dir = config.server.compiled_cache_dir.as_ref().map(|dir| base.join(dir));
         config.lock = base.join(LOCK);
         if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
             config.audit = AuditConfig::read(table, base, &mut reader);
@@ -178,7 +183,7 @@ impl Config {
             plugin.prefix = prefix;
         }
         if let Some(entry) = from.take("limits") {
-            read_limits(entry, &mut plugin.limits, reader);
+            plugin.limits.read(entry, reader);
         }
         if let Some(table) = from.take("grants").and_then(|entry| entry.table(reader)) {
             let protected = self.protected();
@@ -190,7 +195,7 @@ impl Config {
             plugin.instances = instances;
         }
         if let Some(entry) = from.take("require_signature")
-            && let Some(required) = self.server.signature_keys.read_required(&entry, reader)
+            && let Some(required) = self.server.trusted_keys.read_required(&entry, reader)
         {
             plugin.require_signature = required;
         }
@@ -206,8 +211,13 @@ impl Config {
         let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
         ProtectedPaths {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
-            states: self.state.iter().chain(&all_user_state_dirs()).filter_map(whole).collect(),
-            caches: user_dirs::all_user_cache_dirs().iter().filter_map(whole).collect(),
+            states: self.state_dir.iter().chain(&all_user_state_dirs()).filter_map(whole).collect(),
+            caches: self
+                .compiled_cache_dir
+                .iter()
+                .chain(&user_dirs::all_user_cache_dirs())
+                .filter_map(whole)
+                .collect(),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
     }
@@ -216,8 +226,8 @@ impl Config {
     #[must_use]
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
         let (server, state, audit) =
-            (self.server.needs_no_restart_after(&other.server), &self.state, &self.audit);
-        server && *state == other.state && *audit == other.audit
+            (self.server.needs_no_restart_after(&other.server), &self.state_dir, &self.audit);
+        server && *state == other.state_dir && *audit == other.audit
     }
 
     /// What concerns several plugins and may not be as the operator expects, one sentence each.
@@ -254,7 +264,7 @@ impl Config {
             grants: Grants::default(),
             instances: InstanceMode::default(),
             require_signature: self.server.require_signature,
-            signature_keys: Arc::clone(&self.server.signature_keys),
+            trusted_keys: Arc::clone(&self.server.trusted_keys),
         })
     }
 }
@@ -265,20 +275,6 @@ fn state_dir(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
         Some(named) => Some(file.parent().unwrap_or(Path::new("")).join(named)),
         None => user_dirs::server_state_dir(file),
     }
-}
-
-fn read_limits(entry: TomlEntry<'_>, limits: &mut Limits, reader: &mut TomlReader<'_>) {
-    let Some(mut table) = entry.table(reader) else {
-        return;
-    };
-    for LimitSpec { name, max, .. } in Limits::TABLE {
-        let Some(entry) = table.take(name) else { continue };
-        let Some(value) = entry.number(1, *max, reader) else { continue };
-        if let Err(error) = limits.set(name, value) {
-            reader.report(entry.span, &entry.key, error.to_string());
-        }
-    }
-    table.finish(reader, &Limits::names());
 }
 
 #[cfg(test)]

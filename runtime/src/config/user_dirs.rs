@@ -70,7 +70,7 @@ impl Config {
     pub fn legacy_state_dir(&self) -> Option<PathBuf> {
         let beside = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let former = beside.join(FORMER);
-        (self.server.state.is_none() && former.is_dir()).then_some(former)
+        (self.server.state_dir.is_none() && former.is_dir()).then_some(former)
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(config.legacy_state_dir(), None);
         std::fs::create_dir(dir.path().join(FORMER)).unwrap();
         assert_eq!(config.legacy_state_dir(), Some(dir.path().join(FORMER)));
-        config.server.state = Some(FORMER.into());
+        config.server.state_dir = Some(FORMER.into());
         assert_eq!(config.legacy_state_dir(), None);
     }
 
