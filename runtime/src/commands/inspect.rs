@@ -161,7 +161,10 @@ fn as_text(found: &Inspection) -> String {
         Escaped(&signature.in_words()).to_string(),
     ];
     if entry.plugin.has_function_tools() {
-        lines.push("a component with function tools: it knows nothing of MCP, and its functions are its tools".to_owned());
+        lines.push(
+            "a component with function tools: it knows nothing of MCP, and its functions are its tools"
+                .to_owned(),
+        );
     }
     lines.extend(instances.cost_note().map(ToOwned::to_owned));
     let said = metadata.lines();

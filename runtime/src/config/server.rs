@@ -290,7 +290,20 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Config;
     use super::*;
+
+    #[test]
+    fn a_code_cache_that_is_named_lies_beside_the_configuration_and_is_for_no_guest() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("cache")).unwrap();
+        let file = root.join("plugport.toml");
+        std::fs::write(&file, "[server]\ncompiled_cache_dir = \"cache\"\n").unwrap();
+        let config = Config::read(&file, root.join("plugins")).unwrap();
+        assert_eq!(config.compiled_cache_dir, Some(root.join("cache")));
+        assert!(config.protected().caches.contains(&root.join("cache")));
+    }
 
     #[test]
     fn what_is_half_an_address_is_completed_in_the_error() {

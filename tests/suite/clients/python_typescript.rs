@@ -27,7 +27,10 @@ async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Resu
 /// What a client starts to be served the plugins of a folder.
 pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
     let config = plugins.join("plugport.toml");
-    std::fs::write(&config, format!("{PATIENT}state_dir = \"state\"\ncompiled_cache_dir = {:?}\n", shared_code_cache()))?;
+    std::fs::write(
+        &config,
+        format!("{PATIENT}state_dir = \"state\"\ncompiled_cache_dir = {:?}\n", shared_code_cache()),
+    )?;
     Ok(stdio_command_with(plugins, &config))
 }
 

@@ -346,7 +346,10 @@ fn the_command_line_knows_plain_components() {
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
 
     let (_, out, err) = run(&["inspect", &file]);
-    assert!(out.contains("a component with function tools") && out.contains("What it all comes to."), "{out}{err}");
+    assert!(
+        out.contains("a component with function tools") && out.contains("What it all comes to."),
+        "{out}{err}"
+    );
     assert!(out.contains("functions that are no tools\n  take: its type has a handle"), "{out}");
     let (_, out, _) = run(&["inspect", &file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
