@@ -39,7 +39,7 @@ pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 pub(crate) use toml_reader::nearest;
 use toml_reader::{TomlReader, TomlTable};
 
-/// What was approved, beside the configuration file: made to be committed with it.
+/// The lockfile, in the folder of the configuration: made to be committed with it.
 const LOCK: &str = "plugport.lock";
 
 /// Everything the operator has decided.
@@ -61,29 +61,29 @@ pub struct Config {
     pub compiled_cache_dir: Option<PathBuf>,
     /// How the audit is written.
     pub audit: AuditConfig,
-    /// The file that says what was approved.
+    /// The lockfile.
     pub lock: PathBuf,
 }
 
-/// What the operator says of one plugin.
+/// The operator's settings for one plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginConfig {
-    /// Published before each tool's name, with a dash; empty for bare names.
+    /// Published before each name, with a dash; empty for bare names.
     pub prefix: String,
     /// The limits its calls run under.
     pub limits: Limits,
-    /// What it may reach.
+    /// What it may use outside the sandbox.
     pub grants: Grants,
     /// Whether its instances outlive their calls.
     pub instances: InstanceMode,
-    /// Whether it is refused without a signature.
+    /// Whether it is rejected without a signature.
     pub require_signature: bool,
-    /// Whose signatures are believed.
+    /// Whose signatures are trusted.
     pub trusted_keys: Arc<SignatureKeys>,
 }
 
 impl Config {
-    /// What holds without a configuration file.
+    /// The configuration of a server without a file.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self {
@@ -109,8 +109,8 @@ impl Config {
         Self::parse(&text, file, folder)
     }
 
-    /// The state folder of the servers with this configuration, whatever is wrong with the rest of it: a server that runs read
-    /// it when it was right, and with other variables and files around it.
+    /// The state folder of the servers with this configuration, also when the rest of the file has mistakes: a running server
+    /// may have read it before they were made.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -123,14 +123,14 @@ impl Config {
         Ok(state_dir(file, state.as_deref()))
     }
 
-    /// Where it is noted what plugins did, unless it is noted nowhere.
+    /// The file of the audit; `None` when there is no folder for it.
     #[must_use]
     pub fn audit_file(&self) -> Option<PathBuf> {
         let usual = || self.state_dir.as_ref().map(|state| state.join(AuditConfig::FILE));
         self.audit.file.clone().or_else(usual)
     }
 
-    /// The same while a server runs, where nothing may keep it waiting: only a regular file is read.
+    /// Reads the file again while a server runs; only a regular file, since reading a pipe could wait forever.
     ///
     /// # Errors
     /// With every mistake in the file at once.
@@ -203,8 +203,7 @@ impl Config {
         plugin
     }
 
-    /// Places that no guest may write, since whoever can decides what is served and what it may reach; and those that
-    /// none may even read.
+    /// Paths that no guest may write, since they decide what is served and granted, and paths that no guest may even read.
     #[must_use]
     pub fn protected(&self) -> ProtectedPaths {
         let whole = |path: &PathBuf| grants::resolved(path);
@@ -222,7 +221,7 @@ impl Config {
         }
     }
 
-    /// Whether it differs from another one only in what a running server can take over.
+    /// Whether a running server can take over all differences to another configuration.
     #[must_use]
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
         let (server, state, audit) =
@@ -230,7 +229,7 @@ impl Config {
         server && *state == other.state_dir && *audit == other.audit
     }
 
-    /// What concerns several plugins and may not be as the operator expects, one sentence each.
+    /// Remarks on several plugins together that the operator may not expect, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.case_collisions();
@@ -255,7 +254,7 @@ impl Config {
         })
     }
 
-    /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.
+    /// The settings of the plugin of this name: its own section, or the defaults without grants.
     #[must_use]
     pub fn plugin(&self, name: &str) -> PluginConfig {
         self.plugins.get(name).cloned().unwrap_or_else(|| PluginConfig {
@@ -269,7 +268,7 @@ impl Config {
     }
 }
 
-/// The state folder of a configuration: the one it names, from where it lies, or its own among those of this person.
+/// The state folder of a configuration: the one that it names, relative to itself, or else one of the user's folders.
 fn state_dir(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
     match named {
         Some(named) => Some(file.parent().unwrap_or(Path::new("")).join(named)),

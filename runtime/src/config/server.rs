@@ -28,13 +28,13 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
     pub allowed_origins: Vec<String>,
-    /// Whether a client of HTTP that seems to run on this machine may have its folders read.
+    /// Whether plugins may read the roots of HTTP clients that seem to run on this machine.
     pub roots_over_http: bool,
     /// Items on one page of a list.
     pub page_size: usize,
     /// Size of one message from a client, bytes.
     pub message_bytes: usize,
-    /// What is kept for clients, bytes: bodies, answers and streams of all of them together.
+    /// Buffers of all clients together, bytes: bodies, responses and event streams.
     pub client_buffers_bytes: usize,
     /// Memory of all instances of guests together, MiB; `None`: half of what this process may use.
     pub guest_memory_mib: Option<u64>,
@@ -44,7 +44,7 @@ pub struct ServerConfig {
     pub write_timeout: Duration,
     /// Sessions of the revisions that have them.
     pub max_sessions: usize,
-    /// How long a session may be silent when room for another is needed.
+    /// How long a session may be silent before it ends.
     pub session_idle: Duration,
     /// What becomes of plugins that nobody has approved; `None`: it depends on where the server listens.
     pub approval: Option<ApprovalMode>,
@@ -54,9 +54,9 @@ pub struct ServerConfig {
     pub trusted_keys: Arc<SignatureKeys>,
     /// Whether a plugin without a signature is rejected, unless its own section says otherwise.
     pub require_signature: bool,
-    /// How long lists wait for the plugins that were there at the start, while some of them are compiled.
+    /// How long after the start lists wait for plugins that are being compiled.
     pub initial_load_wait: Duration,
-    /// How long calls of a version that was replaced may go on.
+    /// How long calls of a replaced version may run.
     pub drain: Duration,
     /// Files of the plugin folder that are loaded.
     pub max_plugins: usize,
@@ -76,8 +76,8 @@ pub struct ServerConfig {
     pub suspended_call: Duration,
     /// How often a client with a session is sent a `ping`; zero: never.
     pub ping_interval: Duration,
-    /// After how long without a message the stream of a session's request is closed, for the client to come back and
-    /// fetch the answer; zero: never.
+    /// After how long without a message the SSE stream of a session's request is closed, for the client to resume it; zero:
+    /// never.
     pub sse_close: Duration,
 }
 
@@ -235,14 +235,14 @@ impl ServerConfig {
     }
 }
 
-/// How many of the largest bodies there must be room for. A large one takes twice its size while it is served, and a caller alone
-/// comes to a half.
-const BODIES: usize = 4;
+/// How many of the largest messages the buffers must hold. A large one takes twice its size while it is served, and one caller
+/// gets at most half of the buffers.
+const MESSAGES: usize = 4;
 
 impl ServerConfig {
-    /// What is kept for clients, in which at least one of the largest bodies must have room.
+    /// Reads the size of the client buffers, which must hold at least one of the largest messages.
     fn read_buffers(&mut self, from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) {
-        let least = (BODIES * self.message_bytes).div_ceil(1 << 20);
+        let least = (MESSAGES * self.message_bytes).div_ceil(1 << 20);
         let key = "client_buffers_mib";
         match from.take_number(key, least as u64, 1 << 20, reader) {
             Some(mib) => self.client_buffers_bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX),
@@ -250,7 +250,7 @@ impl ServerConfig {
         }
     }
 
-    /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
+    /// Whether it differs from another one only in keys about plugins, which a running server can take over.
     pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
         let Self { approval, sidecar_grants, drain, max_plugins, require_signature, .. } = *other;
         let trusted_keys = Arc::clone(&other.trusted_keys);

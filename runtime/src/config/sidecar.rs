@@ -18,11 +18,11 @@ use super::{Config, ConfigError, Diagnostic, InstanceMode, Limits, PluginConfig}
 const LONGEST: u64 = 1 << 20;
 
 impl Config {
-    /// What holds for the plugin of this name in the file `wasm`: what a file beside it says, or this configuration.
+    /// The settings of the plugin of this name in the file `wasm`: those of its sidecar, or else of this configuration.
     /// Blocks.
     ///
     /// # Errors
-    /// With every mistake in the file beside it at once.
+    /// With every mistake in the sidecar at once.
     pub fn plugin_with_sidecar(&self, name: &str, wasm: &Path) -> Result<PluginConfig, ConfigError> {
         let file = sidecar_path(wasm);
         if self.is_own(&file) {
@@ -35,7 +35,7 @@ impl Config {
         }
     }
 
-    /// A plugin may be called as this configuration is.
+    /// Whether the sidecar would be this configuration: a plugin may have its name.
     fn is_own(&self, file: &Path) -> bool {
         let own = self.file.as_ref().and_then(|own| own.canonicalize().ok());
         own.is_some_and(|own| file.canonicalize().is_ok_and(|file| file == own))
@@ -80,9 +80,9 @@ impl Config {
         Ok(plugin)
     }
 
-    /// Notes limits that are laxer than those of every plugin.
+    /// Reports limits that are laxer than those of every plugin.
     fn reject_looser_limits(&self, limits: &Limits, text: &str, reader: &mut TomlReader<'_>) {
-        // Where they stand was not kept.
+        // Read again, for the lines of the keys.
         let mut again = TomlReader::new(text);
         let table = again.root().take("limits").and_then(|entry| entry.table(&mut again));
         let Some(mut table) = table else { return };
@@ -98,7 +98,7 @@ impl Config {
     }
 }
 
-/// The file that says something of the plugin in the file `wasm`.
+/// The sidecar of the plugin in the file `wasm`.
 #[must_use]
 pub fn sidecar_path(wasm: &Path) -> PathBuf {
     wasm.with_extension("toml")
@@ -111,7 +111,7 @@ fn invalid(file: &Path, message: String) -> ConfigError {
     }
 }
 
-/// Opened once, and only what is a file itself.
+/// Opens the file once, without following a link, and only if it is a regular file.
 fn read(file: &Path) -> io::Result<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = OpenOptions::new().read(true).custom_flags(flags).open(file)?;

@@ -1,4 +1,4 @@
-//! `trusted_keys`: whose signatures on plugins are believed, and until when.
+//! `trusted_keys`: whose signatures on plugins are trusted, and until when.
 //!
 //! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also in
 //! every signature that it makes; no two have the same one, so an id chooses a key.
@@ -13,7 +13,7 @@ use toml::value::{Date, Datetime, Offset};
 
 use super::toml_reader::{TomlEntry, TomlReader};
 
-/// What names a key, in its own text and in its signatures.
+/// The id of a key, which stands in the key's own text and in its signatures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyId([u8; 8]);
 
@@ -39,15 +39,14 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// A key whose signatures are believed.
+/// A key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// What names it.
+    /// Its id.
     pub id: KeyId,
     /// The key.
     pub key: PublicKey,
-    /// From when on its signatures are not believed any more, whenever they were made: whoever has stolen a key can write
-    /// any date.
+    /// When the key expires, with all signatures that it ever made: a thief of the key can write any date into them.
     pub until: Option<SystemTime>,
 }
 
