@@ -61,7 +61,7 @@ async fn row(name: &str, count: usize, file: &Path, loader: &Loader) -> Row {
 
 fn loader(compiler: Compiler) -> Loader {
     Loader::new(
-        &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+        &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
         KvDatabase::new("unused".into()),
         Audit::disabled(),
         compiler,

@@ -42,10 +42,10 @@ pub enum Command {
     Dev(Dev),
     /// Compile one component from stdin to stdout, for a running server
     #[command(hide = true)]
-    Compile(Compile),
+    CompileWorker(Compile),
     /// Store the code of a compiler whose server has ended
     #[command(hide = true)]
-    Keep(AwaitCompile),
+    AwaitCompile(AwaitCompile),
 }
 
 const CHECK: &str = "Validate the configuration and every plugin, and show what each plugin may do
@@ -155,7 +155,7 @@ pub struct Approve {
     pub yes: bool,
     /// Give plugins their grants while they are listed; without this option a plugin has no grants before it is approved
     #[arg(long)]
-    pub granted: bool,
+    pub with_grants: bool,
     /// Where things are.
     #[command(flatten)]
     pub source: Source,
@@ -242,7 +242,7 @@ pub struct Dev {
     pub output: Option<PathBuf>,
 }
 
-/// `plugport compile`: what a server starts and nobody else.
+/// `plugport compile-worker`: only servers start it.
 #[derive(Debug, Args)]
 pub struct Compile {
     /// Size of the component
@@ -256,7 +256,7 @@ pub struct Compile {
     pub cpu_s: u64,
 }
 
-/// `plugport keep`: what a server leaves behind that ends while something is compiled.
+/// `plugport await-compile`: a server that ends while it compiles leaves it behind.
 #[derive(Debug, Clone, Args)]
 pub struct AwaitCompile {
     /// Folder with compiled code

@@ -112,6 +112,11 @@ pub fn own_cache() -> PathBuf {
     folder
 }
 
+/// The code cache that all tests share, as a server with a configuration of its own names it with `compiled_cache_dir`.
+pub fn shared_code_cache() -> PathBuf {
+    own_cache().join("plugport")
+}
+
 /// A guest of `tests/guests`, compiled.
 pub fn guest(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 pub use crate::build::{guest, plugin};
 
 /// The configuration of a server that waits for what it has to compile.
-pub const PATIENT: &str = "[server]\nstart_wait_ms = 120_000\n";
+pub const PATIENT: &str = "[server]\ninitial_load_wait_ms = 120_000\n";
 
 /// A plugins folder with these guests.
 pub fn folder(guests: &[&str]) -> TempDir {

@@ -63,7 +63,7 @@ impl Memory {
         match self {
             Self::Pooled => loader(),
             Self::Unpooled => {
-                let server = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+                let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
                 let store = KvDatabase::new("unused".into());
                 Loader::without_pooling_allocator(&server, store, Audit::disabled(), Compiler::in_process())
                     .unwrap()
@@ -76,7 +76,7 @@ impl Memory {
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
         let outside = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());
-        let server = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+        let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
         let loader =
             Loader::new(&server, KvDatabase::new("unused".into()), Audit::disabled(), outside).unwrap();
         let start = Instant::now();

@@ -56,7 +56,7 @@ impl Watched {
 /// differ by more than all that we do.
 pub async fn with_new_code(table: &mut Table) {
     let mut watched = Watched::start().await;
-    let engine = engine(&ServerConfig { parked_calls: 0, ..ServerConfig::default() }).unwrap();
+    let engine = engine(&ServerConfig { suspended_calls: 0, ..ServerConfig::default() }).unwrap();
     let (compiler, limits) = (Compiler::with_program(PROGRAM.into()), Limits::default());
     let (mut totals, mut compiles) = (Vec::new(), Vec::new());
     for number in 0..WARM_UP + ROUNDS {

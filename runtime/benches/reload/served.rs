@@ -29,7 +29,7 @@ impl Home {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("plugins")).unwrap();
         // A client that only listens answers no pings.
-        std::fs::write(home.path().join("plugport.toml"), "[server]\nping_s = 0\n").unwrap();
+        std::fs::write(home.path().join("plugport.toml"), "[server]\nping_interval_s = 0\n").unwrap();
         Self(home)
     }
 

@@ -57,7 +57,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
 
 fn loader(state: &Path) -> Loader {
     let compiler = Compiler::with_program(PROGRAM.into()).with_caches(CodeCache::open(state, 64).unwrap());
-    let settings = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+    let settings = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
     Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap()
 }
 

@@ -63,7 +63,7 @@ const UNBOUNDED: u64 = 1_000_000_000;
 /// What loads guests, with an audit like that of a server.
 pub fn loader() -> Loader {
     let server =
-        ServerConfig { parked_calls: 0, caller_calls_per_second: UNBOUNDED, ..ServerConfig::default() };
+        ServerConfig { suspended_calls: 0, caller_calls_per_second: UNBOUNDED, ..ServerConfig::default() };
     let file =
         std::env::temp_dir().join(format!("plugport-bench-{}", std::process::id())).join("audit.jsonl");
     let (audit, writer) = Audit::open(file, 64 << 20, 1).unwrap();

@@ -36,7 +36,7 @@ pub struct Raw {
 
 impl Raw {
     pub async fn new(guest: &Path) -> Self {
-        let engine = engine(&ServerConfig { parked_calls: 0, ..ServerConfig::default() }).unwrap();
+        let engine = engine(&ServerConfig { suspended_calls: 0, ..ServerConfig::default() }).unwrap();
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
         bindings::ToolPlugin::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state).unwrap();

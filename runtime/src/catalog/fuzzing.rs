@@ -11,6 +11,7 @@ use super::schema::Schema;
 use super::uri_template::UriTemplate;
 use super::validation;
 use crate::config::Limits;
+use crate::config::fixed_limits::PATTERNS;
 use crate::json::RawObject;
 use crate::plugin::{Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::WorkBudget;
@@ -35,7 +36,7 @@ pub struct ValidTool {
 /// # Errors
 /// With the reason for the operator.
 pub fn tool(tool: &Tool, prefix: &str, limits: &Limits) -> Result<ValidTool, String> {
-    let passed = validation::tool(tool, prefix, limits).map_err(|error| error.to_string())?;
+    let passed = validation::tool(tool, prefix, limits, PATTERNS).map_err(|error| error.to_string())?;
     let validation::ValidatedTool { name, input, output, headers, extra } = passed;
     Ok(ValidTool { name, input, output, headers, extra })
 }
@@ -50,24 +51,24 @@ pub fn fits(schema: &Schema, value: &Value, bytes: usize) -> bool {
 ///
 /// # Errors
 /// With the reason for the operator.
-pub fn prompt(prompt: &Prompt, prefix: &str, limits: &Limits) -> Result<(String, RawObject), String> {
-    validation::prompt(prompt, prefix, limits).map_err(|error| error.to_string())
+pub fn prompt(prompt: &Prompt, prefix: &str) -> Result<(String, RawObject), String> {
+    validation::prompt(prompt, prefix).map_err(|error| error.to_string())
 }
 
 /// Validates a resource; its further fields.
 ///
 /// # Errors
 /// With the reason for the operator.
-pub fn resource(resource: &ResourceDescriptor, limits: &Limits) -> Result<RawObject, String> {
-    PublishedResource::check(resource, limits).map_err(|error| error.to_string())
+pub fn resource(resource: &ResourceDescriptor) -> Result<RawObject, String> {
+    PublishedResource::check(resource).map_err(|error| error.to_string())
 }
 
 /// Validates a resource template.
 ///
 /// # Errors
 /// With the reason for the operator.
-pub fn template(template: &ResourceTemplate, limits: &Limits) -> Result<(Matcher, RawObject), String> {
-    let passed = PublishedTemplate::check(template, limits).map_err(|error| error.to_string())?;
+pub fn template(template: &ResourceTemplate) -> Result<(Matcher, RawObject), String> {
+    let passed = PublishedTemplate::check(template).map_err(|error| error.to_string())?;
     Ok((Matcher(passed.0), passed.1))
 }
 

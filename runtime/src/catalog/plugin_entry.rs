@@ -12,6 +12,7 @@ use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, Publis
 use super::name_owners::{NameOwners, Taken};
 use super::validation::{self, InvalidItem};
 use crate::config::Limits;
+use crate::config::fixed_limits::{PATTERNS, PROMPTS, RESOURCE_TEMPLATES};
 use crate::plugin::{
     Interfaces, Listing, LoadedPlugin, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool,
 };
@@ -94,24 +95,23 @@ impl PluginEntry {
     fn of(plugin: Arc<Plugin>, interfaces: Interfaces, listing: Listing) -> Self {
         let limits = &plugin.config().limits;
         let mut rejected = Vec::new();
-        let mut left = limits.clone();
-        let tools = accept(listing.tools, ("tools", limits.tools), &mut rejected, |tool| {
-            let published = tool_of(&plugin, tool, &left)?;
-            // The patterns that are left for the next tool.
-            left.patterns = left.patterns.saturating_sub(published.patterns());
+        let mut patterns_left = PATTERNS;
+        let most = (limits.tools, "tools (limit `tools`)");
+        let tools = accept(listing.tools, most, &mut rejected, |tool| {
+            let published = tool_of(&plugin, tool, limits, patterns_left)?;
+            patterns_left = patterns_left.saturating_sub(published.patterns());
             Ok(published)
         });
-        let most = ("resources", limits.resources);
+        let most = (limits.resources, "resources (limit `resources`)");
         let resources = accept(listing.resources, most, &mut rejected, |resource| {
-            PublishedResource::validate(&plugin, resource, limits)
+            PublishedResource::validate(&plugin, resource)
         });
-        let most = ("resource_templates", limits.resource_templates);
+        let most = (RESOURCE_TEMPLATES, "resource templates");
         let templates = accept(listing.templates, most, &mut rejected, |template| {
-            PublishedTemplate::validate(&plugin, template, limits)
+            PublishedTemplate::validate(&plugin, template)
         });
-        let prompts = accept(listing.prompts, ("prompts", limits.prompts), &mut rejected, |prompt| {
-            prompt_of(&plugin, prompt, limits)
-        });
+        let prompts =
+            accept(listing.prompts, (PROMPTS, "prompts"), &mut rejected, |prompt| prompt_of(&plugin, prompt));
         let (tools, resources, prompts) = (sorted(tools), sorted(resources), sorted(prompts));
         let (unapproved, approval) = (Vec::new(), ApprovalPolicy::off());
         Self { tools, resources, templates, prompts, plugin, interfaces, rejected, unapproved, approval }
@@ -150,7 +150,7 @@ impl ListedItem for Prompt {
 /// Publishes what passes, at most as many as the limit says, and each name once.
 fn accept<R: ListedItem, T: Item>(
     offered: Vec<R>,
-    (limit, most): (&str, u64),
+    (most, of_what): (u64, &str),
     rejected: &mut Vec<RejectedItem>,
     mut validate: impl FnMut(R) -> Result<T, InvalidItem>,
 ) -> Vec<Arc<T>> {
@@ -171,7 +171,7 @@ fn accept<R: ListedItem, T: Item>(
         }
     }
     if excess > 0 {
-        let why = format!("a plugin may have {most} (limit `{limit}`)");
+        let why = format!("a plugin may have {most} {of_what}");
         reject(format!("{excess} more {}s", T::KIND.as_str()), why);
     }
     accepted
@@ -192,8 +192,13 @@ fn sorted<T: Item>(mut items: Vec<Arc<T>>) -> Vec<Arc<T>> {
     items
 }
 
-fn tool_of(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<PublishedTool, InvalidItem> {
-    let validated = validation::tool(&tool, &plugin.config().prefix, limits)?;
+fn tool_of(
+    plugin: &Arc<Plugin>,
+    tool: Tool,
+    limits: &Limits,
+    patterns_left: u64,
+) -> Result<PublishedTool, InvalidItem> {
+    let validated = validation::tool(&tool, &plugin.config().prefix, limits, patterns_left)?;
     Ok(PublishedTool {
         name: validated.name,
         plugin: Arc::clone(plugin),
@@ -206,7 +211,7 @@ fn tool_of(plugin: &Arc<Plugin>, tool: Tool, limits: &Limits) -> Result<Publishe
     })
 }
 
-fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt, limits: &Limits) -> Result<PublishedPrompt, InvalidItem> {
-    let (name, extra) = validation::prompt(&prompt, &plugin.config().prefix, limits)?;
+fn prompt_of(plugin: &Arc<Plugin>, prompt: Prompt) -> Result<PublishedPrompt, InvalidItem> {
+    let (name, extra) = validation::prompt(&prompt, &plugin.config().prefix)?;
     Ok(PublishedPrompt { name, plugin: Arc::clone(plugin), prompt, extra, digest: ItemDigest::new() })
 }

@@ -14,6 +14,7 @@ use super::null_arguments;
 use super::regex_states::{rewriting, states};
 use super::schema_budget::{self, BudgetError, SchemaBudget};
 use super::step_keyword::{self, StepKeyword};
+use crate::config::fixed_limits::{PATTERN_KIB, PATTERNS, SCHEMA_DEPTH};
 use crate::config::{Limits, kib};
 use crate::json;
 use crate::observe::truncate;
@@ -58,12 +59,12 @@ pub enum SchemaError {
     /// Beyond `schema_kib`.
     #[error("its schema is longer than {0} KiB (limit `schema_kib`)")]
     TooLong(u64),
-    /// Beyond `schema_depth`.
-    #[error("its schema is nested deeper than {0} levels (limit `schema_depth`)")]
-    TooDeep(u64),
+    /// Beyond [`SCHEMA_DEPTH`].
+    #[error("its schema is nested deeper than {SCHEMA_DEPTH} levels")]
+    TooDeep,
     /// Beyond what a plugin may have.
-    #[error("its schemas have more than {0} patterns together (limit `patterns`)")]
-    Patterns(u64),
+    #[error("the schemas of all tools together have more than {PATTERNS} patterns")]
+    Patterns,
     /// A reference that leads out of the schema or into data.
     #[error(
         "its schema refers to `{0}`; only `#`, `#/...` and `#anchor` that lead to a schema within it are followed"
@@ -86,30 +87,30 @@ pub enum SchemaError {
 pub struct SchemaMismatch(String);
 
 impl Schema {
-    /// Compiles a schema within the limits.
+    /// Compiles a schema within the limits. `patterns_left`: how many patterns it may have.
     ///
     /// # Errors
     /// When it is not a schema, is too large, or refers to another document.
-    pub fn compile(text: &str, limits: &Limits) -> Result<Self, SchemaError> {
+    pub fn compile(text: &str, limits: &Limits, patterns_left: u64) -> Result<Self, SchemaError> {
         if text.len() > kib(limits.schema_kib) {
             return Err(SchemaError::TooLong(limits.schema_kib));
         }
         let raw = json::raw(text).map_err(SchemaError::NotJson)?;
         let value: Value = serde_json::from_str(raw.get()).map_err(SchemaError::NotJson)?;
-        if json::depth(&value) > usize::try_from(limits.schema_depth).unwrap_or(usize::MAX) {
-            return Err(SchemaError::TooDeep(limits.schema_depth));
+        if json::depth(&value) > SCHEMA_DEPTH as usize {
+            return Err(SchemaError::TooDeep);
         }
         let texts = patterns(&value);
         let patterns = texts.len() as u64;
-        if patterns > limits.patterns {
-            return Err(SchemaError::Patterns(limits.patterns));
+        if patterns > patterns_left {
+            return Err(SchemaError::Patterns);
         }
         if texts.iter().map(|text| rewriting(text)).fold(0, u64::saturating_add) > REWRITING {
             let why =
                 "its patterns are too long for as many escapes; write classes such as [0-9] instead of \\d";
             return Err(SchemaError::Invalid(why.to_owned()));
         }
-        let size = kib(limits.pattern_kib);
+        let size = kib(PATTERN_KIB);
         let states =
             schema_budget::with_big_stack(|| texts.iter().map(|text| states(text, size)).max()).unwrap_or(1);
         let object = value.get("type").and_then(Value::as_str) == Some("object");
@@ -123,8 +124,8 @@ impl Schema {
     ///
     /// # Errors
     /// As [`Schema::compile`], and when the schema is not that of an object.
-    pub fn of_arguments(text: &str, limits: &Limits) -> Result<Self, SchemaError> {
-        let schema = Self::compile(text, limits)?;
+    pub fn of_arguments(text: &str, limits: &Limits, patterns_left: u64) -> Result<Self, SchemaError> {
+        let schema = Self::compile(text, limits, patterns_left)?;
         if schema.object { Ok(schema) } else { Err(SchemaError::NotAnObject) }
     }
 
@@ -213,7 +214,7 @@ impl Schema {
             Err(BudgetError::Stopped(stopped)) => Err(stopped),
             Err(BudgetError::Exhausted) => Ok(Err(SchemaMismatch::too_much())),
             Err(BudgetError::Faults) => {
-                Ok(Err(SchemaMismatch("it has more faults than can be told".to_owned())))
+                Ok(Err(SchemaMismatch("it has more faults than can be listed".to_owned())))
             }
         }
     }

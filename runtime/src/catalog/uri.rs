@@ -6,6 +6,7 @@
 //! serves for the literal beginnings of templates too.
 
 use super::naming;
+use crate::config::fixed_limits::URI_BYTES;
 
 /// Why a text is not a URI that may be listed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,15 +20,15 @@ pub(super) enum UriError {
     /// A `%` without two hexadecimal digits.
     #[error("the URI has a `%` that two hexadecimal digits do not follow; write it as %25")]
     Percent,
-    /// Beyond `uri_bytes`.
-    #[error("the URI is longer than {0} bytes (limit `uri_bytes`)")]
-    TooLong(u64),
+    /// Beyond [`URI_BYTES`].
+    #[error("the URI is longer than {URI_BYTES} bytes")]
+    TooLong,
 }
 
 /// Checks a URI.
-pub(super) fn check(uri: &str, longest: u64) -> Result<(), UriError> {
-    if uri.len() as u64 > longest {
-        return Err(UriError::TooLong(longest));
+pub(super) fn check(uri: &str) -> Result<(), UriError> {
+    if uri.len() > URI_BYTES {
+        return Err(UriError::TooLong);
     }
     if let Some(character) = uri.chars().find(|c| !u8::try_from(*c).is_ok_and(allows)) {
         return Err(UriError::Character(character));
@@ -170,20 +171,20 @@ mod tests {
     #[test]
     fn only_absolute_uris_of_plain_characters_pass() {
         for good in ["notes:all", "test://static-text", "file:///a%20b", "x+y-1.z:/?q=[1]#f", "a:b"] {
-            assert_eq!(check(good, 2_048), Ok(()), "{good}");
+            assert_eq!(check(good), Ok(()), "{good}");
         }
         for relative in ["", "all", "/etc/passwd", ":x", "1a:b", "a b:c", "notes:"] {
-            let fault = check(relative, 2_048);
+            let fault = check(relative);
             assert!(
                 matches!(fault, Err(UriError::Relative | UriError::Character(' '))),
                 "{relative}: {fault:?}"
             );
         }
-        assert_eq!(check("a:b\u{202e}", 99), Err(UriError::Character('\u{202e}')));
-        assert_eq!(check("a:b\n", 99), Err(UriError::Character('\n')));
-        assert_eq!(check("a:{x}", 99), Err(UriError::Character('{')));
-        assert_eq!(check("a:%2", 99), Err(UriError::Percent));
-        assert_eq!(check("a:bcd", 4), Err(UriError::TooLong(4)));
+        assert_eq!(check("a:b\u{202e}"), Err(UriError::Character('\u{202e}')));
+        assert_eq!(check("a:b\n"), Err(UriError::Character('\n')));
+        assert_eq!(check("a:{x}"), Err(UriError::Character('{')));
+        assert_eq!(check("a:%2"), Err(UriError::Percent));
+        assert_eq!(check(&format!("a:{}", "b".repeat(URI_BYTES))), Err(UriError::TooLong));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `plugport keep`, hidden: waits for a compile process whose server has ended, and stores its code in the cache.
+//! `plugport await-compile`, hidden: waits for a compile process whose server has ended, and stores its code in the cache.
 
 use std::process::ExitCode;
 

@@ -49,7 +49,7 @@ pub(super) async fn run(args: cli::Call) -> Result<ExitCode, CommandError> {
     let failed = match called.outcome {
         Ok(result) => match show(tool, &result, left, args.json) {
             Ok(code) => return Ok(code),
-            Err(fault) => format!("the tool broke its contract: {fault}"),
+            Err(fault) => format!("the tool returned an invalid result: {fault}"),
         },
         Err(CallError::Guest(error)) => error.in_words(),
         Err(failure) => failure.to_string(),
@@ -102,10 +102,11 @@ fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPoli
         return Ok((outside_folder(path, name, config)?, ApprovalPolicy::off()));
     };
     // As by a server that listens where the configuration says.
-    let mode = config.server.pin.unwrap_or_else(|| ApprovalMode::default_for(Some(config.server.listen)));
+    let mode =
+        config.server.approval.unwrap_or_else(|| ApprovalMode::default_for(Some(config.server.listen)));
     let approval = ApprovalPolicy::read(mode, config).map_err(|error| CommandError::Usage(error.into()))?;
     let (settings, store) =
-        (config.plugin_with_sidecar(&name, &path)?, KvDatabase::of_state(config.state.clone()));
+        (config.plugin_with_sidecar(&name, &path)?, KvDatabase::of_state(config.state_dir.clone()));
     Ok((LoadTarget { path, name, settings, store, own: true }, approval))
 }
 
@@ -161,9 +162,9 @@ fn outside_folder(path: PathBuf, name: String, config: &Config) -> Result<LoadTa
         grants: Grants::default(),
         instances: InstanceMode::default(),
         require_signature: false,
-        signature_keys: Arc::default(),
+        trusted_keys: Arc::default(),
     };
-    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     Ok(LoadTarget { path, name, settings, store, own: false })
 }
 
@@ -197,12 +198,12 @@ pub(super) async fn load_component(
     let LoadTarget { path, name, settings, store, .. } = target;
     let unusable = || path.display().to_string();
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?;
     let loader = loader.for_cli();
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
     let vetting = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
-    Ok(vetting.await.context("cannot check what the plugin offers")?)
+    Ok(vetting.await.context("cannot validate the plugin's items")?)
 }
 
 /// The tool of this name: the plugin's own for it, or the public one.

@@ -36,7 +36,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
             "ok": false,
             "faults": faults(failure),
             "plugins": none,
-            "skipped": none,
+            "rejected": none,
             "unlisted": none,
             "missing": none,
             "remarks": none,
@@ -69,8 +69,8 @@ struct CheckResult {
 
 async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let config = args.source.configuration()?;
-    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
-    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
+    let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(&config)).context("cannot start")?;
     let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
     let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
@@ -142,7 +142,7 @@ impl CheckResult {
     fn as_json(&self) -> Value {
         let plugins: Vec<_> = self.snapshot.entries().iter().map(|entry| self.plugin_json(entry)).collect();
         let files = |files: &[RejectedFile]| -> Value {
-            files.iter().map(|file| json!({ "file": file.path, "why": file.why })).collect()
+            files.iter().map(|file| json!({ "file": file.path, "reason": file.why })).collect()
         };
         json!({
             "ok": self.faults() == 0,
@@ -150,7 +150,7 @@ impl CheckResult {
             "folder": self.config.folder,
             "faults": [],
             "plugins": plugins,
-            "skipped": files(&self.skipped),
+            "rejected": files(&self.skipped),
             "unlisted": files(&self.unlisted),
             "missing": self.missing(),
             "remarks": self.config.remarks(),
@@ -167,12 +167,12 @@ impl CheckResult {
             "file": file_of(&self.config.folder, plugin.name()),
             "digest": format!("sha256:{}", plugin.digest()),
             "ok": refused.is_empty() && self.held_back(entry).is_none(),
-            "heldBack": self.held_back(entry),
+            "withheld": self.held_back(entry),
             "published": PublishedNames::of(&self.snapshot, plugin.name()).as_json(),
-            "refused": refused,
+            "rejected": refused,
             "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
-            "leftOut": left_out_json(plugin),
+            "skippedFunctions": left_out_json(plugin),
             "imports": entry.interfaces.imports,
         });
         let grants = self.grants(entry);
@@ -249,7 +249,7 @@ impl CheckResult {
         lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
         lines.extend(capabilities.lines().into_iter().map(|line| format!("  {line}")));
         match self.held_back(entry) {
-            Some(why) => lines.push(format!("  fault: is held back: {why}")),
+            Some(why) => lines.push(format!("  fault: is withheld: {why}")),
             None => {
                 lines.extend(self.snapshot.rejected(entry).map(|RejectedItem { kind, name, why, .. }| {
                     format!("  fault: the {} `{name}` is not published: {why}", kind.as_str())
@@ -257,7 +257,7 @@ impl CheckResult {
             }
         }
         lines.extend(self.wanted_of(entry).map(|(key, by)| {
-            format!("  remark: the plugin `{by}` offers `{key}`, which belongs to this one and is not published for it")
+            format!("  remark: the plugin `{by}` lists `{key}`, which belongs to this one and is not published for it")
         }));
         // Its author meant it for other callers; all that can be a tool is one.
         lines.extend(
@@ -265,7 +265,7 @@ impl CheckResult {
                 .plugin
                 .rejected_functions()
                 .iter()
-                .map(|left| format!("  remark: the function {} is no tool: {}", left.shown(), left.why)),
+                .map(|left| format!("  remark: the function {} is skipped: {}", left.shown(), left.why)),
         );
         lines
     }
@@ -273,7 +273,7 @@ impl CheckResult {
 
 fn rejected_json(refused: &RejectedItem) -> Value {
     let RejectedItem { kind, name, key, why, owner } = refused;
-    json!({ "kind": kind.as_str(), "name": name, "key": key, "why": why, "owner": owner })
+    json!({ "kind": kind.as_str(), "name": name, "key": key, "reason": why, "owner": owner })
 }
 
 /// The packages of interfaces such as `wasi:cli/stdout@0.2.6`, each once: most components import a score of those.

@@ -49,13 +49,13 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
     let ungranted = PluginConfig {
         grants: Grants::default(),
         require_signature: false,
-        signature_keys: Arc::default(),
+        trusted_keys: Arc::default(),
         ..settings.clone()
     };
-    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
     let target = call::LoadTarget { path: args.file.clone(), name, settings: ungranted, store, own: false };
     let artifact = call::read(&target)?;
-    let signature = SignatureReport::of(&artifact, &config.server.signature_keys, settings.require_signature);
+    let signature = SignatureReport::of(&artifact, &config.server.trusted_keys, settings.require_signature);
     let bytes = artifact.bytes.len();
     let metadata = Metadata::of(&artifact.bytes);
     let entry = call::load_component(target, artifact, &config).await?;
@@ -76,7 +76,7 @@ fn as_json(found: &Inspection) -> Value {
     let refused: Vec<Value> = entry
         .rejected
         .iter()
-        .map(|refused| json!({ refused.kind.as_str(): refused.name, "why": refused.why }))
+        .map(|refused| json!({ refused.kind.as_str(): refused.name, "reason": refused.why }))
         .collect();
     let mut described = json!({
         "file": file,
@@ -91,9 +91,9 @@ fn as_json(found: &Inspection) -> Value {
         "resources": entry.resources.iter().map(|resource| resource_json(resource)).collect::<Vec<_>>(),
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
-        "refused": refused,
-        "plain": entry.plugin.has_function_tools(),
-        "leftOut": left_out_json(&entry.plugin),
+        "rejected": refused,
+        "functionTools": entry.plugin.has_function_tools(),
+        "skippedFunctions": left_out_json(&entry.plugin),
     });
     capabilities.describe(&mut described);
     described
@@ -104,7 +104,7 @@ pub(super) fn left_out_json(plugin: &Plugin) -> Value {
     plugin
         .rejected_functions()
         .iter()
-        .map(|RejectedFunction { name, why }| json!({ "function": name, "why": why }))
+        .map(|RejectedFunction { name, why }| json!({ "function": name, "reason": why }))
         .collect()
 }
 
@@ -161,7 +161,10 @@ fn as_text(found: &Inspection) -> String {
         Escaped(&signature.in_words()).to_string(),
     ];
     if entry.plugin.has_function_tools() {
-        lines.push("a plain component: it knows nothing of MCP, and its functions are its tools".to_owned());
+        lines.push(
+            "a component with function tools: it knows nothing of MCP, and its functions are its tools"
+                .to_owned(),
+        );
     }
     lines.extend(instances.cost_note().map(ToOwned::to_owned));
     let said = metadata.lines();

@@ -38,12 +38,12 @@ impl MemoryEstimate {
     }
 
     fn with(settings: &ServerConfig, guests: u64, available: u64) -> Self {
-        let calls = settings.concurrent_calls + settings.parked_calls + settings.kept_instances;
+        let calls = settings.concurrent_calls + settings.suspended_calls + settings.idle_instances;
         let parts = [
             ("guests", guests),
-            ("buffers", settings.buffers_bytes as u64),
-            ("connections", settings.connections as u64 * CONNECTION),
-            ("sessions", settings.sessions as u64 * SESSION),
+            ("buffers", settings.client_buffers_bytes as u64),
+            ("connections", settings.max_connections as u64 * CONNECTION),
+            ("sessions", settings.max_sessions as u64 * SESSION),
             ("calls", calls as u64 * CALL),
             ("program", PROGRAM),
         ];
@@ -60,7 +60,7 @@ impl MemoryEstimate {
             self.parts.iter().map(|(name, bytes)| format!("{name} {}", whole_mib(*bytes))).collect();
         let (sum, available) = (whole_mib(self.sum()), self.available >> 20);
         format!(
-            "guests and clients can make it keep at most {sum} MiB ({}) of {available} MiB",
+            "guests and clients can make the server hold at most {sum} MiB ({}) of {available} MiB",
             parts.join(", ")
         )
     }
@@ -68,8 +68,8 @@ impl MemoryEstimate {
     /// Why that is too much, and what to do.
     pub(super) fn warning(&self) -> Option<String> {
         (self.sum() > self.available).then(|| {
-            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, `buffers_mib`, \
-             `connections` or `sessions` under [server]"
+            "that is more than this process may use, and the system may kill it; lower `guest_memory_mib`, `client_buffers_mib`, \
+             `max_connections` or `max_sessions` under [server]"
                 .to_owned()
         })
     }
@@ -96,7 +96,7 @@ mod tests {
         let usual = estimate(&ServerConfig::default());
         assert_eq!(usual.warning(), None, "{}", usual.in_words());
         assert!(usual.sum() > 1000 << 20 && usual.as_json()["bytes"] == usual.sum());
-        let crowded = estimate(&ServerConfig { connections: 10_000, ..ServerConfig::default() });
-        assert!(crowded.warning().unwrap().contains("`connections`"), "{}", crowded.in_words());
+        let crowded = estimate(&ServerConfig { max_connections: 10_000, ..ServerConfig::default() });
+        assert!(crowded.warning().unwrap().contains("`max_connections`"), "{}", crowded.in_words());
     }
 }

@@ -69,11 +69,11 @@ impl From<anyhow::Error> for CommandError {
 /// Runs a command to its end.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
-    if let Command::Compile(args) = &cli.command {
+    if let Command::CompileWorker(args) = &cli.command {
         // Before there are threads or files: this process is about to be bounded.
         return compile_worker::run(args);
     }
-    if let Command::Keep(args) = &cli.command {
+    if let Command::AwaitCompile(args) = &cli.command {
         return await_compile::run(args);
     }
     // Dropped when the last word has been said.
@@ -94,8 +94,8 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::New(args) => new::run(&args),
                 Command::Build(args) => build::run(args).await,
                 Command::Dev(args) => dev::run(args, &cli.log).await,
-                Command::Compile(args) => Ok(compile_worker::run(&args)),
-                Command::Keep(args) => Ok(await_compile::run(&args)),
+                Command::CompileWorker(args) => Ok(compile_worker::run(&args)),
+                Command::AwaitCompile(args) => Ok(await_compile::run(&args)),
             }
         });
         // A thread may be reading stdin, which nothing can interrupt.

@@ -39,7 +39,7 @@ impl SignatureReport {
                 json!({ "verified": true, "key": signed.key.to_string(), "comment": signed.comment })
             }
             Self::Refused(key, error) => {
-                json!({ "verified": false, "key": key, "why": error.to_string() })
+                json!({ "verified": false, "key": key, "reason": error.to_string() })
             }
         }
     }
@@ -49,12 +49,12 @@ impl SignatureReport {
             Self::Absent => "no signature".to_owned(),
             Self::Unverified(Some(key)) => {
                 format!(
-                    "a signature that says it is of the key {key}; --config with `signature_keys` verifies it"
+                    "a signature that says it is of the key {key}; --config with `trusted_keys` verifies it"
                 )
             }
             Self::Unverified(None) => "a signature that is not minisign's, or is damaged".to_owned(),
             Self::Good(Signer { key, comment }) => format!("signed by the key {key}: {comment}"),
-            Self::Refused(_, error) => format!("would be refused: its signature {error}"),
+            Self::Refused(_, error) => format!("would be rejected: its signature {error}"),
         }
     }
 }

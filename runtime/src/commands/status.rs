@@ -21,7 +21,7 @@ use crate::transport::status_socket;
 const DIGITS: usize = 12;
 
 /// The columns, by the fields of the document that they show.
-const COUNTS: [&str; 5] = ["calls", "running", "failed", "forced", "refused"];
+const COUNTS: [&str; 5] = ["calls", "running", "failed", "terminated", "rejected"];
 
 pub(super) async fn run(args: cli::Status) -> Result<ExitCode, CommandError> {
     let is_named = args.config.is_some();
@@ -105,7 +105,7 @@ fn server(document: &Value) -> String {
             text("pid"),
             text("since")
         ),
-        format!("  plugins in {}, {config}, pin {}", text("folder"), text("pin")),
+        format!("  plugins in {}, {config}, approval {}", text("folder"), text("approval")),
     ];
     lines.extend(list(document, "problems").iter().map(problem));
     let plugins = list(document, "plugins");
@@ -128,7 +128,7 @@ fn server(document: &Value) -> String {
 
 /// Something that the server cannot follow.
 fn problem(problem: &Value) -> String {
-    format!("  problem: {}; what held before still does", shown(field(problem, "why")))
+    format!("  problem: {}; the state before stays in force", shown(field(problem, "reason")))
 }
 
 fn headings() -> Vec<String> {
@@ -154,7 +154,7 @@ fn limits(limits: &Value) -> String {
 }
 
 fn reason(plugin: &Value) -> Option<String> {
-    let why = field(plugin, "why").as_str()?;
+    let why = field(plugin, "reason").as_str()?;
     let left =
         field(plugin, "quarantined_s").as_u64().map(|left| format!("; {left} s left")).unwrap_or_default();
     Some(format!("      {}{left}", Escaped(why)))
@@ -166,7 +166,7 @@ fn unpublished(plugin: &Value) -> Option<String> {
     let first = items.first()?;
     let count = field(plugin, "unpublished_more").as_u64().unwrap_or(0).saturating_add(items.len() as u64);
     let text = |key: &str| shown(field(first, key));
-    let item = format!("the {} `{}`: {}", text("kind"), text("name"), text("why"));
+    let item = format!("the {} `{}`: {}", text("kind"), text("name"), text("reason"));
     Some(match count {
         1 => format!("      1 item is not published: {item}"),
         _ => format!("      {count} items are not published; the first is {item}"),
@@ -220,18 +220,18 @@ mod tests {
     fn a_server_is_shown_as_a_table_with_reasons() {
         let document = json!({
             "version": "0.1.0", "pid": 7, "since": "2026-11-21T00:00:00Z", "serving": "stdio", "folder": "plugins",
-            "config": null, "pin": "off",
+            "config": null, "approval": "off",
             "plugins": [
                 { "name": "a", "state": "serving", "digest": "sha256:0123456789abcdef", "calls": 12, "running": 0,
-                  "failed": 1, "forced": 2, "refused": 0, "limits": { "fuel": 1, "wall_ms": 1 }, "why": null },
+                  "failed": 1, "terminated": 2, "rejected": 0, "limits": { "fuel": 1, "wall_ms": 1 }, "reason": null },
                 { "name": null, "file": "b\u{1b}[2J.wasm", "state": "failed", "digest": null, "calls": 0, "running": 0,
-                  "failed": 0, "forced": 0, "refused": 0, "limits": {}, "why": "is\nbad" },
+                  "failed": 0, "terminated": 0, "rejected": 0, "limits": {}, "reason": "is\nbad" },
             ],
         });
         let shown = server(&document);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0], "stdio: plugport 0.1.0, process 7, since 2026-11-21T00:00:00Z");
-        assert_eq!(lines[1], "  plugins in plugins, no configuration, pin off");
+        assert_eq!(lines[1], "  plugins in plugins, no configuration, approval off");
         assert!(lines[2].starts_with("  NAME ") && lines[2].ends_with("LIMITS HIT"), "{shown}");
         assert!(lines[3].contains("0123456789ab ") && lines[3].ends_with("fuel 1, wall_ms 1"), "{shown}");
         assert!(lines[4].starts_with("  b\\u{1b}[2J.wasm  failed "), "{shown}");
@@ -242,12 +242,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_followed_and_what_is_not_published_is_shown() {
-        let bad = json!({ "kind": "tool", "name": "x\u{1b}", "why": "bad name" });
+        let bad = json!({ "kind": "tool", "name": "x\u{1b}", "reason": "bad name" });
         let document = json!({
-            "problems": [{ "kind": "lock", "why": "plugport.lock is torn\u{7}; restore it" }],
+            "problems": [{ "kind": "lock", "reason": "plugport.lock is torn\u{7}; restore it" }],
             "plugins": [
-                { "name": "a", "why": "not approved", "unpublished": [bad], "unpublished_more": 0 },
-                { "name": "b", "why": null, "unpublished": [bad, bad], "unpublished_more": 40 },
+                { "name": "a", "reason": "not approved", "unpublished": [bad], "unpublished_more": 0 },
+                { "name": "b", "reason": null, "unpublished": [bad, bad], "unpublished_more": 40 },
                 { "name": "c", "unpublished": [] },
             ],
         });
@@ -255,7 +255,7 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(
             lines[2],
-            "  problem: plugport.lock is torn\\u{7}; restore it; what held before still does"
+            "  problem: plugport.lock is torn\\u{7}; restore it; the state before stays in force"
         );
         assert_eq!(lines[5], "      not approved");
         assert_eq!(lines[6], "      1 item is not published: the tool `x\\u{1b}`: bad name");

@@ -49,7 +49,7 @@ pub(super) struct StatusServer {
 impl StatusReport {
     /// Of a server that begins now.
     pub(super) fn new(config: &Config, catalog: Arc<Catalog>, standing: Arc<LoadStatus>) -> Self {
-        let (state, folder, config) = (config.state.clone(), config.folder.clone(), config.file.clone());
+        let (state, folder, config) = (config.state_dir.clone(), config.folder.clone(), config.file.clone());
         Self { catalog, standing, since: SystemTime::now(), state, folder, config }
     }
 
@@ -92,7 +92,7 @@ impl StatusReport {
             "serving": serving,
             "folder": self.folder.display().to_string(),
             "config": self.config.as_ref().map(|file| file.display().to_string()),
-            "pin": match self.standing.pin() {
+            "approval": match self.standing.pin() {
                 ApprovalMode::Off => "off",
                 ApprovalMode::Warn => "warn",
                 ApprovalMode::Strict => "strict",
@@ -107,12 +107,12 @@ impl StatusReport {
         let left = plugin.quarantined();
         let held = snapshot.owners().held_back(plugin.name());
         let state = match (held, left) {
-            (Some(_), _) => "held",
+            (Some(_), _) => "pending",
             (None, Some(_)) => "quarantined",
             (None, None) => "serving",
         };
         let alone =
-            left.map(|_| "its calls keep failing (limits `quarantine_traps`, `quarantine_s`)".to_owned());
+            left.map(|_| "its calls keep failing (limits `quarantine_failures`, `quarantine_s`)".to_owned());
         let mut published = PublishedNames::of(snapshot, plugin.name()).as_json();
         plugin.redactor().value(&mut published);
         let file = self.folder.join(format!("{}.wasm", plugin.name()));
@@ -121,13 +121,13 @@ impl StatusReport {
             "file": file.display().to_string(),
             "digest": digest(plugin.digest()),
             "state": state,
-            "why": held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
+            "reason": held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
             "published": published,
             "unpublished": unpublished(snapshot, entry),
             "unpublished_more": snapshot.rejected(entry).count().saturating_sub(MOST_UNPUBLISHED),
             "quarantined_s": left.map(|left| left.as_secs() + 1),
             "instances": plugin.config().instances.as_str(),
-            "resting": plugin.idle_instances(),
+            "idle_instances": plugin.idle_instances(),
         });
         with_counts(about, plugin.counters())
     }
@@ -147,7 +147,7 @@ fn unpublished(snapshot: &Snapshot, entry: &PluginEntry) -> Vec<Value> {
     let first = snapshot.rejected(entry).take(MOST_UNPUBLISHED);
     let told = first.map(|item| {
         let (name, why) = (brief(redactor, &item.name, NAME), brief(redactor, &item.why, WHY));
-        json!({ "kind": item.kind.as_str(), "name": name, "why": why })
+        json!({ "kind": item.kind.as_str(), "name": name, "reason": why })
     });
     told.collect()
 }
@@ -159,7 +159,7 @@ fn brief(redactor: &Redactor, text: &str, most: usize) -> String {
 }
 
 fn problem(problem: &Problem) -> Value {
-    json!({ "kind": problem.kind.as_str(), "why": problem.why })
+    json!({ "kind": problem.kind.as_str(), "reason": problem.why })
 }
 
 fn draining_entry(plugin: &Plugin) -> Value {
@@ -169,8 +169,8 @@ fn draining_entry(plugin: &Plugin) -> Value {
         "digest": digest(plugin.digest()),
         "state": "draining",
         "instances": plugin.config().instances.as_str(),
-        "resting": plugin.idle_instances(),
-        "why": "it was replaced or taken away, and calls that began before may go on for a while (setting [server] `drain_s`)",
+        "idle_instances": plugin.idle_instances(),
+        "reason": "it was replaced or removed, and calls that began before may finish (setting [server] `drain_s`)",
         "published": null,
         "unpublished": null,
         "unpublished_more": null,
@@ -184,10 +184,10 @@ fn unserved_entry(file: &RejectedVersion) -> Value {
         "name": file.plugin,
         "file": file.path.display().to_string(),
         "digest": file.digest.as_deref().map(digest),
-        "state": if file.pending_approval { "held" } else { "failed" },
-        "why": file.why,
+        "state": if file.pending_approval { "pending" } else { "failed" },
+        "reason": file.why,
         "instances": null,
-        "resting": null,
+        "idle_instances": null,
         "published": null,
         "unpublished": null,
         "unpublished_more": null,
@@ -202,9 +202,9 @@ fn with_counts(mut entry: Value, counters: CounterSnapshot) -> Value {
         "running": counters.running,
         "ok": counters.ok,
         "failed": counters.failed,
-        "forced": counters.forced,
+        "terminated": counters.terminated,
         "cancelled": counters.cancelled,
-        "refused": counters.rejected,
+        "rejected": counters.rejected,
         "limits": counters.limits,
         "fuel": counters.fuel,
         "last_call": counters.last.map(time),
@@ -229,7 +229,7 @@ impl StatusServer {
         self.stop.cancel();
         for task in std::mem::take(&mut self.tasks) {
             if let Err(error) = task.await {
-                tracing::error!(%error, "telling how the server stands failed");
+                tracing::error!(%error, "the status socket failed");
             }
         }
     }
@@ -258,16 +258,16 @@ mod tests {
         let config = Config::new("plugins".into());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let document = StatusReport::new(&config, catalog, standing).document("stdio");
-        assert_eq!((&document["serving"], &document["pin"]), (&json!("stdio"), &json!("strict")));
+        assert_eq!((&document["serving"], &document["approval"]), (&json!("stdio"), &json!("strict")));
         assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));
-        assert_eq!(document["problems"], json!([{ "kind": "lock", "why": "restore it" }]));
+        assert_eq!(document["problems"], json!([{ "kind": "lock", "reason": "restore it" }]));
         let [held, failed] = document["plugins"].as_array().unwrap().as_slice() else { panic!("{document}") };
         assert_eq!(
             (&held["name"], &held["state"], &held["digest"]),
-            (&json!("a"), &json!("held"), &json!("sha256:ab"))
+            (&json!("a"), &json!("pending"), &json!("sha256:ab"))
         );
         assert_eq!(
-            (&held["why"], &held["calls"], &held["limits"]),
+            (&held["reason"], &held["calls"], &held["limits"]),
             (&json!("approve it"), &json!(0), &json!({}))
         );
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `pin`: what happens to a plugin that differs from its approval.
+//! `approval`: what happens to a plugin that differs from its approval.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use super::toml_reader::{TomlEntry, TomlReader};
 pub enum ApprovalMode {
     /// Not at all: a developer's folder.
     Off,
-    /// They are served, and it is told.
+    /// They are served, and the log says so.
     Warn,
-    /// They are held back until someone has approved them.
+    /// They are pending approval until the operator has approved them.
     Strict,
 }
 

@@ -1,31 +1,31 @@
-//! The `[audit]` table: where it is noted what plugins did.
+//! The `[audit]` table: where the audit is written, and how much of it is kept.
 
 use std::path::{Path, PathBuf};
 
 use super::toml_reader::{TomlReader, TomlTable};
 
-/// How the audit is kept.
+/// How the audit is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditConfig {
-    /// Whether anything is noted.
+    /// Whether there is an audit.
     pub enabled: bool,
-    /// Where, when the operator says it. Otherwise it is in the state folder.
+    /// Its file, when the operator names one; otherwise it is in the state folder.
     pub file: Option<PathBuf>,
-    /// Size at which a file begins anew, MiB.
-    pub mib: u64,
-    /// Files that are kept beside the present one.
-    pub kept: u64,
-    /// Whether arguments are written down instead of their digest.
+    /// Size at which the file is rotated, MiB.
+    pub max_mib: u64,
+    /// Rotated files that are kept.
+    pub rotated_files: u64,
+    /// Whether arguments are written instead of their digest.
     pub arguments: bool,
 }
 
 impl Default for AuditConfig {
     fn default() -> Self {
-        Self { enabled: true, file: None, mib: 64, kept: 4, arguments: false }
+        Self { enabled: true, file: None, max_mib: 64, rotated_files: 4, arguments: false }
     }
 }
 
-const KEYS: &[&str] = &["enabled", "file", "mib", "kept", "arguments"];
+const KEYS: &[&str] = &["enabled", "file", "max_mib", "rotated_files", "arguments"];
 
 impl AuditConfig {
     /// The name of the file in the state folder.
@@ -37,7 +37,9 @@ impl AuditConfig {
         audit.enabled = flag(from.take("enabled").and_then(|entry| entry.boolean(reader)), true);
         audit.arguments = flag(from.take("arguments").and_then(|entry| entry.boolean(reader)), false);
         audit.file = from.take("file").and_then(|entry| entry.string(reader)).map(|file| base.join(file));
-        for (key, most, slot) in [("mib", 65_536, &mut audit.mib), ("kept", 1_000, &mut audit.kept)] {
+        for (key, most, slot) in
+            [("max_mib", 65_536, &mut audit.max_mib), ("rotated_files", 1_000, &mut audit.rotated_files)]
+        {
             if let Some(value) = from.take_number(key, 1, most, reader) {
                 *slot = value;
             }

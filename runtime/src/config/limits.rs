@@ -1,9 +1,12 @@
-//! Every limit that a plugin runs under: one table, so that a reader sees all of them at once and a limit cannot exist
-//! without a default that is safe for hostile code, a hard maximum and a reason.
+//! Every limit of a plugin that is a key: one table, so that a reader sees all of them at once and a limit cannot exist
+//! without a default that is safe for hostile code, a hard maximum and a reason. What nobody sets is in `fixed_limits`.
 //!
 //! The unit is part of the name. `[limits]` in `plugport.toml` sets them for every plugin, `[plugins.NAME] limits` for one.
 
 use std::time::Duration;
+
+use super::fixed_limits::QUEUED_PER_CALL;
+use super::toml_reader::{TomlEntry, TomlReader};
 
 /// What the table says of one limit.
 #[derive(Debug, Clone, Copy)]
@@ -59,101 +62,59 @@ macro_rules! limits {
 
 limits! {
     fuel = 2_000_000_000, at most 1_000_000_000_000:
-        "Instructions per call, and as much again for work the host does for the guest; stops an endless loop, the same on every machine.";
+        "Instructions per call, and as much again for what the host does for the guest; stops an endless loop, the same on every machine.";
     cpu_ms = 1_000, at most 600_000:
-        "Processor time per call, that of other threads for it and of checking its result against the plugin's schema included, and as much again for checking its arguments; fuel alone cannot bound time, since a cache miss costs as little fuel as an addition.";
+        "Processor time per call, with that of other threads for it and of validating its result, and as much again for validating its arguments. Fuel cannot bound time: a cache miss costs as little fuel as an addition.";
     wall_ms = 30_000, at most 600_000:
         "Time from the start of a call to its end, sleeping included.";
     startup_ms = 2_000, at most 60_000:
-        "Time for a plugin to instantiate and to say what it offers.";
+        "Time for a plugin to instantiate and to list its items.";
     memory_mib = 64, at most 1_024:
-        "Linear memory of one instance, all its memories together. The engine converts a text that two instances of one component pass each other in one go, so other limits act up to a millisecond per MiB later.";
-    table_elements = 20_000, at most 40_000:
-        "Entries of one function table.";
-    core_instances = 64, at most 64:
-        "Core modules instantiated inside one component.";
-    handles = 1_024, at most 100_000:
-        "Host resources (streams, files, clocks) that one call may hold at once.";
+        "Linear memory of one instance, all its memories together. The engine converts a text between two instances of one component in one go, so other limits act up to a millisecond per MiB later.";
     open_files = 32, at most 1_000:
-        "Files and directories that one call may have open at once; with four times as many streams on them.";
+        "Files and directories that one call may have open at once, with four times as many streams on them.";
     transfer_mib = 8, at most 128:
-        "Bytes lifted out of the guest by one host call or result; guests can alias one buffer many times, so typed results amplify.";
-    random_kib = 4, at most 65_536:
-        "Random bytes that one host call may ask for.";
+        "Bytes lifted out of the guest by one host call or result: a guest can alias one buffer many times, so typed results amplify.";
     result_kib = 4_096, at most 65_536:
         "Size of one result: of a tool, a resource, a prompt or a completion.";
-    content_items = 1_000, at most 100_000:
-        "Content blocks, contents or messages in one result.";
     log_kib = 1_024, at most 65_536:
-        "Log text of one call: log messages, stdout and stderr together. What exceeds it is counted, not kept.";
-    log_kib_per_second = 256, at most 65_536:
-        "Log text of one plugin in a second, all its calls together; `log_kib` may come at once.";
-    log_line_bytes = 4_096, at most 65_536:
-        "Length of one line of log; the rest of it is cut.";
-    progress_per_second = 10, at most 1_000:
-        "Progress notifications of one call; those in between are skipped.";
+        "Log text of one call: log messages, stdout and stderr together. More is counted and dropped. All calls of a plugin together may write as much again in four seconds.";
     concurrent_calls = 16, at most 900:
-        "Calls of one plugin that run at the same time.";
-    queued_calls = 64, at most 100_000:
-        "Calls of one plugin that wait for a place; beyond it they are refused.";
+        "Calls of one plugin that run at the same time. Four times as many wait; more are rejected.";
     tool_calls_per_second = 2_000, at most 1_000_000_000:
         "Calls of one tool in a second; as many may come at once.";
-    completions_per_second = 50, at most 1_000_000_000:
-        "Completions of one plugin in a second: they come with every key that someone presses.";
-    quarantine_traps = 5, at most 1_000_000_000:
-        "Calls in a row that had to be ended, within a minute of each other, after which the plugin is left alone.";
+    quarantine_failures = 5, at most 1_000_000_000:
+        "Consecutive calls that trapped or hit a limit, within a minute of each other, after which the plugin is quarantined.";
     quarantine_s = 30, at most 86_400:
-        "For how long it is left alone the first time; each further time doubles, up to 64 times as long.";
-    sampling_calls = 8, at most 1_000:
-        "Questions that one call may ask the client's model.";
+        "Length of its first quarantine; each further one is twice as long, up to 64 times.";
+    sampling_requests = 8, at most 1_000:
+        "Sampling requests that one call may send.";
     sampling_tokens = 50_000, at most 100_000_000:
-        "Tokens of all questions of one call to the client's model: what they allow the answers, and their own text at 4 bytes a token.";
-    elicitations = 8, at most 1_000:
-        "Questions that one call may ask the person at the client.";
-    questions = 32, at most 1_000:
-        "Questions that one call may ask the client: sampling, elicitation and roots together.";
-    question_kib = 256, at most 16_384:
-        "Size of one question to the client.";
-    parked_calls = 32, at most 15_000:
-        "Calls of one plugin that wait for the client's answers at the same time; the one that waits longest makes way.";
+        "Tokens of all sampling requests of one call: their `maxTokens`, and their own text at 4 bytes a token.";
+    client_requests = 32, at most 1_000:
+        "Client requests of one call: sampling, elicitation and roots together.";
+    suspended_calls = 32, at most 15_000:
+        "Suspended calls of one plugin; beyond it the oldest is cancelled.";
     http_requests = 16, at most 1_000:
-        "HTTP requests that one call may send; a redirect that it follows is one more.";
+        "HTTP requests of one call; each redirect that it follows is one more.";
     http_parallel = 4, at most 64:
         "HTTP requests of one call that are under way at the same time.";
     http_ms = 10_000, at most 600_000:
-        "Time of one HTTP request, from looking up the name to the last byte of the answer.";
+        "Time of one HTTP request, from the name's lookup to the last byte of the response.";
     http_response_kib = 8_192, at most 1_048_576:
-        "Bodies of all HTTP answers that one call reads, as they come over the wire.";
+        "Bodies of all HTTP responses that one call reads, as they come over the wire.";
     http_request_kib = 1_024, at most 1_048_576:
         "Bodies of all HTTP requests that one call sends.";
-    http_header_kib = 16, at most 256:
-        "Header fields of one HTTP request or answer, and the path with its query.";
     tools = 256, at most 10_000:
-        "Tools that one plugin may offer.";
+        "Tools that one plugin may list.";
     resources = 1_000, at most 100_000:
         "Resources that one plugin may list.";
-    resource_templates = 64, at most 1_000:
-        "Resource templates that one plugin may list; each is compared with every URI that is not listed.";
-    prompts = 256, at most 10_000:
-        "Prompts that one plugin may offer.";
-    prompt_arguments = 32, at most 1_000:
-        "Arguments of one prompt.";
-    uri_bytes = 2_048, at most 4_096:
-        "Length of one URI or URI template.";
-    description_kib = 4, at most 1_024:
-        "Title and description of one tool, resource or prompt, or of one prompt argument.";
     schema_kib = 64, at most 4_096:
         "Text of one JSON Schema.";
-    schema_depth = 32, at most 64:
-        "Nesting of one JSON Schema.";
-    patterns = 128, at most 10_000:
-        "Regular expressions in all JSON Schemas of one plugin.";
-    pattern_kib = 256, at most 16_384:
-        "Memory of one compiled regular expression in a JSON Schema.";
     compile_ms = 120_000, at most 3_600_000:
-        "Time to compile one .wasm file. What takes longer is skipped, and its compiler is killed.";
+        "Time to compile one .wasm file. Then its compiler is killed, and the file is rejected.";
     compile_mib = 1_024, at most 65_536:
-        "Memory of the process that compiles one .wasm file; what a compiler needs is up to the file.";
+        "Memory of the process that compiles one .wasm file: the file decides what its compiler needs.";
     code_mib = 64, at most 4_096:
         "Machine code of one .wasm file, about four times its size. The server keeps it in memory while the plugin is loaded.";
     wasm_mib = 32, at most 1_024:
@@ -188,6 +149,19 @@ impl Limits {
         }
     }
 
+    /// Reads a table of limits; those that it does not name stay.
+    pub(super) fn read(&mut self, entry: TomlEntry<'_>, reader: &mut TomlReader<'_>) {
+        let Some(mut table) = entry.table(reader) else { return };
+        for LimitSpec { name, max, .. } in Self::TABLE {
+            let Some(entry) = table.take(name) else { continue };
+            let Some(value) = entry.number(1, *max, reader) else { continue };
+            if let Err(error) = self.set(name, value) {
+                reader.report(entry.span, &entry.key, error.to_string());
+            }
+        }
+        table.finish(reader, &Self::names());
+    }
+
     /// The names of all limits.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
@@ -201,6 +175,12 @@ impl Limits {
             // The one that keeps a plugin from running.
             if spec.name == "quarantine_s" { own < others } else { own > others }
         })
+    }
+
+    /// Calls of the plugin that wait for a permit.
+    #[must_use]
+    pub const fn queued_calls(&self) -> u64 {
+        self.concurrent_calls.saturating_mul(QUEUED_PER_CALL)
     }
 
     /// Wall time of one call.
@@ -272,10 +252,10 @@ mod tests {
         let usual = Limits::default();
         let laxer = |limits: Limits| limits.looser_than(&usual).map(|spec| spec.name).collect::<Vec<_>>();
         assert_eq!(
-            laxer(Limits { fuel: 1, quarantine_traps: 1, quarantine_s: 60, ..usual.clone() }),
+            laxer(Limits { fuel: 1, quarantine_failures: 1, quarantine_s: 60, ..usual.clone() }),
             [""; 0]
         );
-        let more = Limits { fuel: usual.fuel + 1, quarantine_traps: 6, quarantine_s: 29, ..usual.clone() };
-        assert_eq!(laxer(more), ["fuel", "quarantine_traps", "quarantine_s"]);
+        let more = Limits { fuel: usual.fuel + 1, quarantine_failures: 6, quarantine_s: 29, ..usual.clone() };
+        assert_eq!(laxer(more), ["fuel", "quarantine_failures", "quarantine_s"]);
     }
 }

@@ -7,6 +7,7 @@
 mod approval_mode;
 mod audit;
 mod error;
+pub mod fixed_limits;
 mod grants;
 mod instance_mode;
 mod limits;
@@ -36,9 +37,9 @@ pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
 pub(crate) use toml_reader::nearest;
-use toml_reader::{TomlEntry, TomlReader, TomlTable};
+use toml_reader::{TomlReader, TomlTable};
 
-/// What was approved, beside the configuration file: made to be committed with it.
+/// The lockfile, in the folder of the configuration: made to be committed with it.
 const LOCK: &str = "plugport.lock";
 
 /// Everything the operator has decided.
@@ -54,40 +55,43 @@ pub struct Config {
     pub folder: PathBuf,
     /// The file that all this was read from.
     pub file: Option<PathBuf>,
-    /// Where what plugins keep is kept; nowhere when neither the configuration nor the environment names a place.
-    pub state: Option<PathBuf>,
-    /// How it is noted what they did.
+    /// The folder of key-value data and the audit; `None` when neither the configuration nor the environment names one.
+    pub state_dir: Option<PathBuf>,
+    /// The folder of compiled code that the configuration names.
+    pub compiled_cache_dir: Option<PathBuf>,
+    /// How the audit is written.
     pub audit: AuditConfig,
-    /// The file that says what was approved.
+    /// The lockfile.
     pub lock: PathBuf,
 }
 
-/// What the operator says of one plugin.
+/// The operator's settings for one plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginConfig {
-    /// Published before each tool's name, with a dash; empty for bare names.
+    /// Published before each name, with a dash; empty for bare names.
     pub prefix: String,
     /// The limits its calls run under.
     pub limits: Limits,
-    /// What it may reach.
+    /// What it may use outside the sandbox.
     pub grants: Grants,
     /// Whether its instances outlive their calls.
     pub instances: InstanceMode,
-    /// Whether it is refused without a signature.
+    /// Whether it is rejected without a signature.
     pub require_signature: bool,
-    /// Whose signatures are believed.
-    pub signature_keys: Arc<SignatureKeys>,
+    /// Whose signatures are trusted.
+    pub trusted_keys: Arc<SignatureKeys>,
 }
 
 impl Config {
-    /// What holds without a configuration file.
+    /// The configuration of a server without a file.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self {
             server: ServerConfig::default(),
             limits: Limits::default(),
             plugins: BTreeMap::new(),
-            state: user_dirs::server_state_dir(&folder),
+            state_dir: user_dirs::server_state_dir(&folder),
+            compiled_cache_dir: None,
             folder,
             file: None,
             audit: AuditConfig::default(),
@@ -105,8 +109,8 @@ impl Config {
         Self::parse(&text, file, folder)
     }
 
-    /// The state folder of the servers with this configuration, whatever is wrong with the rest of it: a server that runs read
-    /// it when it was right, and with other variables and files around it.
+    /// The state folder of the servers with this configuration, also when the rest of the file has mistakes: a running server
+    /// may have read it before they were made.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -115,18 +119,18 @@ impl Config {
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
         let mut reader = TomlReader::new(&text);
         let table = reader.root().take("server").and_then(|entry| entry.table(&mut reader));
-        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state);
+        let state = table.and_then(|table| ServerConfig::read(table, &mut reader).state_dir);
         Ok(state_dir(file, state.as_deref()))
     }
 
-    /// Where it is noted what plugins did, unless it is noted nowhere.
+    /// The file of the audit; `None` when there is no folder for it.
     #[must_use]
     pub fn audit_file(&self) -> Option<PathBuf> {
-        let usual = || self.state.as_ref().map(|state| state.join(AuditConfig::FILE));
+        let usual = || self.state_dir.as_ref().map(|state| state.join(AuditConfig::FILE));
         self.audit.file.clone().or_else(usual)
     }
 
-    /// The same while a server runs, where nothing may keep it waiting: only a regular file is read.
+    /// Reads the file again while a server runs; only a regular file, since reading a pipe could wait forever.
     ///
     /// # Errors
     /// With every mistake in the file at once.
@@ -146,10 +150,11 @@ impl Config {
             config.server = ServerConfig::read(table, &mut reader);
         }
         if let Some(entry) = root.take("limits") {
-            read_limits(entry, &mut config.limits, &mut reader);
+            config.limits.read(entry, &mut reader);
         }
         let base = file.parent().unwrap_or(Path::new(""));
-        config.state = state_dir(file, config.server.state.as_deref());
+        config.state_dir = state_dir(file, config.server.state_dir.as_deref());
+        config.compiled_cache_dir = config.server.compiled_cache_dir.as_ref().map(|dir| base.join(dir));
         config.lock = base.join(LOCK);
         if let Some(table) = root.take("audit").and_then(|entry| entry.table(&mut reader)) {
             config.audit = AuditConfig::read(table, base, &mut reader);
@@ -178,7 +183,7 @@ impl Config {
             plugin.prefix = prefix;
         }
         if let Some(entry) = from.take("limits") {
-            read_limits(entry, &mut plugin.limits, reader);
+            plugin.limits.read(entry, reader);
         }
         if let Some(table) = from.take("grants").and_then(|entry| entry.table(reader)) {
             let protected = self.protected();
@@ -190,7 +195,7 @@ impl Config {
             plugin.instances = instances;
         }
         if let Some(entry) = from.take("require_signature")
-            && let Some(required) = self.server.signature_keys.read_required(&entry, reader)
+            && let Some(required) = self.server.trusted_keys.read_required(&entry, reader)
         {
             plugin.require_signature = required;
         }
@@ -198,29 +203,33 @@ impl Config {
         plugin
     }
 
-    /// Places that no guest may write, since whoever can decides what is served and what it may reach; and those that
-    /// none may even read.
+    /// Paths that no guest may write, since they decide what is served and granted, and paths that no guest may even read.
     #[must_use]
     pub fn protected(&self) -> ProtectedPaths {
         let whole = |path: &PathBuf| grants::resolved(path);
         let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
         ProtectedPaths {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
-            states: self.state.iter().chain(&all_user_state_dirs()).filter_map(whole).collect(),
-            caches: user_dirs::all_user_cache_dirs().iter().filter_map(whole).collect(),
+            states: self.state_dir.iter().chain(&all_user_state_dirs()).filter_map(whole).collect(),
+            caches: self
+                .compiled_cache_dir
+                .iter()
+                .chain(&user_dirs::all_user_cache_dirs())
+                .filter_map(whole)
+                .collect(),
             home: std::env::home_dir().as_ref().and_then(whole),
         }
     }
 
-    /// Whether it differs from another one only in what a running server can take over.
+    /// Whether a running server can take over all differences to another configuration.
     #[must_use]
     pub fn needs_no_restart_after(&self, other: &Self) -> bool {
         let (server, state, audit) =
-            (self.server.needs_no_restart_after(&other.server), &self.state, &self.audit);
-        server && *state == other.state && *audit == other.audit
+            (self.server.needs_no_restart_after(&other.server), &self.state_dir, &self.audit);
+        server && *state == other.state_dir && *audit == other.audit
     }
 
-    /// What concerns several plugins and may not be as the operator expects, one sentence each.
+    /// Remarks on several plugins together that the operator may not expect, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.case_collisions();
@@ -245,7 +254,7 @@ impl Config {
         })
     }
 
-    /// What holds for the plugin of this name: its own section, or the defaults with nothing granted.
+    /// The settings of the plugin of this name: its own section, or the defaults without grants.
     #[must_use]
     pub fn plugin(&self, name: &str) -> PluginConfig {
         self.plugins.get(name).cloned().unwrap_or_else(|| PluginConfig {
@@ -254,31 +263,17 @@ impl Config {
             grants: Grants::default(),
             instances: InstanceMode::default(),
             require_signature: self.server.require_signature,
-            signature_keys: Arc::clone(&self.server.signature_keys),
+            trusted_keys: Arc::clone(&self.server.trusted_keys),
         })
     }
 }
 
-/// The state folder of a configuration: the one it names, from where it lies, or its own among those of this person.
+/// The state folder of a configuration: the one that it names, relative to itself, or else one of the user's folders.
 fn state_dir(file: &Path, named: Option<&Path>) -> Option<PathBuf> {
     match named {
         Some(named) => Some(file.parent().unwrap_or(Path::new("")).join(named)),
         None => user_dirs::server_state_dir(file),
     }
-}
-
-fn read_limits(entry: TomlEntry<'_>, limits: &mut Limits, reader: &mut TomlReader<'_>) {
-    let Some(mut table) = entry.table(reader) else {
-        return;
-    };
-    for LimitSpec { name, max, .. } in Limits::TABLE {
-        let Some(entry) = table.take(name) else { continue };
-        let Some(value) = entry.number(1, *max, reader) else { continue };
-        if let Err(error) = limits.set(name, value) {
-            reader.report(entry.span, &entry.key, error.to_string());
-        }
-    }
-    table.finish(reader, &Limits::names());
 }
 
 #[cfg(test)]

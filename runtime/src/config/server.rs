@@ -17,144 +17,140 @@ const DEFAULT_PORT: u16 = 7584;
 pub struct ServerConfig {
     /// Where HTTP is served.
     pub listen: SocketAddr,
-    /// Where what plugins keep and compiled code are kept, relative to the configuration file; `None`: in the folders of the
-    /// person who runs the server.
-    pub state: Option<PathBuf>,
+    /// The folder of key-value data, compiled code and the audit, relative to the configuration file; `None`: in the folders
+    /// of the user who runs the server.
+    pub state_dir: Option<PathBuf>,
+    /// The folder of compiled code, relative to the configuration file; `None`: in `state_dir`, or else in the user's own.
+    pub compiled_cache_dir: Option<PathBuf>,
     /// What compiled code may take, MiB; zero: it is not kept.
     pub compiled_cache_mib: u64,
     /// Host names that a request may carry besides loopback names and the listening address.
     pub allowed_hosts: Vec<String>,
     /// Origins that a browser may come from besides loopback ones.
     pub allowed_origins: Vec<String>,
-    /// Whether a client of HTTP that seems to run on this machine may have its folders read.
+    /// Whether plugins may read the roots of HTTP clients that seem to run on this machine.
     pub roots_over_http: bool,
     /// Items on one page of a list.
     pub page_size: usize,
-    /// Size of one request, bytes.
-    pub body_bytes: usize,
-    /// What is kept for clients, bytes: bodies, answers and streams of all of them together.
-    pub buffers_bytes: usize,
+    /// Size of one message from a client, bytes.
+    pub message_bytes: usize,
+    /// Buffers of all clients together, bytes: bodies, responses and event streams.
+    pub client_buffers_bytes: usize,
     /// Memory of all instances of guests together, MiB; `None`: half of what this process may use.
     pub guest_memory_mib: Option<u64>,
     /// Open connections.
-    pub connections: usize,
-    /// How long a client may leave unread what it is sent.
-    pub unread: Duration,
+    pub max_connections: usize,
+    /// How long writing to a client of HTTP may make no progress.
+    pub write_timeout: Duration,
     /// Sessions of the revisions that have them.
-    pub sessions: usize,
-    /// How long a session may be silent when room for another is needed.
+    pub max_sessions: usize,
+    /// How long a session may be silent before it ends.
     pub session_idle: Duration,
-    /// Requests of one session, or of one stdio connection, that run at the same time.
-    pub requests_per_session: usize,
     /// What becomes of plugins that nobody has approved; `None`: it depends on where the server listens.
-    pub pin: Option<ApprovalMode>,
-    /// Whether what a file beside a plugin grants it holds.
-    pub grants_beside: bool,
-    /// Whose signatures on plugins are believed.
-    pub signature_keys: Arc<SignatureKeys>,
-    /// Whether a plugin without a signature is refused, unless its own section says otherwise.
+    pub approval: Option<ApprovalMode>,
+    /// Whether a sidecar may grant its plugin something.
+    pub sidecar_grants: bool,
+    /// Whose signatures on plugins are trusted.
+    pub trusted_keys: Arc<SignatureKeys>,
+    /// Whether a plugin without a signature is rejected, unless its own section says otherwise.
     pub require_signature: bool,
-    /// How long lists wait for the plugins that were there at the start, while some of them are compiled.
-    pub start_wait: Duration,
-    /// How long calls of a version that was replaced may go on.
+    /// How long after the start lists wait for plugins that are being compiled.
+    pub initial_load_wait: Duration,
+    /// How long calls of a replaced version may run.
     pub drain: Duration,
-    /// Files of the plugin folder that are looked at.
-    pub plugins: usize,
+    /// Files of the plugin folder that are loaded.
+    pub max_plugins: usize,
     /// Calls of all plugins together that run at the same time.
     pub concurrent_calls: usize,
     /// Calls of one caller in a second, all plugins together.
     pub caller_calls_per_second: u64,
-    /// Calls of all plugins together that wait for their clients' answers.
-    pub parked_calls: usize,
+    /// Suspended calls of all plugins together.
+    pub suspended_calls: usize,
     /// A guest's call stack, KiB. One for all plugins, since they share an engine.
     pub stack_kib: u64,
-    /// Instances of plugins that are reused, which rest between calls; zero: none does.
-    pub kept_instances: usize,
-    /// Memory of all of those, MiB.
-    pub kept_mib: u64,
-    /// How long one rests.
-    pub kept: Duration,
-    /// How long a call waits for its client's answer.
-    pub parked: Duration,
-    /// How often a client with a session is asked whether it is still there; zero: never.
-    pub ping: Duration,
-    /// After how long without a message the stream of a session's request is closed, for the client to come back and
-    /// fetch the answer; zero: never.
-    pub stream_close: Duration,
+    /// Idle instances in the instance pools of all plugins together; zero: none is kept.
+    pub idle_instances: usize,
+    /// How long an instance stays idle before it is dropped.
+    pub idle_instance: Duration,
+    /// How long a suspended call waits for its client's response.
+    pub suspended_call: Duration,
+    /// How often a client with a session is sent a `ping`; zero: never.
+    pub ping_interval: Duration,
+    /// After how long without a message the SSE stream of a session's request is closed, for the client to resume it; zero:
+    /// never.
+    pub sse_close: Duration,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
-            state: None,
+            state_dir: None,
+            compiled_cache_dir: None,
             compiled_cache_mib: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             roots_over_http: true,
             page_size: 100,
-            body_bytes: 4 << 20,
-            buffers_bytes: 128 << 20,
+            message_bytes: 4 << 20,
+            client_buffers_bytes: 128 << 20,
             guest_memory_mib: None,
-            connections: 640,
-            unread: Duration::from_secs(60),
-            sessions: 10_000,
+            max_connections: 640,
+            write_timeout: Duration::from_secs(60),
+            max_sessions: 10_000,
             session_idle: Duration::from_secs(30 * 60),
-            requests_per_session: 128,
-            pin: None,
-            grants_beside: false,
-            signature_keys: Arc::default(),
+            approval: None,
+            sidecar_grants: false,
+            trusted_keys: Arc::default(),
             require_signature: false,
-            start_wait: Duration::from_secs(50),
+            initial_load_wait: Duration::from_secs(50),
             drain: Duration::from_secs(60),
-            plugins: 1_000,
+            max_plugins: 1_000,
             concurrent_calls: 256,
             caller_calls_per_second: 5_000,
-            parked_calls: 1_000,
+            suspended_calls: 1_000,
             stack_kib: 512,
-            kept_instances: 64,
-            kept_mib: 512,
-            kept: Duration::from_secs(60),
-            parked: Duration::from_secs(300),
-            ping: Duration::from_secs(60),
-            stream_close: Duration::ZERO,
+            idle_instances: 64,
+            idle_instance: Duration::from_secs(60),
+            suspended_call: Duration::from_secs(300),
+            ping_interval: Duration::from_secs(60),
+            sse_close: Duration::ZERO,
         }
     }
 }
 
 const KEYS: &[&str] = &[
     "listen",
-    "state",
+    "state_dir",
+    "compiled_cache_dir",
     "compiled_cache_mib",
     "allowed_hosts",
     "allowed_origins",
     "roots_over_http",
     "page_size",
-    "body_kib",
-    "buffers_mib",
+    "message_kib",
+    "client_buffers_mib",
     "guest_memory_mib",
-    "connections",
-    "unread_s",
-    "sessions",
+    "max_connections",
+    "write_timeout_s",
+    "max_sessions",
     "session_idle_s",
-    "requests_per_session",
-    "pin",
-    "grants_beside",
-    "signature_keys",
+    "approval",
+    "sidecar_grants",
+    "trusted_keys",
     "require_signature",
-    "start_wait_ms",
+    "initial_load_wait_ms",
     "drain_s",
-    "plugins",
+    "max_plugins",
     "concurrent_calls",
     "caller_calls_per_second",
-    "parked_calls",
+    "suspended_calls",
     "stack_kib",
-    "kept_instances",
-    "kept_mib",
-    "kept_s",
-    "parked_s",
-    "ping_s",
-    "stream_close_ms",
+    "idle_instances",
+    "idle_instance_s",
+    "suspended_call_s",
+    "ping_interval_s",
+    "sse_close_ms",
 ];
 
 impl ServerConfig {
@@ -168,7 +164,9 @@ impl ServerConfig {
                 Err(message) => reader.report(entry.span, &entry.key, message),
             }
         }
-        server.state = from.take("state").and_then(|entry| entry.string(reader)).map(PathBuf::from);
+        let mut path = |key| from.take(key).and_then(|entry| entry.string(reader)).map(PathBuf::from);
+        server.state_dir = path("state_dir");
+        server.compiled_cache_dir = path("compiled_cache_dir");
         if let Some(entry) = from.take("allowed_hosts") {
             server.allowed_hosts = entry.strings(reader);
         }
@@ -178,17 +176,17 @@ impl ServerConfig {
         if let Some(entry) = from.take("roots_over_http") {
             server.roots_over_http = entry.boolean(reader).unwrap_or_default();
         }
-        if let Some(entry) = from.take("pin") {
-            server.pin = ApprovalMode::read(&entry, reader);
+        if let Some(entry) = from.take("approval") {
+            server.approval = ApprovalMode::read(&entry, reader);
         }
-        if let Some(entry) = from.take("grants_beside") {
-            server.grants_beside = entry.boolean(reader).unwrap_or_default();
+        if let Some(entry) = from.take("sidecar_grants") {
+            server.sidecar_grants = entry.boolean(reader).unwrap_or_default();
         }
-        if let Some(entry) = from.take("signature_keys") {
-            server.signature_keys = Arc::new(SignatureKeys::read(entry, reader));
+        if let Some(entry) = from.take("trusted_keys") {
+            server.trusted_keys = Arc::new(SignatureKeys::read(entry, reader));
         }
         if let Some(entry) = from.take("require_signature") {
-            let required = server.signature_keys.read_required(&entry, reader);
+            let required = server.trusted_keys.read_required(&entry, reader);
             server.require_signature = required.unwrap_or_default();
         }
         let mut count = |key: &str, max: usize, slot: &mut usize| {
@@ -197,29 +195,27 @@ impl ServerConfig {
             }
         };
         count("page_size", 10_000, &mut server.page_size);
-        count("connections", 100_000, &mut server.connections);
-        count("sessions", 1_000_000, &mut server.sessions);
-        count("requests_per_session", 10_000, &mut server.requests_per_session);
-        count("plugins", 100_000, &mut server.plugins);
+        count("max_connections", 100_000, &mut server.max_connections);
+        count("max_sessions", 1_000_000, &mut server.max_sessions);
+        count("max_plugins", 100_000, &mut server.max_plugins);
         count("concurrent_calls", 900, &mut server.concurrent_calls);
-        count("parked_calls", 15_000, &mut server.parked_calls);
-        let mut kib = server.body_bytes >> 10;
-        count("body_kib", 1 << 20, &mut kib);
-        server.body_bytes = kib << 10;
+        count("suspended_calls", 15_000, &mut server.suspended_calls);
+        let mut kib = server.message_bytes >> 10;
+        count("message_kib", 1 << 20, &mut kib);
+        server.message_bytes = kib << 10;
         server.read_buffers(&mut from, reader);
         server.guest_memory_mib = from.take_number("guest_memory_mib", 64, 1 << 24, reader);
         for (key, least, most, slot) in [
             ("caller_calls_per_second", 1, 1_000_000_000, &mut server.caller_calls_per_second),
             ("stack_kib", 64, 8_192, &mut server.stack_kib),
             ("compiled_cache_mib", 0, 1 << 20, &mut server.compiled_cache_mib),
-            ("kept_mib", 1, 1 << 20, &mut server.kept_mib),
         ] {
             if let Some(value) = from.take_number(key, least, most, reader) {
                 *slot = value;
             }
         }
-        if let Some(value) = from.take_number("kept_instances", 0, 100, reader) {
-            server.kept_instances = usize::try_from(value).unwrap_or_default();
+        if let Some(value) = from.take_number("idle_instances", 0, 100, reader) {
+            server.idle_instances = usize::try_from(value).unwrap_or_default();
         }
         let mut time = |key: &str, least: u64, most: u64, unit: fn(u64) -> Duration, slot: &mut Duration| {
             if let Some(value) = from.take_number(key, least, most, reader) {
@@ -227,39 +223,46 @@ impl ServerConfig {
             }
         };
         time("session_idle_s", 1, 7 * 24 * 3600, Duration::from_secs, &mut server.session_idle);
-        time("start_wait_ms", 0, 600_000, Duration::from_millis, &mut server.start_wait);
+        time("initial_load_wait_ms", 0, 600_000, Duration::from_millis, &mut server.initial_load_wait);
         time("drain_s", 0, 24 * 3600, Duration::from_secs, &mut server.drain);
-        time("unread_s", 1, 3600, Duration::from_secs, &mut server.unread);
-        time("kept_s", 1, 24 * 3600, Duration::from_secs, &mut server.kept);
-        time("parked_s", 1, 24 * 3600, Duration::from_secs, &mut server.parked);
-        time("ping_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping);
-        time("stream_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.stream_close);
+        time("write_timeout_s", 1, 3600, Duration::from_secs, &mut server.write_timeout);
+        time("idle_instance_s", 1, 24 * 3600, Duration::from_secs, &mut server.idle_instance);
+        time("suspended_call_s", 1, 24 * 3600, Duration::from_secs, &mut server.suspended_call);
+        time("ping_interval_s", 0, 24 * 3600, Duration::from_secs, &mut server.ping_interval);
+        time("sse_close_ms", 0, 24 * 3_600_000, Duration::from_millis, &mut server.sse_close);
         from.finish(reader, KEYS);
         server
     }
 }
 
-/// How many of the largest bodies there must be room for. A large one takes twice its size while it is served, and a caller alone
-/// comes to a half.
-const BODIES: usize = 4;
+/// How many of the largest messages the buffers must hold. A large one takes twice its size while it is served, and one caller
+/// gets at most half of the buffers.
+const MESSAGES: usize = 4;
 
 impl ServerConfig {
-    /// What is kept for clients, in which at least one of the largest bodies must have room.
+    /// Reads the size of the client buffers, which must hold at least one of the largest messages.
     fn read_buffers(&mut self, from: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) {
-        let least = (BODIES * self.body_bytes).div_ceil(1 << 20);
-        let key = "buffers_mib";
+        let least = (MESSAGES * self.message_bytes).div_ceil(1 << 20);
+        let key = "client_buffers_mib";
         match from.take_number(key, least as u64, 1 << 20, reader) {
-            Some(mib) => self.buffers_bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX),
-            None => self.buffers_bytes = self.buffers_bytes.max(least << 20),
+            Some(mib) => self.client_buffers_bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX),
+            None => self.client_buffers_bytes = self.client_buffers_bytes.max(least << 20),
         }
     }
 
-    /// Whether it differs from another one only in what decides about plugins, which a running server can take over.
+    /// Whether it differs from another one only in keys about plugins, which a running server can take over.
     pub(super) fn needs_no_restart_after(&self, other: &Self) -> bool {
-        let Self { pin, grants_beside, drain, plugins, require_signature, .. } = *other;
-        let signature_keys = Arc::clone(&other.signature_keys);
-        let taken =
-            Self { pin, grants_beside, drain, plugins, require_signature, signature_keys, ..self.clone() };
+        let Self { approval, sidecar_grants, drain, max_plugins, require_signature, .. } = *other;
+        let trusted_keys = Arc::clone(&other.trusted_keys);
+        let taken = Self {
+            approval,
+            sidecar_grants,
+            drain,
+            max_plugins,
+            require_signature,
+            trusted_keys,
+            ..self.clone()
+        };
         taken == *other
     }
 }
@@ -287,7 +290,20 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Config;
     use super::*;
+
+    #[test]
+    fn a_code_cache_that_is_named_lies_beside_the_configuration_and_is_for_no_guest() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("cache")).unwrap();
+        let file = root.join("plugport.toml");
+        std::fs::write(&file, "[server]\ncompiled_cache_dir = \"cache\"\n").unwrap();
+        let config = Config::read(&file, root.join("plugins")).unwrap();
+        assert_eq!(config.compiled_cache_dir, Some(root.join("cache")));
+        assert!(config.protected().caches.contains(&root.join("cache")));
+    }
 
     #[test]
     fn what_is_half_an_address_is_completed_in_the_error() {

@@ -1,7 +1,7 @@
 //! The sidecar, `NAME.toml` beside `NAME.wasm`: the operator's settings for one plugin.
 //!
 //! It has the keys of `[plugins.NAME]`. A sidecar comes along more easily than a line in `plugport.toml`, in an archive for
-//! instance, so it grants nothing and loosens no limit unless `[server] grants_beside` says that it may, and it cannot take back
+//! instance, so it grants nothing and loosens no limit unless `[server] sidecar_grants` says that it may, and it cannot take back
 //! that a signature is required.
 
 use std::fs::OpenOptions;
@@ -18,11 +18,11 @@ use super::{Config, ConfigError, Diagnostic, InstanceMode, Limits, PluginConfig}
 const LONGEST: u64 = 1 << 20;
 
 impl Config {
-    /// What holds for the plugin of this name in the file `wasm`: what a file beside it says, or this configuration.
+    /// The settings of the plugin of this name in the file `wasm`: those of its sidecar, or else of this configuration.
     /// Blocks.
     ///
     /// # Errors
-    /// With every mistake in the file beside it at once.
+    /// With every mistake in the sidecar at once.
     pub fn plugin_with_sidecar(&self, name: &str, wasm: &Path) -> Result<PluginConfig, ConfigError> {
         let file = sidecar_path(wasm);
         if self.is_own(&file) {
@@ -35,7 +35,7 @@ impl Config {
         }
     }
 
-    /// A plugin may be called as this configuration is.
+    /// Whether the sidecar would be this configuration: a plugin may have its name.
     fn is_own(&self, file: &Path) -> bool {
         let own = self.file.as_ref().and_then(|own| own.canonicalize().ok());
         own.is_some_and(|own| file.canonicalize().is_ok_and(|file| file == own))
@@ -52,7 +52,7 @@ impl Config {
         let root = reader.root();
         let base = file.parent().unwrap_or(Path::new(""));
         let plugin = self.read_plugin(name, root, base, &mut reader);
-        if !self.server.grants_beside {
+        if !self.server.sidecar_grants {
             self.reject_looser_limits(&plugin.limits, text, &mut reader);
         }
         let mut plugin = reader.finish(file, plugin)?;
@@ -67,22 +67,22 @@ impl Config {
                 ),
             ));
         }
-        if plugin.grants != super::Grants::default() && !self.server.grants_beside {
-            let why = "a file beside a plugin may grant it something only when `grants_beside = true` is set under [server]; \
+        if plugin.grants != super::Grants::default() && !self.server.sidecar_grants {
+            let why = "a sidecar may grant its plugin something only when `sidecar_grants = true` is set under [server]; \
                        write it into plugport.toml, or set that";
             return Err(invalid(file, why.to_owned()));
         }
-        if plugin.instances == InstanceMode::Reuse && !self.server.grants_beside {
-            let why = "a file beside a plugin may have its instances reused only when `grants_beside = true` is set under \
+        if plugin.instances == InstanceMode::Reuse && !self.server.sidecar_grants {
+            let why = "a sidecar may have instances reused only when `sidecar_grants = true` is set under \
                        [server]; write it into plugport.toml, or set that";
             return Err(invalid(file, why.to_owned()));
         }
         Ok(plugin)
     }
 
-    /// Notes limits that are laxer than those of every plugin.
+    /// Reports limits that are laxer than those of every plugin.
     fn reject_looser_limits(&self, limits: &Limits, text: &str, reader: &mut TomlReader<'_>) {
-        // Where they stand was not kept.
+        // Read again, for the lines of the keys.
         let mut again = TomlReader::new(text);
         let table = again.root().take("limits").and_then(|entry| entry.table(&mut again));
         let Some(mut table) = table else { return };
@@ -90,15 +90,15 @@ impl Config {
             let Some(entry) = table.take(spec.name) else { continue };
             let (own, common) = (limits.get(spec.name), self.limits.get(spec.name));
             let why = format!(
-                "{own} is laxer than {common}, which holds for every plugin; a file beside a plugin may loosen a limit only \
-                 when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that"
+                "{own} is laxer than {common}, which holds for every plugin; a sidecar may loosen a limit only \
+                 when `sidecar_grants = true` is set under [server]; write it into plugport.toml, or set that"
             );
             reader.report(entry.span, &entry.key, why);
         }
     }
 }
 
-/// The file that says something of the plugin in the file `wasm`.
+/// The sidecar of the plugin in the file `wasm`.
 #[must_use]
 pub fn sidecar_path(wasm: &Path) -> PathBuf {
     wasm.with_extension("toml")
@@ -111,7 +111,7 @@ fn invalid(file: &Path, message: String) -> ConfigError {
     }
 }
 
-/// Opened once, and only what is a file itself.
+/// Opens the file once, without following a link, and only if it is a regular file.
 fn read(file: &Path) -> io::Result<String> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let open = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn it_gives_a_plugin_no_other_name_whatever_it_may_grant() {
         let mut config = Config::new("plugins".into());
-        for grants_beside in [false, true] {
-            config.server.grants_beside = grants_beside;
+        for sidecar_grants in [false, true] {
+            config.server.sidecar_grants = sidecar_grants;
             for prefix in ["mail", "A", ""] {
                 let message = say(&config, &format!("prefix = \"{prefix}\"")).unwrap_err().to_string();
                 let line =
@@ -166,11 +166,11 @@ mod tests {
     fn it_grants_nothing_unless_that_is_allowed() {
         let mut config = Config::new("plugins".into());
         let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
-        assert!(message.contains("grants_beside = true"), "{message}");
+        assert!(message.contains("sidecar_grants = true"), "{message}");
         let message = say(&config, "instances = \"reuse\"").unwrap_err().to_string();
-        assert!(message.contains("have its instances reused only when `grants_beside = true`"), "{message}");
+        assert!(message.contains("have its instances reused only when `sidecar_grants = true`"), "{message}");
         assert!(say(&config, "instances = \"fresh\"").is_ok());
-        config.server.grants_beside = true;
+        config.server.sidecar_grants = true;
         assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
         assert_eq!(say(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
     }
@@ -179,20 +179,20 @@ mod tests {
     fn it_loosens_no_limit_unless_that_is_allowed() {
         let mut config = Config::new("plugins".into());
         config.limits.wall_ms = 50;
-        let stricter = "limits = { wall_ms = 50, fuel = 7, quarantine_traps = 1, quarantine_s = 31 }";
+        let stricter = "limits = { wall_ms = 50, fuel = 7, quarantine_failures = 1, quarantine_s = 31 }";
         assert_eq!(say(&config, stricter).unwrap().limits.fuel, 7);
-        let laxer = "[limits]\nfuel = 7\nwall_ms = 51\nquarantine_traps = 6\nquarantine_s = 29\n";
+        let laxer = "[limits]\nfuel = 7\nwall_ms = 51\nquarantine_failures = 6\nquarantine_s = 29\n";
         let message = say(&config, laxer).unwrap_err().to_string();
         for expected in [
             "3 mistakes in",
             "a.toml:3: limits.wall_ms: 51 is laxer than 50, which holds for every plugin",
-            ":4: limits.quarantine_traps: 6 is laxer than 5",
+            ":4: limits.quarantine_failures: 6 is laxer than 5",
             ":5: limits.quarantine_s: 29 is laxer than 30",
-            "only when `grants_beside = true` is set under [server]; write it into plugport.toml, or set that",
+            "only when `sidecar_grants = true` is set under [server]; write it into plugport.toml, or set that",
         ] {
             assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
         }
-        config.server.grants_beside = true;
+        config.server.sidecar_grants = true;
         assert_eq!(say(&config, laxer).unwrap().limits.wall_ms, 51);
     }
 

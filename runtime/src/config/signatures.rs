@@ -1,4 +1,4 @@
-//! `signature_keys`: whose signatures on plugins are believed, and until when.
+//! `trusted_keys`: whose signatures on plugins are trusted, and until when.
 //!
 //! A key is parsed here once, so that nothing about it can fail when a plugin is loaded. Each has an id, which is also in
 //! every signature that it makes; no two have the same one, so an id chooses a key.
@@ -13,7 +13,7 @@ use toml::value::{Date, Datetime, Offset};
 
 use super::toml_reader::{TomlEntry, TomlReader};
 
-/// What names a key, in its own text and in its signatures.
+/// The id of a key, which stands in the key's own text and in its signatures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyId([u8; 8]);
 
@@ -39,15 +39,14 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// A key whose signatures are believed.
+/// A key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// What names it.
+    /// Its id.
     pub id: KeyId,
     /// The key.
     pub key: PublicKey,
-    /// From when on its signatures are not believed any more, whenever they were made: whoever has stolen a key can write
-    /// any date.
+    /// When the key expires, with all signatures that it ever made: a thief of the key can write any date into them.
     pub until: Option<SystemTime>,
 }
 
@@ -128,7 +127,7 @@ impl SignatureKeys {
     pub(super) fn read_required(&self, entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<bool> {
         let required = entry.boolean(reader)?;
         if required && self.is_empty() && !reader.has_diagnostics(PATH) {
-            let why = "needs the keys whose signatures are believed; name them in [server] `signature_keys`";
+            let why = "needs the keys whose signatures are believed; name them in [server] `trusted_keys`";
             reader.report(entry.span.clone(), &entry.key, why);
         }
         Some(required)
@@ -136,7 +135,7 @@ impl SignatureKeys {
 }
 
 /// Where they stand.
-const PATH: &str = "server.signature_keys";
+const PATH: &str = "server.trusted_keys";
 
 fn read_until(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<SystemTime> {
     let until = match &entry.value {
@@ -184,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_key_has_the_id_that_minisign_shows() {
-        let config = parse(&format!("[server]\nsignature_keys = [{KEY:?}]\n")).unwrap();
+        let config = parse(&format!("[server]\ntrusted_keys = [{KEY:?}]\n")).unwrap();
         let id = KeyId::in_line(KEY).unwrap();
         assert_eq!(id.to_string(), "E7620F1842B4E81F");
-        assert!(config.server.signature_keys.find(id).unwrap().is_valid_at(SystemTime::now()));
+        assert!(config.server.trusted_keys.find(id).unwrap().is_valid_at(SystemTime::now()));
     }
 
     #[test]
@@ -198,9 +197,9 @@ mod tests {
             ("1970-01-03T01:00:00+02:00", 169_200),
             ("1970-01-02T23:00:30.5-02:00", 176_430),
         ] {
-            let text = format!("[server]\nsignature_keys = [{{ key = {KEY:?}, until = {until} }}]\n");
+            let text = format!("[server]\ntrusted_keys = [{{ key = {KEY:?}, until = {until} }}]\n");
             let config = parse(&text).unwrap();
-            let key = config.server.signature_keys.find(KeyId::in_line(KEY).unwrap()).unwrap();
+            let key = config.server.trusted_keys.find(KeyId::in_line(KEY).unwrap()).unwrap();
             let end = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             assert!(
                 key.is_valid_at(end - Duration::from_secs(1)) && !key.is_valid_at(end),
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn a_plugin_may_need_a_signature_or_need_none() {
         let text = format!(
-            "[server]\nsignature_keys = [{KEY:?}]\nrequire_signature = true\n\
+            "[server]\ntrusted_keys = [{KEY:?}]\nrequire_signature = true\n\
              [plugins.a]\nrequire_signature = false\n[plugins.b]\n"
         );
         let config = parse(&text).unwrap();
@@ -224,19 +223,19 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_line_and_key() {
         let text = format!(
-            "[server]\nsignature_keys = [\n\"RW\",\n5,\n{{ until = 2027-01-01 }},\n\
+            "[server]\ntrusted_keys = [\n\"RW\",\n5,\n{{ until = 2027-01-01 }},\n\
              {{ key = {KEY:?}, until = \"soon\" }},\n{KEY:?},\n{{ key = \"\", until = 10:00:00, from = 1 }},\n]\n"
         );
         let message = parse(&text).unwrap_err().to_string();
         for expected in [
-            ":3: server.signature_keys: is no public key of minisign",
-            ":4: server.signature_keys: expected a table",
-            ":5: server.signature_keys: needs `key`",
-            ":6: server.signature_keys.until: must be a date",
-            ":7: server.signature_keys: has two keys with the id E7620F1842B4E81F",
-            ":8: server.signature_keys.key: is no public key",
-            ":8: server.signature_keys.until: must be a date",
-            ":8: server.signature_keys.from: unknown key",
+            ":3: server.trusted_keys: is no public key of minisign",
+            ":4: server.trusted_keys: expected a table",
+            ":5: server.trusted_keys: needs `key`",
+            ":6: server.trusted_keys.until: must be a date",
+            ":7: server.trusted_keys: has two keys with the id E7620F1842B4E81F",
+            ":8: server.trusted_keys.key: is no public key",
+            ":8: server.trusted_keys.until: must be a date",
+            ":8: server.trusted_keys.from: unknown key",
         ] {
             assert!(message.contains(expected), "{expected:?} is not in:\n{message}");
         }
@@ -246,14 +245,14 @@ mod tests {
     fn a_signature_is_asked_for_only_where_a_key_could_have_made_it() {
         for (text, at) in [
             ("[server]\nrequire_signature = true\n", ":2: server.require_signature: needs the keys"),
-            ("[server]\nsignature_keys = []\nrequire_signature = true\n", ":3: server.require_signature"),
+            ("[server]\ntrusted_keys = []\nrequire_signature = true\n", ":3: server.require_signature"),
             ("[plugins.a]\nrequire_signature = true\n", ":2: plugins.a.require_signature: needs the keys"),
         ] {
             let message = parse(text).unwrap_err().to_string();
             assert!(message.contains("1 mistake in") && message.contains(at), "{message}");
         }
         let message =
-            parse("[server]\nsignature_keys = [\"x\"]\nrequire_signature = true\n").unwrap_err().to_string();
+            parse("[server]\ntrusted_keys = [\"x\"]\nrequire_signature = true\n").unwrap_err().to_string();
         assert!(message.contains("1 mistake in"), "the key is what is wrong:\n{message}");
     }
 }

@@ -1,10 +1,9 @@
 //! The cache and state folders of the user who runs this program: those that the XDG rules name, and on macOS those
 //! below `~/Library` unless their variables are set.
 //!
-//! Compiled code has one folder per user, since nothing is lost with it but time. What plugins keep is apart
-//! for each configuration, or for each plugin folder without one, by where that really lies: two servers of one folder find
-//! the same, whatever directory they were started in, and those of two folders never mix. Knows the environment alone, and what
-//! an earlier version did, so that where it all is and what no guest may have are the same answer.
+//! Compiled code has one folder per user: losing it costs only time. Each configuration has a state folder of its own, or each
+//! plugin folder without one, named by its canonical path: two servers of one folder share their state, whatever directory
+//! they were started in, and servers of two folders never do. The folders that no guest may be granted come from here too.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,28 +15,27 @@ use sha2::{Digest as _, Sha256};
 
 use super::Config;
 
-/// The folder among those of other programs.
+/// The name of this program's folder.
 const FOLDER: &str = "plugport";
 
-/// The usual name of a configuration, which says nothing of what it configures; the folder it lies in does.
+/// The usual name of a configuration; the folder that it lies in tells more than this name.
 const USUAL: &str = "plugport.toml";
 
-/// What a state folder was called when it lay beside the configuration, or where a server without one was started.
+/// The state folder of earlier versions, in the folder of the configuration or in the working directory.
 const FORMER: &str = "plugport-state";
 
-/// Longest name of a person's that goes into the name of a state folder, characters. Sockets lie below it, whose paths may
-/// not be long.
+/// Longest readable part of the name of a state folder, characters: paths of the sockets below it must be short.
 const READABLE: usize = 24;
 
-/// Bytes of the digest in the name of a state folder: enough that no two of one person are alike.
+/// Bytes of the digest in the name of a state folder: enough that no two of one user are equal.
 const DIGEST: usize = 6;
 
-/// What is kept.
+/// What a folder is for.
 #[derive(Debug, Clone, Copy)]
 enum DirKind {
-    /// Can be made again.
+    /// Files that can be made again.
     Cache,
-    /// Cannot.
+    /// Files that cannot.
     State,
 }
 
@@ -49,7 +47,7 @@ impl DirKind {
         }
     }
 
-    /// Where it is in a home directory.
+    /// Its usual place in a home directory.
     fn usual(self) -> &'static str {
         match (self, cfg!(target_os = "macos")) {
             (Self::Cache, false) => ".cache",
@@ -65,53 +63,53 @@ impl DirKind {
 }
 
 impl Config {
-    /// A state folder that an earlier version made for this configuration, and that nothing uses any more.
+    /// The state folder that an earlier version made for this configuration; nothing uses it any more.
     #[must_use]
     pub fn legacy_state_dir(&self) -> Option<PathBuf> {
         let beside = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let former = beside.join(FORMER);
-        (self.server.state.is_none() && former.is_dir()).then_some(former)
+        (self.server.state_dir.is_none() && former.is_dir()).then_some(former)
     }
 }
 
-/// Where compiled code is; `None` when the environment names no place.
+/// The user's folder for compiled code; `None` when the environment names none.
 #[must_use]
 pub fn user_cache_dir() -> Option<PathBuf> {
     all_user_cache_dirs().into_iter().next()
 }
 
-/// The same, and where it is for a program that has less in its environment.
+/// That folder, and the one that a program with fewer environment variables uses.
 pub(super) fn all_user_cache_dirs() -> Vec<PathBuf> {
     DirKind::Cache.folders()
 }
 
-/// The folders with the state folders of this person's servers: the one for programs with this environment, and the one for
-/// those that have less in theirs, as servers have that an editor started.
+/// The folders that hold the state folders of the user's servers: with this environment, and with fewer variables, as servers
+/// have that an editor started.
 #[must_use]
 pub fn all_user_state_dirs() -> Vec<PathBuf> {
     DirKind::State.folders()
 }
 
-/// The one where a server with this environment makes its state folder; `None` when the environment names no place, or another
-/// person's.
+/// The first of them, where a server with this environment makes its state folder; `None` when the environment names none, or
+/// another user's.
 #[must_use]
 pub fn user_state_dir() -> Option<PathBuf> {
     all_user_state_dirs().into_iter().next().filter(|home| !is_owned_by_other_user(home))
 }
 
-/// The state folder of a server, by its configuration or else by its plugin folder; `None` when there is no place for it.
+/// The state folder of a server with this configuration, or else this plugin folder; `None` when no folder can hold it.
 pub(super) fn server_state_dir(of: &Path) -> Option<PathBuf> {
     Some(user_state_dir()?.join(name(of)))
 }
 
-/// Whether a folder is, or would be made, among those of another person. `sudo` leaves `HOME` as it is, and what is made there
-/// then, the owner of that home could not use. What belongs to the system, as `/tmp` does, is nobody's.
+/// Whether a folder is, or would be made, in a folder of another user. `sudo` leaves `HOME` as it is, and the owner of that home
+/// could not use what root makes there. Folders of root, such as `/tmp`, count as nobody's.
 fn is_owned_by_other_user(folder: &Path) -> bool {
     let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
     there.is_some_and(|there| there.uid() != 0 && there.uid() != rustix::process::geteuid().as_raw())
 }
 
-/// A name that no other file or folder has, and that a person recognises.
+/// A name that no other path has, and that people recognise.
 fn name(of: &Path) -> String {
     let whole = of.canonicalize().or_else(|_| std::path::absolute(of)).unwrap_or_else(|_| of.to_owned());
     let telling = match whole.parent() {
@@ -127,7 +125,7 @@ fn name(of: &Path) -> String {
 }
 
 fn folders(kind: DirKind, named: Option<OsString>, home: Option<OsString>) -> Vec<PathBuf> {
-    // What is relative would be another folder wherever one stands, and is to be ignored.
+    // A relative path depends on the working directory, and XDG says to ignore it.
     let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = absolute(home).map(|home| home.join(kind.usual()));
     let mut folders: Vec<_> =
@@ -189,7 +187,7 @@ mod tests {
         assert_eq!(config.legacy_state_dir(), None);
         std::fs::create_dir(dir.path().join(FORMER)).unwrap();
         assert_eq!(config.legacy_state_dir(), Some(dir.path().join(FORMER)));
-        config.server.state = Some(FORMER.into());
+        config.server.state_dir = Some(FORMER.into());
         assert_eq!(config.legacy_state_dir(), None);
     }
 

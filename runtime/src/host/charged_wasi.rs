@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, Network};
 use wasmtime_wasi_io::bindings::wasi::io::poll;
 
 use super::{InstanceCtx, LimitTrap};
+use crate::config::fixed_limits::HANDLES;
 
 /// The interfaces, in the version that wasmtime links.
 const POLL: &str = "wasi:io/poll@0.2.12";
@@ -45,10 +46,10 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
         |mut store: StoreCtx<'_>, (waited,): (WasmList<Resource<DynPollable>>,)| {
             Box::new(async move {
                 let state = store.data_mut();
-                let (meter, most) = (state.meter.clone(), state.plugin.config.limits.handles);
+                let meter = state.meter.clone();
                 meter.charge_work(waited.len().saturating_mul(POLLABLE), 0).await?;
                 // Each is a handle, so a longer list has some of them many times.
-                if waited.len() as u64 > most {
+                if waited.len() as u64 > HANDLES {
                     return Err(LimitTrap("handles").into());
                 }
                 let waited = lifted(&mut store, &waited)?;

@@ -13,6 +13,7 @@ use super::error::denied;
 use super::sampling_budget::CallBudget;
 use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
+use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
 use crate::config::{Limits, kib};
 
 /// Longest key of a question, bytes.
@@ -34,7 +35,7 @@ impl InstanceCtx {
     ) -> Result<String, HostCallError> {
         let mut outcomes = self.send_client_requests(call, vec![ClientRequest { key, body }]).await?;
         let outcome =
-            outcomes.pop().unwrap_or_else(|| Err(Error::Internal("the question was lost".to_owned())));
+            outcomes.pop().unwrap_or_else(|| Err(Error::Internal("the client request was lost".to_owned())));
         Ok(outcome?)
     }
 
@@ -81,7 +82,11 @@ impl InstanceCtx {
     /// Whether a call may ask so many more questions; how many it then may still ask.
     fn left(&self, count: usize) -> Result<u64, Error> {
         let ClientRequestBudget { most, left, .. } = self.request_budget;
-        let over = || Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"));
+        let over = || {
+            Error::OverBudget(format!(
+                "a call may send at most {most} client requests (limit `client_requests`)"
+            ))
+        };
         left.checked_sub(count as u64).ok_or_else(over)
     }
 
@@ -93,12 +98,10 @@ impl InstanceCtx {
     /// Counts the questions against the call's budget, before anything else is done for them, and looks at their form.
     fn check_requests(&mut self, requests: &[ClientRequest]) -> Result<(), Error> {
         self.request_budget.left = self.left(requests.len())?;
-        let longest = self.request_budget.longest;
         let mut keys = HashSet::new();
         for request in requests {
-            if request.body.size() > longest {
-                let kib = longest >> 10;
-                let why = format!("a question has at most {kib} KiB (limit `question_kib`)");
+            if request.body.size() > kib(CLIENT_REQUEST_KIB) {
+                let why = format!("a client request may have at most {CLIENT_REQUEST_KIB} KiB");
                 return Err(Error::OverBudget(why));
             }
             let Some(key) = &request.key else { continue };
@@ -179,18 +182,12 @@ impl Decision {
 pub(super) struct ClientRequestBudget {
     most: u64,
     left: u64,
-    longest: usize,
     budget: CallBudget,
 }
 
 impl ClientRequestBudget {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            most: limits.questions,
-            left: limits.questions,
-            longest: kib(limits.question_kib),
-            budget: CallBudget::new(limits),
-        }
+        Self { most: limits.client_requests, left: limits.client_requests, budget: CallBudget::new(limits) }
     }
 }
 

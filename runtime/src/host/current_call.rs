@@ -53,12 +53,11 @@ impl CurrentCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Limits;
     use crate::host::NoClient;
     use std::sync::Arc;
 
     fn call() -> Call {
-        Call::new(Arc::new(NoClient), &Limits::default())
+        Call::new(Arc::new(NoClient))
     }
 
     #[test]

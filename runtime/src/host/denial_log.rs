@@ -34,9 +34,9 @@ struct DeniedLine<'a> {
     plugin: &'a str,
     digest: String,
     /// What it reached for.
-    wanted: &'a str,
+    requested: &'a str,
     /// The line under its grants that would allow it.
-    allow: &'a str,
+    missing_grant: &'a str,
 }
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ struct LimitLine<'a> {
     plugin: &'a str,
     digest: String,
     /// The sentence that the guest got, which names the limit.
-    why: &'a str,
+    reason: &'a str,
 }
 
 impl DenialLog {
@@ -58,9 +58,9 @@ impl DenialLog {
         if noted.len() > MOST {
             let PluginCtx { name, digest, audit, .. } = plugin;
             let (digest, why) =
-                (format!("sha256:{digest}"), "more different refusals in one call than are noted");
-            audit.record(&LimitLine { event: "limit", plugin: name, digest, why });
-            tracing::warn!(target: "plugin", plugin = &**name, "was refused more in one call than is noted");
+                (format!("sha256:{digest}"), "more different denials in one call than are logged");
+            audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: why });
+            tracing::warn!(target: "plugin", plugin = &**name, "was denied more in one call than is logged");
             return None;
         }
         Some(FirstTime { logged: noted.len() <= LOGGED })
@@ -71,9 +71,9 @@ impl DenialLog {
         let Some(noted) = self.first_time(plugin, why) else { return };
         let PluginCtx { name, digest, audit, .. } = plugin;
         let (why, digest) = (shown(plugin, why), format!("sha256:{digest}"));
-        audit.record(&LimitLine { event: "limit", plugin: name, digest, why: &why });
+        audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: &why });
         if noted.logged {
-            tracing::warn!(target: "plugin", plugin = &**name, "was refused: {why}");
+            tracing::warn!(target: "plugin", plugin = &**name, "hit a limit: {why}");
         }
     }
 
@@ -84,7 +84,13 @@ impl DenialLog {
         let allow = allow.into();
         let (said, line) = (shown(plugin, wanted), shown(plugin, &allow.line));
         let digest = format!("sha256:{digest}");
-        audit.record(&DeniedLine { event: "denied", plugin: name, digest, wanted: &said, allow: &line });
+        audit.record(&DeniedLine {
+            event: "denied",
+            plugin: name,
+            digest,
+            requested: &said,
+            missing_grant: &line,
+        });
         if !noted.logged {
             return;
         }
@@ -113,7 +119,7 @@ impl DenialLog {
         }
         let how = shown(plugin, &allow.sentence("to set it", &plugin.name, plugin.audience));
         let (wanted, plugin) = (shown(plugin, wanted), &*plugin.name);
-        tracing::info!(target: "plugin", plugin, "asked for {wanted}, which is not set; {how}");
+        tracing::info!(target: "plugin", plugin, "requested {wanted}, which is not set; {how}");
     }
 }
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::config::fixed_limits::{LOG_LINE_BYTES, LOG_REFILL_S};
 use crate::config::{Limits, kib};
 use crate::observe::{Escaped, Redactor};
 use crate::sandbox::TokenBucket;
@@ -45,7 +46,6 @@ pub(crate) struct GuestLog {
 #[derive(Debug)]
 struct Inner {
     plugin: Arc<str>,
-    line_max: usize,
     redactor: Redactor,
     rate: Arc<TokenBucket>,
     budget: Mutex<Budget>,
@@ -67,32 +67,17 @@ impl Budget {
 impl GuestLog {
     /// The log of a call of `plugin`, whose secrets `redactor` hides and whose calls together keep to `rate`.
     pub(crate) fn new(plugin: Arc<str>, rate: Arc<TokenBucket>, limits: &Limits, redactor: Redactor) -> Self {
-        let line_max = usize::try_from(limits.log_line_bytes).unwrap_or(usize::MAX);
-        Self {
-            inner: Arc::new(Inner {
-                plugin,
-                line_max,
-                redactor,
-                rate,
-                budget: Mutex::new(Budget::new(limits)),
-            }),
-        }
+        Self { inner: Arc::new(Inner { plugin, redactor, rate, budget: Mutex::new(Budget::new(limits)) }) }
     }
 
-    /// What all calls of one plugin may write: `log_kib` at once, and `log_kib_per_second` in the long run.
+    /// What all calls of one plugin may write: `log_kib` at once, and as much again in [`LOG_REFILL_S`] seconds.
     pub(crate) fn rate(limits: &Limits) -> TokenBucket {
-        let (most, per_second) = (kib(limits.log_kib) as u64, kib(limits.log_kib_per_second) as u64);
-        TokenBucket::new(most, Duration::from_secs_f64(most as f64 / per_second as f64), Instant::now())
-    }
-
-    /// The longest line that is kept whole, bytes.
-    pub(crate) fn line_max(&self) -> usize {
-        self.inner.line_max
+        TokenBucket::new(kib(limits.log_kib) as u64, Duration::from_secs(LOG_REFILL_S), Instant::now())
     }
 
     /// How much of a line must be known to write the part of it that is kept: a secret may stand across the cut.
     pub(crate) fn bytes_needed(&self) -> usize {
-        self.inner.line_max.saturating_add(self.inner.redactor.longest())
+        LOG_LINE_BYTES.saturating_add(self.inner.redactor.longest())
     }
 
     /// What a guest wrote, as others may read it: without its secrets, at most `longest` bytes of it.
@@ -141,7 +126,7 @@ impl GuestLog {
         if !self.admit(text.len() + LINE_COST) {
             return false;
         }
-        let kept = self.inner.redactor.bytes(text, self.inner.line_max);
+        let kept = self.inner.redactor.bytes(text, LOG_LINE_BYTES);
         let line = String::from_utf8_lossy(&kept);
         let (plugin, stream) = (&*self.inner.plugin, source.as_str());
         match source {
@@ -172,7 +157,7 @@ impl GuestLog {
                 plugin = &*self.inner.plugin,
                 lines = budget.dropped_lines,
                 bytes = budget.dropped_bytes,
-                "log output beyond `log_kib` and `log_kib_per_second` was dropped"
+                "log output was dropped (limit `log_kib`)"
             );
         }
     }
@@ -199,7 +184,7 @@ mod tests {
 
     #[test]
     fn calls_of_one_plugin_share_a_rate() {
-        let limits = Limits { log_kib: 2, log_kib_per_second: 1, ..Limits::default() };
+        let limits = Limits { log_kib: 2, ..Limits::default() };
         let rate = Arc::new(GuestLog::rate(&limits));
         let log = || GuestLog::new("p".into(), Arc::clone(&rate), &limits, Redactor::default());
         assert!(log().admit(1_500));

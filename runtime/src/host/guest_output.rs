@@ -12,6 +12,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use super::GuestLog;
 use super::guest_log::LogSource;
+use crate::config::fixed_limits::LOG_LINE_BYTES;
 use crate::sandbox::HostFuel;
 
 /// Bytes that a guest may write at once: what WASI streams commonly allow.
@@ -108,7 +109,7 @@ impl LineSplitter {
         if !self.partial.is_empty() {
             self.logs.line(self.source, &self.partial);
         }
-        let cut = self.length.saturating_sub(self.logs.line_max());
+        let cut = self.length.saturating_sub(LOG_LINE_BYTES);
         if cut > 0 {
             self.logs.host_line(&format!("{cut} bytes of a long line were cut"));
         }
@@ -225,10 +226,9 @@ mod tests {
 
     #[test]
     fn a_line_is_kept_as_far_as_a_secret_may_reach_beyond_the_cut() {
-        let limits = Limits { log_line_bytes: 10, ..Limits::default() };
-        let stream = lines(&limits, Redactor::new(["hunter2!"]));
-        say(&stream, Bytes::from(vec![b'x'; 100])).unwrap();
+        let stream = lines(&Limits::default(), Redactor::new(["hunter2!"]));
+        say(&stream, Bytes::from(vec![b'x'; 8_000])).unwrap();
         let lines = stream.lines.lock().unwrap();
-        assert_eq!((lines.partial.len(), lines.length), (18, 100));
+        assert_eq!((lines.partial.len(), lines.length), (LOG_LINE_BYTES + 8, 8_000));
     }
 }

@@ -16,6 +16,7 @@ use super::guest_output::GuestOutput;
 use super::handle_memory::HandleMemory;
 use super::http::HttpCtx;
 use super::{GuestLog, PluginCtx, wasi_ctx};
+use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
 use crate::sandbox::{HostFuel, KvBucket, StoreLimiter, Suspension};
 
@@ -69,12 +70,12 @@ impl InstanceCtx {
         let transfer = mib(limits.transfer_mib);
         let meter = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
         let mut table = ResourceTable::new();
-        table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        table.set_max_capacity(HANDLES as usize);
         let denials = DenialLog::default();
         let output = GuestOutput::new(&logs, &meter);
         let bucket = |mib| Arc::new(KvBucket::new(Arc::clone(&plugin.store), Arc::clone(&plugin.name), mib));
         Ok(Self {
-            wasi: wasi_ctx::build(grants, limits, &output)?,
+            wasi: wasi_ctx::build(grants, &output)?,
             output,
             table,
             current_call: CurrentCall::default(),

@@ -8,6 +8,7 @@ use wasmtime_wasi::WasiView as _;
 use wasmtime_wasi::p2::bindings::random::{insecure, random};
 
 use super::InstanceCtx;
+use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::kib;
 
 /// The interfaces, in the version that wasmtime links.
@@ -35,7 +36,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge_work(price(state, length), 0).await?;
+                meter.charge_work(price(length), 0).await?;
                 Ok((random::Host::get_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },
@@ -46,7 +47,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let state = store.data_mut();
                 let meter = state.meter.clone();
-                meter.charge_work(price(state, length), 0).await?;
+                meter.charge_work(price(length), 0).await?;
                 Ok((insecure::Host::get_insecure_random_bytes(state.ctx().ctx.random(), length)?,))
             })
         },
@@ -54,7 +55,7 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
 }
 
 /// The price of as many bytes as may be asked for at once; asking for more fails without making any.
-fn price(state: &InstanceCtx, length: u64) -> usize {
-    let most = kib(state.plugin.config.limits.random_kib) as u64;
+fn price(length: u64) -> usize {
+    let most = kib(RANDOM_KIB) as u64;
     usize::try_from(length.min(most).saturating_mul(DEAR)).unwrap_or(usize::MAX)
 }

@@ -12,7 +12,7 @@ use wasmtime::component::Resource;
 use super::guest_log::LogSource;
 use super::{Client, GuestLog, InstanceCtx, LogLevel};
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
-use crate::config::Limits;
+use crate::config::fixed_limits::{LOG_LINE_BYTES, PROGRESS_PER_SECOND};
 use crate::json;
 use crate::sandbox::TokenBucket;
 
@@ -31,8 +31,8 @@ pub struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(client: Arc<dyn Client>, limits: &Limits) -> Self {
-        Self { client, throttle: ProgressThrottle::new(limits.progress_per_second), meta: None }
+    pub(crate) fn new(client: Arc<dyn Client>) -> Self {
+        Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
     }
 }
 
@@ -114,7 +114,7 @@ impl HostCall for InstanceCtx {
             self.logs.drop_bytes(data.len());
             return Ok(());
         }
-        let whole = data.len() <= self.logs.line_max();
+        let whole = data.len() <= LOG_LINE_BYTES;
         let data = if whole { self.logs.shown_json(&data) } else { data.into() };
         if self.logs.line(LogSource::Log, data.as_bytes()) {
             let logger = self.logs.shown(&logger, LOGGER);
@@ -132,7 +132,7 @@ impl HostCall for InstanceCtx {
         message: Option<String>,
     ) -> wasmtime::Result<()> {
         self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
-        let (logs, longest) = (&self.logs, self.logs.line_max());
+        let (logs, longest) = (&self.logs, LOG_LINE_BYTES);
         let call = self.current_call.get_mut(&call)?;
         if call.throttle.admit(progress, Instant::now()) {
             let message = message.as_deref().map(|text| logs.shown(text, longest));
@@ -150,12 +150,12 @@ impl HostCall for InstanceCtx {
 /// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer. What
 /// is too long, or is not JSON, is sent as a string.
 fn one_line_json(data: &str, logs: &GuestLog) -> Box<RawValue> {
-    if data.len() <= logs.line_max()
+    if data.len() <= LOG_LINE_BYTES
         && let Ok(raw) = json::raw(data)
     {
         return raw;
     }
-    let kept = logs.shown(data, logs.line_max());
+    let kept = logs.shown(data, LOG_LINE_BYTES);
     serde_json::value::to_raw_value(&*kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

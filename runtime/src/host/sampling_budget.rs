@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::bindings::plugport::plugin::types::Error;
+use crate::config::fixed_limits::ELICITATIONS;
 use crate::config::{Limits, SamplingGrant};
 use crate::sandbox::TokenBucket;
 
@@ -130,16 +131,16 @@ impl HourlyBudget {
 impl CallBudget {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            calls: Budget::new(limits.sampling_calls),
+            calls: Budget::new(limits.sampling_requests),
             tokens: Budget::new(limits.sampling_tokens),
-            elicitations: Budget::new(limits.elicitations),
+            elicitations: Budget::new(ELICITATIONS),
         }
     }
 
     /// Counts a question to the person.
     pub(super) fn elicit(&mut self) -> Result<(), Error> {
         let most = self.elicitations.most;
-        let over = || format!("a call may ask the person {most} times (limit `elicitations`)");
+        let over = || format!("a call may send at most {most} elicitation requests");
         self.elicitations.spend(1).then_some(()).ok_or_else(|| Error::OverBudget(over()))
     }
 
@@ -149,7 +150,7 @@ impl CallBudget {
         let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
         if !self.calls.spend(1) {
             return over(format!(
-                "a call may ask the model {} times (limit `sampling_calls`)",
+                "a call may send at most {} sampling requests (limit `sampling_requests`)",
                 self.calls.most
             ));
         }
@@ -158,18 +159,18 @@ impl CallBudget {
         if !self.tokens.spend(tokens) {
             let Budget { most, left } = self.tokens;
             return over(format!(
-                "the question may cost {tokens} tokens, and of the {most} of a call {left} are left (limit `sampling_tokens`)"
+                "the request may cost {tokens} tokens, and of the {most} of a call {left} are left (limit `sampling_tokens`)"
             ));
         }
         if !hourly.calls.take(1, now) {
             return over(format!(
-                "the plugin may ask the model {calls_per_hour} times an hour (grant `sampling.calls_per_hour`)"
+                "the plugin may send at most {calls_per_hour} sampling requests an hour (grant `sampling.calls_per_hour`)"
             ));
         }
         if !hourly.tokens.take(tokens, now) {
             hourly.calls.give_back(1);
             return over(format!(
-                "the question may cost {tokens} tokens, and the plugin has used most of its {tokens_per_hour} an hour \
+                "the request may cost {tokens} tokens, and the plugin has used most of its {tokens_per_hour} an hour \
                  (grant `sampling.tokens_per_hour`)"
             ));
         }
@@ -211,21 +212,21 @@ mod tests {
 
     #[test]
     fn a_call_and_an_hour_have_their_budgets() {
-        let limits = Limits { sampling_calls: 3, sampling_tokens: 250, ..Limits::default() };
+        let limits = Limits { sampling_requests: 3, sampling_tokens: 250, ..Limits::default() };
         let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
         let ask = r#"{"maxTokens":96}"#;
         let mut call = CallBudget::new(&limits);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
         assert!(why(call.sample(&hourly, ask)).contains("50 are left (limit `sampling_tokens`)"));
-        assert!(why(call.sample(&hourly, ask)).contains("3 times (limit `sampling_calls`)"));
+        assert!(why(call.sample(&hourly, ask)).contains("3 sampling requests (limit `sampling_requests`)"));
         let mut call = CallBudget::new(&limits);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
         CallBudget::refund(&hourly, 100);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
         let mut call = CallBudget::new(&limits);
         assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
-        assert!(why(call.sample(&hourly, r#"{"maxTokens":4}"#)).contains("4 times an hour"));
+        assert!(why(call.sample(&hourly, r#"{"maxTokens":4}"#)).contains("4 sampling requests an hour"));
     }
 
     #[test]
@@ -255,8 +256,8 @@ mod tests {
 
     #[test]
     fn the_person_is_not_asked_without_end() {
-        let mut call = CallBudget::new(&Limits { elicitations: 1, ..Limits::default() });
-        assert!(call.elicit().is_ok());
+        let mut call = CallBudget::new(&Limits::default());
+        assert!((0..ELICITATIONS).all(|_| call.elicit().is_ok()));
         assert!(call.elicit().is_err());
     }
 }

@@ -65,7 +65,7 @@ async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
     let permit = permits.acquire().await.unwrap();
     let mut state = InstanceCtx::new(&Arc::new(plugin), Suspension::new(permits, permit)).unwrap();
-    let call = state.current_call.begin(Call::new(client, &limits));
+    let call = state.current_call.begin(Call::new(client));
     (state, call)
 }
 

@@ -6,18 +6,19 @@
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
 use super::guest_output::GuestOutput;
-use crate::config::{EnvVar, Grants, Limits, kib};
+use crate::config::fixed_limits::RANDOM_KIB;
+use crate::config::{EnvVar, Grants, kib};
 use crate::sandbox::preopen;
 
 /// Builds the context.
 ///
 /// # Errors
 /// When a granted directory has gone.
-pub(super) fn build(grants: &Grants, limits: &Limits, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
+pub(super) fn build(grants: &Grants, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(output.stdout.clone())
         .stderr(output.stderr.clone())
-        .max_random_size(kib(limits.random_kib) as u64)
+        .max_random_size(kib(RANDOM_KIB) as u64)
         // Not even sockets that lead nowhere: each would be an open file of the server.
         .allow_tcp(false)
         .allow_udp(false)

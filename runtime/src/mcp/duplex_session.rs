@@ -26,6 +26,7 @@ use super::server::Server;
 use super::sessions::in_flight::InFlight;
 use super::sessions::server_notifications::ServerNotifications;
 use super::sessions::session::Session;
+use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 use crate::host::Caller;
 use crate::sandbox::LargeWork;
 
@@ -61,7 +62,7 @@ impl DuplexSession {
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, near: bool) -> Self {
         let share = server.buffers.share(&caller);
-        let stateless = InFlight::new(server.settings.requests_per_session, share.clone());
+        let stateless = InFlight::new(REQUESTS_PER_SESSION, share.clone());
         let channel = Channel { caller, can_ask: true };
         Self {
             server,
@@ -152,7 +153,7 @@ impl DuplexSession {
     /// The answer to a message that is longer than one may be. A question of ours that it would have answered is given
     /// up: the client believes that it has.
     pub(crate) fn too_long(&self, skimmed: &OversizedMessage, most: usize) -> Bytes {
-        let why = format!("longer than {} KiB (limit `body_kib`)", most >> 10);
+        let why = format!("longer than {} KiB (limit `message_kib`)", most >> 10);
         let error = RpcError::invalid_request(&format!("the message is {why}"));
         self.unread(skimmed, &format!("it is {why}"), &error)
     }

@@ -121,7 +121,7 @@ impl RpcError {
     /// -32603: what the server keeps for its clients is full.
     pub(crate) fn no_room(what: &str) -> Self {
         let detail = format!(
-            "no room for {what} (setting [server] `buffers_mib`); read the answers that wait, and try again"
+            "no room for {what} (setting [server] `client_buffers_mib`); read the answers that wait, and try again"
         );
         Self::internal(&detail).with_status(StatusCode::SERVICE_UNAVAILABLE)
     }

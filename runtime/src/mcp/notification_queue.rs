@@ -159,7 +159,7 @@ impl Drop for QueueState {
     fn drop(&mut self) {
         let dropped = *self.dropped.get_mut();
         if dropped > 0 {
-            tracing::debug!(dropped, "messages to a client that does not read were dropped");
+            tracing::debug!(dropped, "dropped notifications to a client that does not read");
         }
     }
 }

@@ -50,9 +50,9 @@ impl Server {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
         Self {
             catalog,
-            sessions: Sessions::new(settings.sessions, settings.session_idle),
-            suspended_calls: SuspendedCalls::new(settings.parked_calls, settings.parked),
-            buffers: BufferBudget::new(settings.buffers_bytes),
+            sessions: Sessions::new(settings.max_sessions, settings.session_idle),
+            suspended_calls: SuspendedCalls::new(settings.suspended_calls, settings.suspended_call),
+            buffers: BufferBudget::new(settings.client_buffers_bytes),
             ending: CancellationToken::new(),
             begun: Instant::now(),
             stopping: CancellationToken::new(),
@@ -97,7 +97,7 @@ impl Server {
     /// Until when lists wait for what is being compiled at the start, and a little longer for what was compiled before.
     pub(super) fn startup_deadline(&self) -> Instant {
         let kept = if self.catalog.is_compiling() { Duration::ZERO } else { KEPT };
-        self.begun + self.settings.start_wait.max(kept)
+        self.begun + self.settings.initial_load_wait.max(kept)
     }
 
     /// How long requests may still have to wait because the server has just begun.

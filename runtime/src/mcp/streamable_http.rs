@@ -192,7 +192,7 @@ impl StreamableHttp {
         let response_stream = response_stream.detach(&session.tasks);
         HttpReply::ResponseStream(
             response_stream,
-            Resumability(Some((session, self.server.settings.stream_close))),
+            Resumability(Some((session, self.server.settings.sse_close))),
         )
     }
 
@@ -268,13 +268,16 @@ impl StreamableHttp {
         let session = self.session(headers)?;
         session.touch();
         let changes = || self.server.catalog.changes_since(session.lists);
-        let notifications = || ServerNotifications::new(&session, changes(), self.server.settings.ping);
+        let notifications =
+            || ServerNotifications::new(&session, changes(), self.server.settings.ping_interval);
         let events = match header_validation::single(headers, LAST_EVENT)? {
             None => EventStream::standalone(&session, notifications),
             Some(id) => {
-                let close = self.server.settings.stream_close;
+                let close = self.server.settings.sse_close;
                 EventStream::resume(&session, &id, close, notifications).ok_or_else(|| {
-                    RpcError::invalid_request("nothing is kept for this `Last-Event-ID`; open a new stream")
+                    RpcError::invalid_request(
+                        "there are no events for this `Last-Event-ID`; open a new stream",
+                    )
                 })?
             }
         };

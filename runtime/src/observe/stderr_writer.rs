@@ -103,7 +103,8 @@ fn write_all<W: Write>(waiting: &Receiver<Vec<u8>>, shared: &Shared, out: impl F
         let _ = out().write_all(&lines);
         let lost = shared.lost.swap(0, Ordering::AcqRel);
         if lost > 0 {
-            let _ = writeln!(out(), "plugport: {lost} messages are missing here, since nobody read in time");
+            let _ =
+                writeln!(out(), "plugport: {lost} log lines are missing here: they were not read in time");
         }
         shared.bytes.fetch_sub(lines.len(), Ordering::AcqRel);
     }

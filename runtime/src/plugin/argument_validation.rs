@@ -55,7 +55,7 @@ impl Plugin {
                 let failure = CallError::limit(limits, "cpu_ms");
                 self.offload().in_place(record.bytes_noted(), || record.began(info)).await;
                 record.ended(Err(&failure));
-                tracing::warn!(target: "plugin", plugin = self.name(), "checking arguments: {failure}");
+                tracing::warn!(target: "plugin", plugin = self.name(), "validating arguments: {failure}");
                 Err(failure)
             }
         }

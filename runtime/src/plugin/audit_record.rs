@@ -55,7 +55,7 @@ pub struct AuditRecord {
 #[derive(Debug)]
 pub(crate) struct Unchecked(CallOutcome, CallEnd);
 
-/// One call, or several that were refused, in the audit.
+/// One call, or several that were rejected, in the audit.
 #[derive(Serialize)]
 pub(super) struct CallLine<'a> {
     pub(super) event: &'static str,
@@ -69,7 +69,7 @@ pub(super) struct CallLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) instance: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) times: Option<u64>,
+    pub(super) count: Option<u64>,
     pub(super) fuel: u64,
     pub(super) elapsed_us: u64,
     pub(super) cpu_us: u64,
@@ -81,7 +81,7 @@ pub(super) struct CallLine<'a> {
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(tag = "outcome", rename_all = "lowercase")]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub(super) enum CallOutcome {
     Ok,
     /// The plugin said that it failed.
@@ -90,14 +90,14 @@ pub(super) enum CallOutcome {
         limit: &'static str,
         value: u64,
     },
-    Crashed {
-        why: String,
+    Trapped {
+        reason: String,
     },
     Exited {
         code: i32,
     },
-    Contract {
-        why: String,
+    InvalidResult {
+        reason: String,
     },
     Busy,
     Quarantined,
@@ -111,9 +111,9 @@ impl CallOutcome {
         match failure {
             CallError::Guest(_) => Self::Error,
             CallError::Limit(limit) => Self::Limit { limit: limit.name, value: limit.value },
-            CallError::Crashed(how) => Self::Crashed { why: (*how).to_owned() },
+            CallError::Trapped(how) => Self::Trapped { reason: (*how).to_owned() },
             CallError::Exited(code) => Self::Exited { code: *code },
-            CallError::Contract(fault) => Self::Contract { why: Escaped(fault).to_string() },
+            CallError::InvalidResult(fault) => Self::InvalidResult { reason: Escaped(fault).to_string() },
             CallError::Busy { .. } | CallError::Full => Self::Busy,
             CallError::Quarantined { .. } => Self::Quarantined,
             CallError::Replaced => Self::Replaced,
@@ -221,7 +221,7 @@ impl AuditRecord {
     fn count(&self) {
         match self.outcome {
             CallOutcome::Limit { limit, .. } => self.counters.hit(limit),
-            CallOutcome::Busy if self.rejected.is_some() => self.counters.hit("queued_calls"),
+            CallOutcome::Busy if self.rejected.is_some() => self.counters.hit("concurrent_calls"),
             _ => {}
         }
         if self.is_counted {
@@ -264,8 +264,8 @@ impl AuditRecord {
 
     /// The answer cannot be sent after all; `fault` has no secrets in it.
     pub fn broke_contract(&mut self, fault: &str) {
-        self.outcome = CallOutcome::Contract { why: Escaped(fault).to_string() };
-        self.end = CallEnd::Forced;
+        self.outcome = CallOutcome::InvalidResult { reason: Escaped(fault).to_string() };
+        self.end = CallEnd::Terminated;
     }
 }
 
@@ -273,13 +273,13 @@ impl CallEnd {
     fn of(failure: &CallError) -> Self {
         match failure {
             CallError::Replaced => Self::Cancelled,
-            failure if failure.is_forced() => Self::Forced,
+            failure if failure.is_termination() => Self::Terminated,
             _ => Self::Failed,
         }
     }
 }
 
-/// A plugin is left alone.
+/// A plugin is quarantined.
 #[derive(Serialize)]
 struct QuarantineLine<'a> {
     event: &'static str,
@@ -327,7 +327,7 @@ impl Drop for AuditRecord {
             caller: Some(self.caller.to_string()),
             outcome: &self.outcome,
             instance: self.is_reused.then_some("reused"),
-            times: None,
+            count: None,
             fuel,
             elapsed_us: micros(elapsed),
             cpu_us: micros(cpu),

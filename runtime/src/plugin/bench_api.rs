@@ -18,7 +18,7 @@ impl Plugin {
     pub async fn make_instance(&self) -> Result<(), CallError> {
         let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {
-            return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
+            return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
         let waiting = Suspension::new(Arc::clone(&self.permits), permit);
         let mut store = self.store(None, &waiting).map_err(|error| CallError::not_started(&error))?;
@@ -44,7 +44,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("idle.wasm");
         std::fs::write(&file, wat::parse_str(PLAIN).unwrap()).unwrap();
-        let server = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+        let server = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
         for make in [Loader::new, Loader::without_pooling_allocator] {
             let store = KvDatabase::in_memory().unwrap();
             let loader = make(&server, store, Audit::disabled(), Compiler::in_process()).unwrap();

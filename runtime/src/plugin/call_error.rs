@@ -9,7 +9,7 @@ use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
 use super::functions::WriteError;
-use crate::config::Limits;
+use crate::config::{Limits, fixed_limits};
 use crate::host::{InstanceCtx, LimitTrap, StaleCallHandle};
 use crate::observe::truncate;
 use crate::sandbox::{ChargeError, GuestMemoryExhausted, StoreLimitHit};
@@ -19,24 +19,24 @@ use crate::sandbox::{ChargeError, GuestMemoryExhausted, StoreLimitHit};
 pub enum CallError {
     /// The guest answered with an error of its own.
     Guest(GuestError),
-    /// A wall was hit.
+    /// A limit was hit.
     Limit(LimitHit),
-    /// The guest crashed.
-    Crashed(&'static str),
+    /// The guest trapped.
+    Trapped(&'static str),
     /// The guest called `exit`.
     Exited(i32),
     /// The result is not what the interface promises.
-    Contract(String),
-    /// All places are taken.
+    InvalidResult(String),
+    /// All permits are taken.
     Busy {
         /// The limit on running calls.
         running: u64,
         /// The limit on waiting ones.
         queued: u64,
     },
-    /// It failed too often of late.
+    /// The plugin is quarantined.
     Quarantined {
-        /// For how much longer it is left alone.
+        /// For how much longer.
         seconds: u64,
     },
     /// The server has no room for another instance, or for what this one wants.
@@ -58,23 +58,22 @@ impl CallError {
     #[must_use]
     pub fn describe(&self, what: &str) -> String {
         match self {
-            Self::Guest(_) => "the plugin answered with an error".to_owned(),
+            Self::Guest(_) => "the plugin returned an error".to_owned(),
             Self::Limit(limit) => limit.describe(what),
-            Self::Crashed(how) => {
+            Self::Trapped(how) => {
                 format!(
-                    "the {what} crashed: {how}; it can be called again, and the server's log has the details"
+                    "the {what} trapped: {how}; it can be called again, and the server's log has the details"
                 )
             }
             Self::Exited(code) => {
                 format!("the {what} ended itself with exit code {code} instead of answering")
             }
-            Self::Contract(fault) => format!("the {what} broke its contract: {fault}"),
+            Self::InvalidResult(fault) => format!("the {what} returned an invalid result: {fault}"),
             Self::Busy { running, queued } => format!(
-                "the plugin is busy: {running} calls run and {queued} wait (limits `concurrent_calls`, `queued_calls`); \
-                 try again later"
+                "the plugin is busy: {running} calls run and {queued} wait (limit `concurrent_calls`); try again later"
             ),
             Self::Quarantined { seconds } => format!(
-                "the plugin is left alone because its calls keep failing (limits `quarantine_traps`, `quarantine_s`); \
+                "the plugin is quarantined because its calls keep failing (limits `quarantine_failures`, `quarantine_s`); \
                  try again in {seconds} s"
             ),
             // Others may have it, or one call may want more than there ever is: who is refused cannot tell which.
@@ -83,7 +82,7 @@ impl CallError {
                  try again later, and ask for less if that does not help"
             ),
             Self::Replaced => format!(
-                "the plugin was replaced or taken away while the {what} ran, and its time to finish is over (setting \
+                "the plugin was replaced or removed while the {what} ran, and its time to drain is over (setting \
                  [server] `drain_s`); list {} again",
                 match what {
                     "tool" | "resource" | "prompt" => format!("the {what}s"),
@@ -95,12 +94,12 @@ impl CallError {
     }
 }
 
-/// A limit that ended a call, by the name it has in the configuration.
+/// A limit that ended or rejected a call, by its name in the configuration or in [`fixed_limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitHit {
     /// For example `wall_ms`.
     pub name: &'static str,
-    /// What it was set to.
+    /// What it is.
     pub value: u64,
 }
 
@@ -142,7 +141,7 @@ impl LimitHit {
                 format!("the {what} is called too often: at most {value} times in a second")
             }
             "completions_per_second" => {
-                format!("values are asked for too often: at most {value} times in a second")
+                format!("completions are requested too often: at most {value} times in a second")
             }
             "caller_calls_per_second" => {
                 format!("you call too often: at most {value} times in a second, all plugins together")
@@ -152,8 +151,11 @@ impl LimitHit {
             }
             _ => format!("the {what} was stopped: it went beyond {value}"),
         };
-        let table = if name == "caller_calls_per_second" { "[server] " } else { "" };
-        format!("{ended} (limit {table}`{name}`)")
+        match name {
+            "caller_calls_per_second" => format!("{ended} (limit [server] `{name}`)"),
+            _ if fixed_limits::of_call(name).is_some() => ended,
+            _ => format!("{ended} (limit `{name}`)"),
+        }
     }
 }
 
@@ -187,15 +189,16 @@ pub(super) enum Interruption {
 }
 
 impl CallError {
+    /// A limit was hit: a key of `limits`, or a constant of [`fixed_limits`].
     pub(crate) fn limit(limits: &Limits, name: &'static str) -> Self {
-        let value = limits.get(name);
+        let value = fixed_limits::of_call(name).unwrap_or_else(|| limits.get(name));
         Self::Limit(LimitHit { name, value })
     }
 
     /// Whether the guest had to be ended, or ended itself, instead of answering: what counts against a plugin.
-    pub(super) fn is_forced(&self) -> bool {
+    pub(super) fn is_termination(&self) -> bool {
         match self {
-            Self::Crashed(_) | Self::Exited(_) | Self::Contract(_) => true,
+            Self::Trapped(_) | Self::Exited(_) | Self::InvalidResult(_) => true,
             Self::Limit(limit) => !GENTLE.contains(&limit.name),
             Self::Guest(_)
             | Self::Busy { .. }
@@ -212,7 +215,7 @@ impl CallError {
             Interruption::Wall => Self::limit(limits, wall),
             Interruption::Cpu => Self::limit(limits, "cpu_ms"),
             Interruption::Fuel => Self::limit(limits, "fuel"),
-            Interruption::Panicked => Self::Crashed("the server failed in what it asked for"),
+            Interruption::Panicked => Self::Trapped("the server failed in a function that it called"),
             Interruption::Replaced => Self::Replaced,
         }
     }
@@ -234,7 +237,7 @@ impl CallError {
             return Self::Full;
         }
         if error.downcast_ref::<StaleCallHandle>().is_some() {
-            return Self::Contract("it used the handle of a request that it has answered".to_owned());
+            return Self::InvalidResult("it used the handle of a request that it has answered".to_owned());
         }
         if error.downcast_ref::<WriteError>() == Some(&WriteError::TooLong) {
             return Self::limit(limits, "result_kib");
@@ -257,20 +260,20 @@ impl CallError {
         match trap {
             Trap::OutOfFuel => Self::limit(limits, "fuel"),
             Trap::StackOverflow => {
-                Self::Crashed("its call stack is exhausted, probably by endless recursion")
+                Self::Trapped("its call stack is exhausted, probably by endless recursion")
             }
-            Trap::UnreachableCodeReached => Self::Crashed("it panicked or aborted"),
+            Trap::UnreachableCodeReached => Self::Trapped("it panicked or aborted"),
             Trap::MemoryOutOfBounds => {
-                Self::Crashed("it reached outside its memory, often by endless recursion")
+                Self::Trapped("it reached outside its memory, often by endless recursion")
             }
-            Trap::IntegerDivisionByZero => Self::Crashed("it divided by zero"),
+            Trap::IntegerDivisionByZero => Self::Trapped("it divided by zero"),
             Trap::IntegerOverflow | Trap::BadConversionToInteger => {
-                Self::Crashed("its arithmetic overflowed")
+                Self::Trapped("its arithmetic overflowed")
             }
             Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::InvalidChar => {
-                Self::Contract("its result points outside its memory".to_owned())
+                Self::InvalidResult("its result points outside its memory".to_owned())
             }
-            _ => Self::Crashed("it executed an invalid operation"),
+            _ => Self::Trapped("it executed an invalid operation"),
         }
     }
 
@@ -300,28 +303,32 @@ impl CallError {
             return Self::limit(limits, "core_instances");
         }
         if has(&["memory count too high", "table count too high"]) {
-            return Self::Contract("it has more memories or tables than a plugin may have".to_owned());
+            return Self::InvalidResult("it has more memories or tables than a plugin may have".to_owned());
         }
         if has(&["size of fields exceeds limit", "too many fields in"]) {
             return Self::limit(limits, "http_header_kib");
         }
         if has(&["write exceeded budget", "Buffer too large", "cannot write more zeroes"]) {
-            return Self::Contract("it wrote to a stream without asking how much that takes".to_owned());
+            return Self::InvalidResult("it wrote to a stream without asking how much that takes".to_owned());
         }
         if has(&["empty poll list"]) {
-            return Self::Crashed("it waited for nothing at all");
+            return Self::Trapped("it waited for nothing at all");
         }
         if has(MISPLACED) {
-            return Self::Contract("its result is not valid text or points outside its memory".to_owned());
+            return Self::InvalidResult(
+                "its result is not valid text or points outside its memory".to_owned(),
+            );
         }
         if has(MISSHAPEN) {
-            return Self::Contract("its result has a form that its interface does not have".to_owned());
+            return Self::InvalidResult("its result has a form that its interface does not have".to_owned());
         }
         if has(MISHANDLED) {
-            return Self::Contract("it used a handle that it does not have, or not as it may".to_owned());
+            return Self::InvalidResult(
+                "it used a handle that it does not have, or not as it may".to_owned(),
+            );
         }
         // The guest ran, and what ended it is what it asked for.
-        Self::Crashed("it asked the server for what cannot be done")
+        Self::Trapped("it called a function of the server in an invalid way")
     }
 }
 

@@ -48,7 +48,7 @@ impl GuestCall for Complete<'_> {
         let indices = required(&plugin.exports.completions, "completions")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.client);
+        let call = handle(store, self.client);
         let PartialArgument { target, argument, value, known } = self.partial;
         let answer = guest.call_complete(store, call, target, argument, value, known).await?;
         Ok(answer.map(bounded))

@@ -23,7 +23,7 @@ pub struct CounterSnapshot {
     /// Without an answer and not by force: with the plugin's own error, an answer beyond a limit, or the server's fault.
     pub failed: u64,
     /// Ended by force, since a limit was hit, or because the guest crashed or broke its contract.
-    pub forced: u64,
+    pub terminated: u64,
     /// Withdrawn by the client, or ended because the plugin was replaced or taken away.
     pub cancelled: u64,
     /// Refused before they began.
@@ -41,7 +41,7 @@ pub struct CounterSnapshot {
 pub(super) enum CallEnd {
     Ok,
     Failed,
-    Forced,
+    Terminated,
     Cancelled,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Counters {
     running: AtomicU64,
     ok: AtomicU64,
     failed: AtomicU64,
-    forced: AtomicU64,
+    terminated: AtomicU64,
     cancelled: AtomicU64,
     rejected: AtomicU64,
     fuel: AtomicU64,
@@ -74,7 +74,7 @@ impl Counters {
         let count = match end {
             CallEnd::Ok => &self.ok,
             CallEnd::Failed => &self.failed,
-            CallEnd::Forced => &self.forced,
+            CallEnd::Terminated => &self.terminated,
             CallEnd::Cancelled => &self.cancelled,
         };
         add(count, 1);
@@ -102,7 +102,7 @@ impl Counters {
             running: of(&self.running),
             ok: of(&self.ok),
             failed: of(&self.failed),
-            forced: of(&self.forced),
+            terminated: of(&self.terminated),
             cancelled: of(&self.cancelled),
             rejected: of(&self.rejected),
             fuel: of(&self.fuel),
@@ -142,7 +142,7 @@ mod tests {
     fn calls_are_counted_by_how_they_end() {
         let counters = Counters::default();
         assert_eq!(counters.read(), CounterSnapshot::default());
-        let ends = [CallEnd::Ok, CallEnd::Failed, CallEnd::Forced, CallEnd::Cancelled, CallEnd::Ok];
+        let ends = [CallEnd::Ok, CallEnd::Failed, CallEnd::Terminated, CallEnd::Cancelled, CallEnd::Ok];
         ends.iter().for_each(|_| counters.began());
         counters.began();
         assert_eq!(counters.running(), 6);
@@ -152,7 +152,7 @@ mod tests {
         counters.hit("wall_ms");
         let snapshot = counters.read();
         assert_eq!((snapshot.begun, snapshot.running, snapshot.fuel), (6, 1, 35));
-        assert_eq!((snapshot.ok, snapshot.failed, snapshot.forced), (2, 1, 1));
+        assert_eq!((snapshot.ok, snapshot.failed, snapshot.terminated), (2, 1, 1));
         assert_eq!((snapshot.cancelled, snapshot.rejected), (1, 1));
         assert_eq!(snapshot.limits, BTreeMap::from([("wall_ms", 2)]));
         assert!(

@@ -44,7 +44,7 @@ impl Plugin {
     pub fn end_drain(&self) {
         let (plugin, calls) = (self.name(), self.running());
         if self.drain.end() && calls > 0 {
-            tracing::warn!(target: "plugin", plugin, calls, "ended calls of a version that was replaced");
+            tracing::warn!(target: "plugin", plugin, calls, "cancelled calls of a replaced version: its time to drain is over");
         }
     }
 }

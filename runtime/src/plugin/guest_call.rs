@@ -104,12 +104,8 @@ pub(super) async fn instantiate_for(
 }
 
 /// The handle of the request being served, as the guest gets it.
-pub(super) fn handle(
-    plugin: &Plugin,
-    store: &mut Store<InstanceCtx>,
-    client: Arc<dyn Client>,
-) -> Resource<Call> {
-    let call = Call::new(client, &plugin.config().limits);
+pub(super) fn handle(store: &mut Store<InstanceCtx>, client: Arc<dyn Client>) -> Resource<Call> {
+    let call = Call::new(client);
     store.data_mut().current_call.begin(call)
 }
 

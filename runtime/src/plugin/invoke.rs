@@ -20,7 +20,7 @@ use super::drain::Drain;
 use super::guest_call::{CallKind, GuestCall, ResultSize};
 use super::instance_pool::Lease;
 use super::{AuditRecord, CallError, GuestError, Plugin};
-use crate::config::{kib, mib};
+use crate::config::{fixed_limits, kib, mib};
 use crate::host::InstanceCtx;
 use crate::observe::{Escaped, Redactor, truncate};
 use crate::sandbox::{CpuTime, HostFuel, PermittedPolls, Suspension, YIELD_INTERVAL};
@@ -104,7 +104,7 @@ impl Plugin {
         let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {
             record.rejected(&self.rejected_calls);
-            return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls });
+            return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
         // It may have waited for its place until the plugin's time was over.
         if self.drain.is_over() {
@@ -147,7 +147,7 @@ impl Plugin {
             store
         };
         store.set_hostcall_fuel(mib(limits.transfer_mib));
-        store.set_max_component_handles(usize::try_from(limits.handles).unwrap_or(usize::MAX));
+        store.set_max_component_handles(fixed_limits::HANDLES as usize);
         store.set_epoch_deadline(1);
         // The budget first: setting it later would reset the yield interval.
         store.set_fuel(limits.fuel)?;
@@ -198,14 +198,14 @@ impl Plugin {
                 quarantine.record_success(Instant::now())
             }
             None | Some(CallError::Guest(_)) => {}
-            Some(failure) if failure.is_forced() => {
+            Some(failure) if failure.is_termination() => {
                 if !record.has_entered() {
                     return;
                 }
                 let Some(time) = quarantine.record_failure(Instant::now()) else { return };
                 self.record_quarantine(time);
                 let seconds = time.as_secs();
-                tracing::warn!(target: "plugin", plugin, seconds, "is left alone because its calls keep failing");
+                tracing::warn!(target: "plugin", plugin, seconds, "is quarantined because its calls keep failing");
             }
             Some(rejected) if self.rate_gate.should_log() => {
                 tracing::warn!(target: "plugin", plugin, "{rejected}");
@@ -232,7 +232,7 @@ impl Plugin {
     fn check<E: GuestCall>(&self, answer: E::Output) -> Result<E::Output, CallError> {
         let limits = &self.config().limits;
         let ResultSize { bytes, items, .. } = E::result_size(&answer);
-        if items as u64 > limits.content_items {
+        if items > fixed_limits::CONTENT_ITEMS {
             return Err(CallError::limit(limits, "content_items"));
         }
         if bytes > kib(limits.result_kib) {

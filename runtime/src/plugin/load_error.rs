@@ -8,7 +8,7 @@ use crate::sandbox::CompileError;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Nobody who is believed vouches for it.
-    #[error("is refused for its signature, {file}")]
+    #[error("is rejected for its signature, {file}")]
     Signature {
         /// The name of the signature's file.
         file: String,
@@ -63,7 +63,7 @@ pub enum LoadError {
     #[error("could not be started while another process kept the database of the plugins locked")]
     StoreInUse(#[source] CallError),
     /// It answered the listing with an error.
-    #[error("refused to list what it offers: {}", .0.in_words())]
+    #[error("failed to list its items: {}", .0.in_words())]
     ListingFailed(GuestError),
     /// Looking at it failed.
     #[error("could not be examined; please report it with the file")]

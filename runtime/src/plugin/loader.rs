@@ -222,7 +222,7 @@ async fn verify(
     file: ComponentFile,
     config: &PluginConfig,
 ) -> Result<(ComponentFile, Option<Signer>), LoadError> {
-    let (keys, required) = (Arc::clone(&config.signature_keys), config.require_signature);
+    let (keys, required) = (Arc::clone(&config.trusted_keys), config.require_signature);
     if keys.is_empty() && !required {
         return Ok((file, None));
     }
@@ -285,10 +285,10 @@ fn functions(
 fn log_rejected_functions(plugin: &Plugin) {
     let (plugin, rejected) = (plugin.name(), plugin.rejected_functions());
     for left in rejected.iter().take(LINES) {
-        tracing::warn!(target: "plugin", plugin, "the function {} is no tool: {}", left.shown(), left.why);
+        tracing::warn!(target: "plugin", plugin, "the function {} is skipped: {}", left.shown(), left.why);
     }
     if let Some(more) = rejected.len().checked_sub(LINES).filter(|more| *more > 0) {
-        tracing::warn!(target: "plugin", plugin, "{more} more functions are no tools; `plugport inspect` lists them");
+        tracing::warn!(target: "plugin", plugin, "{more} more functions are skipped; `plugport inspect` lists them");
     }
 }
 

@@ -142,7 +142,7 @@ impl Plugin {
         self.exports.functions.as_ref().map_or(&[], |functions| functions.rejected())
     }
 
-    /// For how much longer it is left alone because its calls keep failing, if it is.
+    /// For how much longer it is quarantined because its calls keep failing, if it is.
     #[must_use]
     pub fn quarantined(&self) -> Option<Duration> {
         self.rate_gate.quarantine.admit(Instant::now()).err()

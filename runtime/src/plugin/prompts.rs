@@ -35,7 +35,7 @@ impl GuestCall for GetPrompt<'_> {
         let indices = required(&plugin.exports.prompts, "prompts")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.client);
+        let call = handle(store, self.client);
         guest.call_get_prompt(store, call, self.name, self.args).await
     }
 

@@ -37,7 +37,7 @@ struct QuarantineState {
 impl Quarantine {
     pub(super) fn new(limits: &Limits) -> Self {
         let first = Duration::from_secs(limits.quarantine_s);
-        Self { most: limits.quarantine_traps, first, state: Mutex::default() }
+        Self { most: limits.quarantine_failures, first, state: Mutex::default() }
     }
 
     /// Whether it may be called.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn quarantine() -> Quarantine {
-        Quarantine::new(&Limits { quarantine_traps: 3, quarantine_s: 10, ..Limits::default() })
+        Quarantine::new(&Limits { quarantine_failures: 3, quarantine_s: 10, ..Limits::default() })
     }
 
     #[test]

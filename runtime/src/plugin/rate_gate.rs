@@ -12,6 +12,7 @@ use super::call_error::{CallError, LimitHit};
 use super::guest_call::{CallInfo, CallKind};
 use super::quarantine::Quarantine;
 use crate::config::Limits;
+use crate::config::fixed_limits::COMPLETIONS_PER_SECOND;
 use crate::host::Caller;
 use crate::sandbox::{CallerLimits, TokenBucket};
 
@@ -25,7 +26,6 @@ pub(super) struct RateGate {
     /// As many as it may have at a time. Beyond it, new ones share what is left.
     most_tools: usize,
     other_tools: TokenBucket,
-    completions_per_second: u64,
     completions: TokenBucket,
     callers: Arc<CallerLimits<Caller>>,
     /// Refusals that are logged: a flood of calls must not become a flood of lines.
@@ -40,8 +40,7 @@ impl RateGate {
             tools: Mutex::default(),
             most_tools: usize::try_from(limits.tools).unwrap_or(usize::MAX),
             other_tools: TokenBucket::per_second(limits.tool_calls_per_second),
-            completions_per_second: limits.completions_per_second,
-            completions: TokenBucket::per_second(limits.completions_per_second),
+            completions: TokenBucket::per_second(COMPLETIONS_PER_SECOND),
             callers,
             log_rate: TokenBucket::per_second(1),
         }
@@ -68,7 +67,7 @@ impl RateGate {
                 over("tool_calls_per_second", self.tool_calls_per_second)
             }
             CallKind::Complete if !self.completions.take(1, now) => {
-                over("completions_per_second", self.completions_per_second)
+                over("completions_per_second", COMPLETIONS_PER_SECOND)
             }
             _ => Ok(()),
         }
@@ -116,13 +115,15 @@ mod tests {
 
     #[test]
     fn each_tool_has_a_rate_and_each_caller() {
-        let limits = Limits { tool_calls_per_second: 2, completions_per_second: 1, ..Limits::default() };
-        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(6)));
+        let limits = Limits { tool_calls_per_second: 2, ..Limits::default() };
+        let rate_gate = RateGate::new(&limits, Arc::new(CallerLimits::new(COMPLETIONS_PER_SECOND + 5)));
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert!(rate_gate.admit(&info(CallKind::CallTool, "a")).is_ok());
         assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "a"))), "tool_calls_per_second");
         assert!(rate_gate.admit(&info(CallKind::CallTool, "b")).is_ok());
-        assert!(rate_gate.admit(&info(CallKind::Complete, "x")).is_ok());
+        for _ in 0..COMPLETIONS_PER_SECOND {
+            assert!(rate_gate.admit(&info(CallKind::Complete, "x")).is_ok());
+        }
         assert_eq!(named(rate_gate.admit(&info(CallKind::Complete, "x"))), "completions_per_second");
         assert_eq!(named(rate_gate.admit(&info(CallKind::CallTool, "b"))), "caller_calls_per_second");
         assert!(rate_gate.admit(&info(CallKind::List, "")).is_ok(), "the server itself is no caller");

@@ -154,7 +154,7 @@ impl RejectedCalls {
             caller: name_and_caller.as_ref().map(|(_, caller)| caller.to_string()),
             outcome,
             instance: None,
-            times,
+            count: times,
             fuel: 0,
             elapsed_us: 0,
             cpu_us: 0,
@@ -239,8 +239,8 @@ mod tests {
         }
         let told: Vec<serde_json::Value> =
             text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!((&told[0]["times"], &told[0]["bytes_in"]), (&().into(), &3.into()));
-        assert_eq!((&told[1]["times"], &told[1]["bytes_in"]), (&4.into(), &12.into()));
+        assert_eq!((&told[0]["count"], &told[0]["bytes_in"]), (&().into(), &3.into()));
+        assert_eq!((&told[1]["count"], &told[1]["bytes_in"]), (&4.into(), &12.into()));
         while rejected_calls.lock().has_task {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -36,7 +36,7 @@ impl GuestCall for ReadResource<'_> {
         let indices = required(&plugin.exports.resources, "resources")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.client);
+        let call = handle(store, self.client);
         guest.call_read_resource(store, call, self.uri).await
     }
 

@@ -40,7 +40,7 @@ pub enum SignatureError {
     Legacy,
     /// By nobody who is known.
     #[error(
-        "was made with the key {0}, which is not one of `signature_keys`; add the key only if you trust its owner"
+        "was made with the key {0}, which is not one of `trusted_keys`; add the key only if you trust its owner"
     )]
     UnknownKey(KeyId),
     /// By a key that is not believed any more.
@@ -55,7 +55,7 @@ pub enum SignatureError {
     },
     /// Of other bytes.
     #[error(
-        "does not fit the plugin: one of the two was changed; get both again, from whoever has the key {0}"
+        "does not fit the plugin: one of the two was changed; get both again, from the owner of the key {0}"
     )]
     Mismatch(KeyId),
 }
@@ -130,8 +130,8 @@ mod tests {
     fn keys(written: &str) -> SignatureKeys {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("plugport.toml");
-        std::fs::write(&file, format!("[server]\nsignature_keys = [{written}]\n")).unwrap();
-        (*Config::read(&file, "plugins".into()).unwrap().server.signature_keys).clone()
+        std::fs::write(&file, format!("[server]\ntrusted_keys = [{written}]\n")).unwrap();
+        (*Config::read(&file, "plugins".into()).unwrap().server.trusted_keys).clone()
     }
 
     fn ours() -> SignatureKeys {

@@ -35,7 +35,7 @@ impl GuestCall for CallTool<'_> {
         let indices = required(&plugin.exports.tools, "tools")?;
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
-        let call = handle(plugin, store, self.client);
+        let call = handle(store, self.client);
         guest.call_call_tool(store, call, self.name, self.args).await
     }
 

@@ -48,7 +48,7 @@ impl CallPermits {
             own: Arc::new(Semaphore::new(usize::try_from(limits.concurrent_calls).unwrap_or(1))),
             common,
             waiting: Arc::default(),
-            queue: limits.queued_calls,
+            queue: limits.queued_calls(),
             patience: limits.wall_time(),
         }
     }
@@ -91,25 +91,28 @@ mod tests {
 
     #[tokio::test]
     async fn a_crowd_queues_and_then_is_refused() {
-        let limits = Limits { concurrent_calls: 1, queued_calls: 1, wall_ms: 60_000, ..Limits::default() };
+        let limits = Limits { concurrent_calls: 1, wall_ms: 60_000, ..Limits::default() };
         let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
         let first = permits.acquire().await.unwrap();
-        let queued = tokio::spawn({
+        let queued = (0..limits.queued_calls()).map(|_| {
             let permits = Arc::clone(&permits);
-            async move { permits.acquire().await.is_ok() }
+            tokio::spawn(async move { permits.acquire().await.is_ok() })
         });
-        while permits.waiting.load(Ordering::Relaxed) == 0 {
+        let queued: Vec<_> = queued.collect();
+        while permits.waiting.load(Ordering::Relaxed) < limits.queued_calls() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert!(permits.acquire().await.is_err());
         drop(first);
-        assert!(queued.await.unwrap());
+        for queued in queued {
+            assert!(queued.await.unwrap());
+        }
         assert_eq!(permits.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
     async fn waiting_ends_with_patience() {
-        let limits = Limits { concurrent_calls: 1, queued_calls: 1, wall_ms: 1, ..Limits::default() };
+        let limits = Limits { concurrent_calls: 1, wall_ms: 1, ..Limits::default() };
         let permits = CallPermits::new(&limits, Arc::new(Semaphore::new(9)));
         let _first = permits.acquire().await.unwrap();
         assert_eq!(permits.acquire().await.err(), Some(NoCallPermit));

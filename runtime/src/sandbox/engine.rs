@@ -13,6 +13,7 @@ use wasmtime::{
 };
 
 use super::guest_memory::guest_memory;
+use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, ServerConfig, kib, mib};
 
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.
@@ -47,7 +48,7 @@ const HOST_STACK: usize = kib(512);
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot set up the WebAssembly engine on this machine; it reserves {reserved_tib} TiB of address space, and less with \
-     fewer `parked_calls` and `concurrent_calls` under [server]"
+     fewer `suspended_calls` and `concurrent_calls` under [server]"
 )]
 pub struct EngineError {
     reserved_tib: u64,
@@ -117,13 +118,13 @@ fn flags(settings: &ServerConfig) -> Config {
 
 /// Instances of calls that run, of those that wait, of those between calls, and of the rest.
 fn instances(settings: &ServerConfig) -> u32 {
-    let ServerConfig { concurrent_calls, parked_calls, kept_instances, .. } = settings;
-    u32::try_from(concurrent_calls + parked_calls + kept_instances + SPARE).unwrap_or(u32::MAX / 4)
+    let ServerConfig { concurrent_calls, suspended_calls, idle_instances, .. } = settings;
+    u32::try_from(concurrent_calls + suspended_calls + idle_instances + SPARE).unwrap_or(u32::MAX / 4)
 }
 
 /// Of those, how many may be of the largest components. What is kept is usually large, and takes no room from calls.
 fn large(settings: &ServerConfig) -> u32 {
-    u32::try_from(settings.kept_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
+    u32::try_from(settings.idle_instances).unwrap_or_default().saturating_add(LARGE).min(instances(settings))
 }
 
 fn memories(instances: u32, large: u32) -> u32 {
@@ -146,7 +147,7 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
     let (instances, large, idle_memory) = (instances(settings), large(settings), idle_memory(settings));
     let largest = |name: &str| Limits::TABLE.iter().find(|spec| spec.name == name).map_or(1, |spec| spec.max);
     let mut pool = PoolingAllocationConfig::new();
-    let cores = u32::try_from(largest("core_instances")).unwrap_or(64);
+    let cores = CORE_INSTANCES;
     // One of each kind for everyone, and room for many of the largest components beside them: no plugin's calls take the
     // room of another's. Core instances are only counted.
     let tables = instances.saturating_mul(2).saturating_add(TABLES.saturating_mul(large));
@@ -161,7 +162,7 @@ fn pool(settings: &ServerConfig) -> PoolingAllocationConfig {
         .max_core_instances_per_component(cores)
         .max_component_instance_size(mib(1))
         .max_core_instance_size(mib(1))
-        .table_elements(usize::try_from(largest("table_elements")).unwrap_or(20_000))
+        .table_elements(TABLE_ELEMENTS as usize)
         .linear_memory_keep_resident(keep_resident(idle_memory, memories(instances, large), 2, KEEP_RESIDENT))
         .table_keep_resident(keep_resident(idle_memory, tables, 4, KEEP_RESIDENT_SMALL))
         .async_stack_keep_resident(keep_resident(idle_memory, instances, 4, KEEP_RESIDENT_SMALL))
@@ -203,8 +204,8 @@ mod tests {
     fn the_largest_server_that_may_be_configured_has_an_engine() {
         let settings = ServerConfig {
             concurrent_calls: 900,
-            parked_calls: 15_000,
-            kept_instances: 100,
+            suspended_calls: 15_000,
+            idle_instances: 100,
             ..ServerConfig::default()
         };
         let engine = engine(&settings);

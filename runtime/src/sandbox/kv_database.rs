@@ -87,16 +87,16 @@ struct OpenState {
 #[derive(Debug, thiserror::Error)]
 pub enum KvError {
     /// Another process has it and does not give it up.
-    #[error("the database in the state folder {} is kept locked by another process; stop it, or name another folder with `state` under [server]", .0.display())]
+    #[error("the database in the state folder {} is locked by another process; stop it, or name another folder with `state_dir` under [server]", .0.display())]
     InUse(PathBuf),
     /// Neither the configuration nor the environment names a place.
     #[error(
-        "there is no folder for what plugins keep; set HOME or XDG_STATE_HOME, or name one with `state` under [server]"
+        "there is no folder for key-value data; set HOME or XDG_STATE_HOME, or name one with `state_dir` under [server]"
     )]
     Nowhere,
     /// It cannot be opened or made.
     #[error(
-        "the state folder {} cannot be used; see to its disk and its mode, or name another one with `state` under [server]",
+        "the state folder {} cannot be used; check its disk and its mode, or name another one with `state_dir` under [server]",
         folder.display()
     )]
     Unusable {
@@ -106,7 +106,7 @@ pub enum KvError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Beyond the quota.
-    #[error("over quota: the plugin may keep {0} MiB (grant `kv`); delete something first")]
+    #[error("over quota: the plugin may store {0} MiB (grant `kv`); delete something first")]
     OverQuota(u64),
     /// Not a key.
     #[error("a key has 1 to {KEY} bytes")]
@@ -117,13 +117,11 @@ pub enum KvError {
     )]
     TooMuch(usize),
     /// Not a number.
-    #[error(
-        "what is kept under this key is not a whole number in decimal digits, or the sum does not fit 64 bits"
-    )]
+    #[error("the value of this key is not a whole number in decimal digits, or the sum does not fit 64 bits")]
     NotANumber,
     /// The disk refuses what is written, or did so a moment ago.
     #[error(
-        "the disk of the state folder {} takes no writes, so plugins can read what they keep but not change it; make room there",
+        "the disk of the state folder {} takes no writes, so plugins can read their key-value data but not change it; make room there",
         folder.display()
     )]
     Full {
@@ -133,7 +131,7 @@ pub enum KvError {
         source: Option<Box<redb::Error>>,
     },
     /// The disk, or the file.
-    #[error("what plugins keep cannot be used; if that goes on, restore or remove the state folder")]
+    #[error("the key-value database cannot be used; if that goes on, restore or remove the state folder")]
     Failed(#[source] Box<redb::Error>),
 }
 
@@ -213,7 +211,7 @@ impl KvDatabase {
             error => error,
         });
         if written.is_ok() && self.complained.swap(false, Ordering::Relaxed) {
-            tracing::warn!("plugins can keep things again");
+            tracing::warn!("the key-value database is writable again");
         }
         written.inspect_err(|error| self.log_once(error))
     }
@@ -330,7 +328,7 @@ impl KvDatabase {
             }
         });
         if let Err(error) = resting {
-            tracing::debug!(%error, "what plugins keep is not closed for now");
+            tracing::debug!(%error, "the key-value database stays open");
         }
     }
 

@@ -119,7 +119,7 @@ impl LargeWork {
         let long = SharedPermits::new("thread for large work", OF_ONE, Arc::clone(&LONG));
         Self {
             long,
-            short: SharedPermits::new("place for large messages", cores.div_ceil(2), Arc::clone(&SHORT)),
+            short: SharedPermits::new("permit for large messages", cores.div_ceil(2), Arc::clone(&SHORT)),
         }
     }
 

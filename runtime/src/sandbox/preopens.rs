@@ -39,7 +39,7 @@ impl PinnedDir {
         let dir = File::open(host)?;
         match path_of(&dir) {
             Some(place) if place == host => Ok(Self { path: by_descriptor(&dir), dir }),
-            Some(_) => Err(io::Error::other("a link stands in the place of a granted directory")),
+            Some(_) => Err(io::Error::other("a granted directory was replaced by a link")),
             // Where the system does not say where an open file lies, the path is all there is.
             None => Ok(Self { path: host.to_owned(), dir }),
         }

@@ -7,6 +7,7 @@ use wasmtime::ResourceLimiter;
 
 use super::engine;
 use super::guest_memory::InstanceMemory;
+use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, mib};
 
 /// One entry of a table, bytes.
@@ -17,7 +18,7 @@ const ENTRY: usize = size_of::<usize>();
 pub(crate) enum StoreLimitHit {
     /// All memories together would exceed `memory_mib`.
     Memory,
-    /// A table would exceed `table_elements`.
+    /// A table would exceed [`TABLE_ELEMENTS`].
     Table,
     /// All instances of its plugin, or of all plugins, would have more than there is.
     Guests,
@@ -40,8 +41,8 @@ impl StoreLimiter {
         Self {
             memory_max: mib(limits.memory_mib),
             memory_used: 0,
-            table_max: usize::try_from(limits.table_elements).unwrap_or(usize::MAX),
-            instances_max: usize::try_from(limits.core_instances).unwrap_or(usize::MAX),
+            table_max: TABLE_ELEMENTS as usize,
+            instances_max: CORE_INSTANCES as usize,
             instance_memory,
             limit_hit: None,
         }

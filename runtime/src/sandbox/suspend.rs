@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_is_free_while_its_call_waits() {
-        let limits = Limits { concurrent_calls: 1, queued_calls: 1, ..Limits::default() };
+        let limits = Limits { concurrent_calls: 1, ..Limits::default() };
         let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
         let suspension = Suspension::new(Arc::clone(&permits), permits.acquire().await.unwrap());
         suspension

@@ -120,7 +120,7 @@ impl Duplex {
                     }
                 }
                 () = tokio::time::sleep_until(end) => {
-                    tracing::warn!("stopped requests that were still under way when the input ended");
+                    tracing::warn!("cancelled requests that were still running when the input ended");
                     return None;
                 }
             }

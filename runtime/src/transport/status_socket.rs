@@ -44,13 +44,13 @@ const NAMESAKES: u32 = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum StatusSocketError {
     /// The folder.
-    #[error("the folder {} cannot be used; make it yours alone, or name another folder with `state` under [server]", .0.display())]
+    #[error("the folder {} cannot be used; make it yours alone, or name another folder with `state_dir` under [server]", .0.display())]
     Folder(PathBuf, #[source] io::Error),
     /// The path is longer than an address of a socket may be.
-    #[error("the path {} is too long for a socket on this system; name a folder with a shorter path with `state` under [server]", .0.display())]
+    #[error("the path {} is too long for a socket on this system; name a folder with a shorter path with `state_dir` under [server]", .0.display())]
     TooLong(PathBuf),
     /// The socket itself.
-    #[error("a socket in the folder {} cannot be made; check the file system, or name another folder with `state` under [server]", .0.display())]
+    #[error("a socket in the folder {} cannot be made; check the file system, or name another folder with `state_dir` under [server]", .0.display())]
     Socket(PathBuf, #[source] io::Error),
 }
 
@@ -64,7 +64,7 @@ pub enum StatusQueryError {
     #[error("answered with more than {} MiB", LONGEST >> 20)]
     TooLong,
     /// The socket.
-    #[error("could not be asked; check who it runs as")]
+    #[error("could not be queried; check which user it runs as")]
     Failed(#[from] io::Error),
 }
 
@@ -166,7 +166,7 @@ async fn answer(mut stream: UnixStream, document: Arc<impl Fn() -> Vec<u8> + Sen
         stream.shutdown().await
     };
     if !matches!(tokio::time::timeout(WRITE_TIMEOUT, writing).await, Ok(Ok(()))) {
-        tracing::debug!("whoever asked how the server stands did not read the answer");
+        tracing::debug!("a status client did not read its response");
     }
 }
 

@@ -29,7 +29,7 @@ pub async fn serve(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
-    let most = server.settings().body_bytes;
+    let most = server.settings().message_bytes;
     let (read_lines, received) = mpsc::channel(WAITING);
     let (send, lines) = mpsc::channel(WAITING);
     let mut writer = tokio::spawn(write(lines, output));
@@ -78,7 +78,7 @@ async fn read(
             Err(error) => break Err(error),
         }
     };
-    tracing::info!("stdin has ended; what was asked is answered, then this server stops");
+    tracing::info!("stdin was closed; the server finishes the requests under way, then stops");
     // The only client has gone; whoever listens for it can stop.
     server.input_closed();
     ended

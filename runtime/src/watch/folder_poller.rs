@@ -50,7 +50,7 @@ impl FolderPoller {
         let (tell, seen) = mpsc::channel(1);
         let thread = std::thread::Builder::new().name("folder".to_owned());
         if let Err(error) = thread.spawn(move || poll_loop(&watched, &asked, &tell)) {
-            tracing::error!(%error, "the plugin folder is not followed, since no thread could be started");
+            tracing::error!(%error, "the plugin folder is not watched: no thread could be started");
         }
         Self { ask, seen, asked: false }
     }

@@ -266,7 +266,7 @@ impl FolderWatcher {
 
     /// Does what it is time to do.
     fn run_actions(&mut self) {
-        let most = self.config_watcher.policy().config.server.plugins;
+        let most = self.config_watcher.policy().config.server.max_plugins;
         for action in self.tracker.due_actions(Instant::now(), self.loads.room(), most) {
             match action {
                 TrackerAction::Reject(path) => {

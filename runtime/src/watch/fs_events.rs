@@ -86,7 +86,7 @@ fn is_noise(event: &notify::Event, WatchedPaths { folder, config, lock }: &Watch
 }
 
 fn unwatched(folder: &Path, error: &notify::Error) {
-    tracing::info!(%error, folder = %folder.display(), "changes are found by looking only");
+    tracing::info!(%error, folder = %folder.display(), "file system events are unavailable; the folder is polled");
 }
 
 #[cfg(test)]

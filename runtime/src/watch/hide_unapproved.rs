@@ -34,7 +34,7 @@ pub(super) async fn hide_unapproved(
         hidden
     });
     hiding.await.unwrap_or_else(|_| {
-        tracing::error!("what nobody has approved could not be taken away");
+        tracing::error!("unapproved items could not be hidden");
         Vec::new()
     })
 }

@@ -74,7 +74,7 @@ impl ListRefresher {
                         Err(RefreshError::Busy) => throttle.request(plugin),
                         Err(RefreshError::Failed(why)) => {
                             let (plugin, why) = (&*plugin, Escaped(&why).to_string());
-                            tracing::warn!(target: "plugin", plugin, why, "could not be listed again; what it had stays");
+                            tracing::warn!(target: "plugin", plugin, why, "could not be listed again; its published items stay");
                         }
                     }
                 }
@@ -107,10 +107,10 @@ impl ListRefresher {
             if let Some(first) = others.first() {
                 let first = snapshot.entry(&plugin).map(|entry| entry.plugin.redactor().text(first));
                 let (count, uri) = (others.len(), Escaped(&first.unwrap_or_default()).to_string());
-                tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced another plugin's resources");
+                tracing::warn!(target: "plugin", plugin = &*plugin, count, uri, "announced changes of another plugin's resources, which are ignored");
             }
             if lost > 0 {
-                tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced too many resources at once");
+                tracing::warn!(target: "plugin", plugin = &*plugin, lost, "announced changes of too many resources at once; some are ignored");
             }
             if listing {
                 throttle.request(plugin);
@@ -150,7 +150,7 @@ fn publish(listed: PluginEntry, catalog: &Catalog) {
             let redactor = entry.plugin.redactor();
             let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
             let why = Escaped(&redactor.text(&first.why)).to_string();
-            tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+            tracing::warn!(target: "plugin", plugin, count, item, why, "lists items that are rejected");
         }
         if entry.unapproved != known.unapproved {
             for warning in &entry.unapproved {

@@ -93,7 +93,7 @@ struct LoadLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
+    reason: Option<String>,
 }
 
 impl<'a> LoadLine<'a> {
@@ -102,14 +102,14 @@ impl<'a> LoadLine<'a> {
         let (plugin, digest, outcome, why) = match loaded {
             Ok(entry) => (Some(entry.plugin.name()), Some(entry.plugin.digest()), "published", None),
             Err(LoadFailure { why, digest, pending_approval, .. }) => {
-                (None, digest.as_deref(), if *pending_approval { "held" } else { "refused" }, Some(why))
+                (None, digest.as_deref(), if *pending_approval { "pending" } else { "rejected" }, Some(why))
             }
         };
         let digest = digest.map(|digest| format!("sha256:{digest}"));
-        let why = why.map(|why| Escaped(why).to_string());
+        let reason = why.map(|why| Escaped(why).to_string());
         let signer = loaded.ok().and_then(|entry| entry.plugin.signer());
         let signed_by = signer.map(|signer| signer.key.to_string());
-        Self { event: "load", plugin, digest, file, outcome, signed_by, why }
+        Self { event: "load", plugin, digest, file, outcome, signed_by, reason }
     }
 }
 

@@ -31,7 +31,7 @@ impl LoadPolicy {
     /// When what was approved matters and cannot be read.
     pub fn read(config: Arc<Config>, listening: Option<SocketAddr>) -> Result<Self, LockfileError> {
         let default_mode = ApprovalMode::default_for(listening);
-        let approval = ApprovalPolicy::read(config.server.pin.unwrap_or(default_mode), &config)?;
+        let approval = ApprovalPolicy::read(config.server.approval.unwrap_or(default_mode), &config)?;
         Ok(Self { config, approval, default_mode, with_grants: true })
     }
 
@@ -49,13 +49,13 @@ impl LoadPolicy {
     /// The same with what is approved now. Blocks.
     pub(super) fn with_lock(&self) -> Result<Self, LockfileError> {
         let approval =
-            ApprovalPolicy::read(self.config.server.pin.unwrap_or(self.default_mode), &self.config)?;
+            ApprovalPolicy::read(self.config.server.approval.unwrap_or(self.default_mode), &self.config)?;
         Ok(Self { approval, ..self.clone() })
     }
 
     /// Whether approvals are compared as strictly as the configuration says.
     pub(super) fn has_configured_mode(&self) -> bool {
-        self.approval.mode() == self.config.server.pin.unwrap_or(self.default_mode)
+        self.approval.mode() == self.config.server.approval.unwrap_or(self.default_mode)
     }
 
     /// To whom names belong when these files are in the folder.
@@ -97,7 +97,7 @@ impl LoadPolicy {
                 (now, within)
             }
             // Mistakes beside the plugin take nothing away, but what may not be granted there is not granted by mistake.
-            Err(_) if self.config.server.grants_beside => (central(), true),
+            Err(_) if self.config.server.sidecar_grants => (central(), true),
             Err(_) => (central(), had.grants.is_subset_of(&central().grants)),
         };
         if !within || !is_trusted(plugin.signer(), &now) {
@@ -141,7 +141,7 @@ pub(super) enum ServeDecision {
 
 /// Whether what is required of signatures now holds for a plugin that was signed so.
 fn is_trusted(signer: Option<&Signer>, now: &PluginConfig) -> bool {
-    let keys = &now.signature_keys;
+    let keys = &now.trusted_keys;
     match signer {
         Some(_) if keys.is_empty() && !now.require_signature => true,
         Some(signer) => keys.find(signer.key).is_some_and(|key| key.is_valid_at(SystemTime::now())),

@@ -49,7 +49,7 @@ pub struct LoadedFolder {
 pub async fn load_folder(loader: &Loader, policy: &LoadPolicy) -> Result<LoadedFolder, ScanError> {
     let mut entries = Vec::new();
     let mut rejected = Vec::new();
-    let most = policy.config.server.plugins;
+    let most = policy.config.server.max_plugins;
     let candidates = scan(&policy.config.folder)?;
     let owners = policy.owners(candidates.iter().map(|candidate| candidate.path.as_path()));
     let loads = candidates.into_iter().enumerate().map(|(at, candidate)| async move {
@@ -73,7 +73,7 @@ pub async fn load_folder(loader: &Loader, policy: &LoadPolicy) -> Result<LoadedF
 /// Why a plugin is not served that would be one too many.
 pub(super) fn too_many_plugins(most: usize) -> LoadFailure {
     LoadFailure::new(format!(
-        "comes after {most} others (limit [server] `plugins`); remove some, or raise the limit"
+        "comes after {most} others (limit [server] `max_plugins`); remove some, or raise the limit"
     ))
 }
 

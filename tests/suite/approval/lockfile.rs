@@ -14,7 +14,7 @@ use plugport_tests::reload::{answers, put};
 use plugport_tests::server::{Builder, Server, binary, program};
 use serde_json::{Value, json};
 
-const STRICT: &str = "[server]\npin = \"strict\"\n";
+const STRICT: &str = "[server]\napproval = \"strict\"\n";
 
 /// How it begins: the folder and the configuration of the server follow.
 const REMEDY: &str = "run `plugport approve v --plugins ";
@@ -107,16 +107,16 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     std::fs::write(&config, grants).unwrap();
     let there = ["--config", config.to_str().unwrap()];
     let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
-    assert_eq!((code, out.contains("approve --granted lister")), (Some(1), true), "{out}");
+    assert_eq!((code, out.contains("approve --with-grants lister")), (Some(1), true), "{out}");
     assert!(!lock(place.path()).exists() && !place.path().join("marks/listed").exists());
-    let out = accept(plugins.path(), &[&there[..], &["--granted"]].concat());
+    let out = accept(plugins.path(), &[&there[..], &["--with-grants"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
     let text = std::fs::read_to_string(lock(place.path())).unwrap();
     assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
     assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
     assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
     std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
-    let (_, out, _) = approve(plugins.path(), &[&there[..], &["--granted"]].concat());
+    let (_, out, _) = approve(plugins.path(), &[&there[..], &["--with-grants"]].concat());
     assert!(
         out.contains("lister has changed since it was approved\n  grants changed:\n    +send HTTP"),
         "{out}"
@@ -169,7 +169,7 @@ fn a_call_without_a_server_is_judged_as_by_one() {
     let strange = elsewhere.path().join("v.wasm");
     assert_eq!(call(folder, strange.to_str().unwrap()).0, Some(0), "what gets nothing needs no approval");
     let say = |config: &str| std::fs::write(folder.join("plugport.toml"), config).unwrap();
-    say("[server]\npin = \"warn\"\n");
+    say("[server]\napproval = \"warn\"\n");
     assert!(served("b\n").contains(&format!("is not the file that was approved; {REMEDY}")));
     say("[server]\nlisten = \"0.0.0.0:7584\"\n");
     assert_eq!(call(folder, "v").0, Some(2), "others can reach such a server");
@@ -345,14 +345,14 @@ async fn what_a_running_plugin_says_anew_is_held() {
     );
     let builder = Server::builder().guest("library").guest("hostile_shape_shifter").config(&config);
     std::fs::write(builder.folder().join("plugport.toml"), &config).unwrap();
-    accept(builder.folder(), &["--granted"]);
+    accept(builder.folder(), &["--with-grants"]);
     let server = builder.start().await;
     let client = Client::new(server.url());
     let resources = async || client.request("resources/list", json!({})).await.result()["resources"].clone();
     let before = resources().await;
     assert_eq!(before.as_array().unwrap().len(), 2);
     client.call("library-write", json!({})).await;
-    server.says("offers what cannot be published").await;
+    server.says("lists items that are rejected").await;
     assert_eq!(resources().await, before);
     let text = serde_json::to_string(&tools(&client).await).unwrap();
     assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
@@ -360,7 +360,7 @@ async fn what_a_running_plugin_says_anew_is_held() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn warnings_are_given_and_everything_is_served() {
-    let server = approved("[server]\npin = \"warn\"\n").start().await;
+    let server = approved("[server]\napproval = \"warn\"\n").start().await;
     let client = Client::new(server.url());
     put("pin_description", server.folder(), "v.wasm");
     answers(&client, "v-version", Some("described")).await;
@@ -374,7 +374,7 @@ async fn warnings_are_given_and_everything_is_served() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_developers_folder_is_not_compared() {
-    for config in ["[server]\npin = \"off\"\n", ""] {
+    for config in ["[server]\napproval = \"off\"\n", ""] {
         let builder = approved(config);
         std::fs::write(lock(builder.folder()), "torn").unwrap();
         let server = builder.start().await;

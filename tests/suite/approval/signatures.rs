@@ -36,7 +36,7 @@ fn id(key: &KeyPair) -> String {
 }
 
 fn config(keys: &[String], required: bool) -> String {
-    format!("[server]\nsignature_keys = [{}]\nrequire_signature = {required}\n", keys.join(", "))
+    format!("[server]\ntrusted_keys = [{}]\nrequire_signature = {required}\n", keys.join(", "))
 }
 
 fn plugin() -> Vec<u8> {
@@ -85,8 +85,8 @@ async fn serves(server: &Server, name: &str) -> bool {
 
 async fn assert_refused(server: &Server, name: &str, why: &str) {
     let line = load_line(server, name).await;
-    assert_eq!((&line["outcome"], line.get("signed_by")), (&json!("refused"), None), "{line}");
-    let said = line["why"].as_str().unwrap();
+    assert_eq!((&line["outcome"], line.get("signed_by")), (&json!("rejected"), None), "{line}");
+    let said = line["reason"].as_str().unwrap();
     assert!(said.contains(why) && said.contains(&format!("{name}.wasm.minisig")), "{why:?}: {line}");
     assert!(!serves(server, name).await, "{why}");
 }
@@ -120,7 +120,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
     let mut changed = plugin.clone();
     changed[plugin.len() / 2] ^= 1;
     let until = format!("was made with the key {}, which was accepted until 2024-02-29T00:00:00Z", id(&old));
-    let stranger = format!("was made with the key {}, which is not one of `signature_keys`", id(&other));
+    let stranger = format!("was made with the key {}, which is not one of `trusted_keys`", id(&other));
     let unfit = "does not fit the plugin";
     let cases: [(&[u8], Vec<u8>, &str); 8] = [
         (&changed, good.clone(), unfit),
@@ -260,7 +260,7 @@ fn a_check_finds_what_would_be_refused() {
     let (code, out, _) = run(&["check", "--plugins", folder, "--config", file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["plugins"][0]["name"]), (Some(1), &json!("version_a")), "{found:#}");
-    let why = found["skipped"][0]["why"].as_str().unwrap();
+    let why = found["rejected"][0]["reason"].as_str().unwrap();
     assert!(why.contains("version_b.wasm.minisig: is not there"), "{why}");
     // A call of a plugin of the folder is held to the same.
     let call = |plugin: &str, tool: &str| run(&["call", plugin, tool, "--plugins", folder, "--config", file]);
@@ -303,5 +303,5 @@ fn inspect_says_what_a_signature_comes_to() {
     let (words, found) = inspect(Some(&other));
     assert!(words.contains("would be refused: its signature was made with the key"), "{words}");
     assert_eq!((&found["verified"], &found["key"]), (&json!(false), &json!(id(&key))), "{found}");
-    assert!(found["why"].as_str().unwrap().contains("is not one of `signature_keys`"), "{found}");
+    assert!(found["reason"].as_str().unwrap().contains("is not one of `trusted_keys`"), "{found}");
 }

@@ -34,7 +34,7 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
         listings.iter().all(|line| line["function"] == "listing" && line["caller"] == "server"),
         "{listings:?}"
     );
-    assert_eq!(outcomes(&lines), ["ok", "error", "limit", "limit", "crashed"]);
+    assert_eq!(outcomes(&lines), ["ok", "error", "limit", "limit", "trapped"]);
     let echo = &lines[0];
     assert_eq!(
         (&echo["plugin"], &echo["function"], &echo["name"]),
@@ -55,7 +55,7 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
     assert_eq!((&lines[2]["limit"], &lines[2]["value"]), (&json!("wall_ms"), &json!(300)));
     assert_eq!((&lines[3]["limit"], &lines[3]["value"]), (&json!("fuel"), &json!(20_000_000)));
     assert!(lines[3]["fuel"].as_u64().unwrap() >= 20_000_000);
-    assert!(lines[4]["why"].as_str().unwrap().contains("panicked"));
+    assert!(lines[4]["reason"].as_str().unwrap().contains("panicked"));
     let loads = server.audited("load", 3).await;
     assert_eq!(outcomes(&loads), ["published"; 3]);
     assert_eq!(server.audit().len(), 11, "and nothing else");
@@ -81,8 +81,8 @@ async fn an_answer_that_breaks_its_contract_is_no_success() {
     let server = Server::builder().guest("hostile_bad_json").start().await;
     Client::new(server.url()).call("hostile_bad_json-forged", json!({})).await.tool_error();
     let lines = server.audited("call", 2).await;
-    assert_eq!(outcomes(&lines), ["ok", "contract"]);
-    assert!(lines[1]["why"].as_str().unwrap().contains("not JSON"), "{lines:?}");
+    assert_eq!(outcomes(&lines), ["ok", "invalid_result"]);
+    assert!(lines[1]["reason"].as_str().unwrap().contains("not JSON"), "{lines:?}");
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_denial_names_the_line_that_would_allow_it() {
     let client = Client::new(server.url());
     client.call("notes-find_notes", json!({})).await.tool_error();
     let lines = server.audited("denied", 1).await;
-    assert_eq!((&lines[0]["plugin"], &lines[0]["allow"]), (&json!("notes"), &json!("kv = true")));
+    assert_eq!((&lines[0]["plugin"], &lines[0]["missing_grant"]), (&json!("notes"), &json!("kv = true")));
     server.says("to allow it, write under [plugins.notes.grants]: kv = true").await;
 }
 
@@ -135,8 +135,8 @@ async fn an_audit_that_was_asked_for_and_cannot_be_written_stops_the_start() {
 async fn a_file_that_is_refused_is_noted_with_the_reason() {
     let server = Server::builder().guest("polite").file("bad.wasm", b"\0asm\x01\0\0\0").start().await;
     let loads = server.audited("load", 2).await;
-    assert_eq!(outcomes(&loads), ["refused", "published"]);
-    assert!(loads[0]["why"].as_str().unwrap().contains("core WebAssembly module"), "{loads:?}");
+    assert_eq!(outcomes(&loads), ["rejected", "published"]);
+    assert!(loads[0]["reason"].as_str().unwrap().contains("core WebAssembly module"), "{loads:?}");
     let digest = "sha256:93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476";
     assert_eq!(loads[0]["digest"], digest, "of what was read");
 }

@@ -63,7 +63,7 @@ fn check_says_what_each_plugin_may_reach() {
     assert!(out.contains("which holds the secret `file`, can be read by every user"), "{out}");
     assert!(out.contains("PLUGPORT_TEST_UNSET is granted but not set"), "{out}");
     assert!(out.contains("  cannot reach files, sockets, settings and secrets\n"), "{out}");
-    assert!(out.contains("memory: guests and clients can make it keep at most "), "{out}");
+    assert!(out.contains("memory: guests and clients can make the server hold at most "), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
     assert!(!plugins.path().join("state").exists(), "a check keeps nothing");
 }
@@ -74,7 +74,7 @@ fn check_tells_programs_the_same() {
     let (code, out, _) = check(plugins.path(), GRANTS, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"]), (Some(0), &json!(true)), "{found:#}");
-    for empty in ["faults", "skipped", "unlisted", "missing", "remarks"] {
+    for empty in ["faults", "rejected", "unlisted", "missing", "remarks"] {
         assert_eq!(found[empty], json!([]), "{empty}");
     }
     assert_eq!(found["folder"], plugins.path().to_str().unwrap());
@@ -92,7 +92,7 @@ fn check_tells_programs_the_same() {
     );
     assert_eq!(settings["granted"][0], json!({ "grant": "kv", "may": "keep up to 16 MiB between calls" }));
     assert_eq!((&settings["unreachable"], &settings["superfluous"]), (&json!([]), &json!(["kv"])));
-    assert_eq!((&settings["ok"], &settings["refused"]), (&json!(true), &json!([])));
+    assert_eq!((&settings["ok"], &settings["rejected"]), (&json!(true), &json!([])));
     assert_eq!(settings["remarks"].as_array().unwrap().len(), 2, "{settings:#}");
     assert!(settings["imports"].as_array().unwrap().contains(&json!("wasi:config/store@0.2.0-rc.1")));
     assert!(settings["digest"].as_str().unwrap().starts_with("sha256:"));
@@ -118,8 +118,8 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
     let (code, out, _) = check(plugins.path(), config, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"], &found["missing"]), (Some(1), &json!(false), &json!(["gone"])));
-    assert!(found["skipped"][0]["why"].as_str().unwrap().contains("is not WebAssembly"), "{found:#}");
-    let refused = &found["plugins"][1]["refused"][0];
+    assert!(found["rejected"][0]["reason"].as_str().unwrap().contains("is not WebAssembly"), "{found:#}");
+    let refused = &found["plugins"][1]["rejected"][0];
     assert_eq!((&refused["kind"], &refused["name"]), (&json!("tool"), &json!("version")), "{found:#}");
 }
 
@@ -214,12 +214,12 @@ fn a_check_gives_plugins_nothing_and_calls_none_broken_for_that() {
     assert!(out.ends_with("0 plugins, no faults, 1 not checked to the end\n"), "{out}");
     let (_, out, _) = check(plugins.path(), &config, &["--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&found["ok"], &found["skipped"], &found["missing"]), (&json!(true), &json!([]), &json!([])));
-    assert!(found["unlisted"][0]["why"].as_str().unwrap().contains("cannot leave a mark"), "{found:#}");
+    assert_eq!((&found["ok"], &found["rejected"], &found["missing"]), (&json!(true), &json!([]), &json!([])));
+    assert!(found["unlisted"][0]["reason"].as_str().unwrap().contains("cannot leave a mark"), "{found:#}");
     assert_eq!(marks.path().read_dir().unwrap().count(), 0, "it wrote where it may write when it is served");
     let (code, out, _) = check(plugins.path(), "", &[]);
     assert_eq!(code, Some(1), "nothing is granted that could help: {out}");
-    assert!(out.contains("lister.wasm: cannot be served\n  fault: refused to list"), "{out}");
+    assert!(out.contains("lister.wasm: cannot be served\n  fault: failed to list"), "{out}");
 }
 
 #[test]

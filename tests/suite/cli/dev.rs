@@ -193,7 +193,7 @@ async fn what_is_saved_is_built_and_served() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     let client = dev.client().await;
     dev.says("published versions: versions-version", 1).await;
-    dev.says("how the server stands: plugport status\n", 1).await;
+    dev.says("status of the server: plugport status\n", 1).await;
     let place = dev.project().join(".plugport-dev");
     let status = Command::from(program()).arg("status").current_dir(place).output().await.unwrap();
     assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));

@@ -82,14 +82,14 @@ async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
     let told = &known[0];
     assert_eq!((&told["serving"], &told["pid"]), (&json!(server.url()), &json!(server.pid())));
     assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(told["pin"], "off");
+    assert_eq!(told["approval"], "off");
     let polite = version(&server, "polite");
-    assert_eq!((&polite["state"], &polite["why"]), (&json!("serving"), &json!(null)));
+    assert_eq!((&polite["state"], &polite["reason"]), (&json!("serving"), &json!(null)));
     assert!(polite["digest"].as_str().unwrap().starts_with("sha256:"));
     assert!(polite["published"]["tools"].as_array().unwrap().contains(&json!("polite-echo")));
     assert_eq!((&polite["calls"], &polite["running"]), (&json!(15 - refused), &json!(0)), "{polite}");
     assert_eq!((&polite["ok"], &polite["failed"]), (&json!(13 - refused), &json!(1)));
-    assert_eq!((&polite["forced"], &polite["refused"]), (&json!(1), &json!(refused)));
+    assert_eq!((&polite["terminated"], &polite["rejected"]), (&json!(1), &json!(refused)));
     assert_eq!(polite["limits"]["wall_ms"], 1);
     assert_eq!(polite["limits"].get("tool_calls_per_second").map_or(0, |hit| hit.as_u64().unwrap()), refused);
     assert!(polite["fuel"].as_u64().unwrap() > 0 && polite["last_call"].is_string());
@@ -104,7 +104,7 @@ async fn what_is_not_served_is_told_with_the_reason() {
         Server::builder().guest("polite").file("broken.wasm", b"\0asm\x0d\0\x01\0\xff").start().await;
     let broken = version(&server, "broken");
     assert_eq!((&broken["state"], &broken["calls"]), (&json!("failed"), &json!(0)));
-    assert!(broken["why"].as_str().unwrap().contains("is damaged or truncated"), "{broken}");
+    assert!(broken["reason"].as_str().unwrap().contains("is damaged or truncated"), "{broken}");
     let (code, shown, _) = run(server.folder(), &[]);
     assert_eq!(code, Some(0), "a plugin that failed is no failure to ask");
     assert!(shown.contains("\n      is damaged or truncated"), "{shown}");
@@ -112,7 +112,7 @@ async fn what_is_not_served_is_told_with_the_reason() {
 
 #[tokio::test]
 async fn a_plugin_that_is_left_alone_is_told_as_such() {
-    let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3 }\n";
+    let config = "[plugins.hostile_panic]\nlimits = { quarantine_failures = 3 }\n";
     let server = Server::builder().guest("hostile_panic").config(config).start().await;
     let client = Client::new(server.url());
     for _ in 0..4 {
@@ -121,7 +121,7 @@ async fn a_plugin_that_is_left_alone_is_told_as_such() {
     let left_alone = version(&server, "hostile_panic");
     assert_eq!(left_alone["state"], "quarantined");
     assert!(left_alone["quarantined_s"].as_u64().unwrap() > 0);
-    assert_eq!((&left_alone["forced"], &left_alone["refused"]), (&json!(3), &json!(1)));
+    assert_eq!((&left_alone["terminated"], &left_alone["rejected"]), (&json!(3), &json!(1)));
     assert!(run(server.folder(), &[]).1.contains("s left"));
 }
 
@@ -234,13 +234,13 @@ async fn has_problems(folder: &Path, kinds: &[&str]) -> Vec<Value> {
 
 #[tokio::test]
 async fn what_the_server_cannot_follow_is_told_until_it_can() {
-    let config = "[server]\npin = \"warn\"\n";
+    let config = "[server]\napproval = \"warn\"\n";
     let server = Server::builder().guest("version_a").config(config).start().await;
     let folder = server.folder();
     has_problems(folder, &[]).await;
     put_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
     let known = has_problems(folder, &["configuration"]).await;
-    assert!(known[0]["why"].as_str().unwrap().contains("colour: unknown key"), "{known:?}");
+    assert!(known[0]["reason"].as_str().unwrap().contains("colour: unknown key"), "{known:?}");
     let (code, shown, _) = run(folder, &[]);
     assert!(code == Some(0) && shown.contains("\n  problem: 1 mistake in "), "{shown}");
     // The same as before, so nothing else has changed.
@@ -248,7 +248,7 @@ async fn what_the_server_cannot_follow_is_told_until_it_can() {
     has_problems(folder, &[]).await;
     put_bytes(b"torn", folder, "plugport.lock");
     let known = has_problems(folder, &["lock"]).await;
-    assert!(known[0]["why"].as_str().unwrap().contains("restore it"), "{known:?}");
+    assert!(known[0]["reason"].as_str().unwrap().contains("restore it"), "{known:?}");
     std::fs::remove_file(folder.join("plugport.lock")).unwrap();
     has_problems(folder, &[]).await;
     assert_eq!(version(&server, "version_a")["state"], "serving");
@@ -256,10 +256,10 @@ async fn what_the_server_cannot_follow_is_told_until_it_can() {
 
 #[tokio::test]
 async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
-    let server = Server::builder().guest("version_a").config("[server]\npin = \"warn\"\n").start().await;
+    let server = Server::builder().guest("version_a").config("[server]\napproval = \"warn\"\n").start().await;
     let served = version(&server, "version_a");
     assert_eq!(served["state"], "serving");
-    let why = served["why"].as_str().unwrap();
+    let why = served["reason"].as_str().unwrap();
     assert!(why.starts_with("has not been approved; run `plugport approve version_a --plugins "), "{why}");
 }
 
@@ -269,8 +269,8 @@ async fn items_that_are_not_published_are_told_with_the_reason() {
     let library = version(&server, "library");
     let items = library["unpublished"].as_array().unwrap();
     let bad = items.iter().find(|item| item["name"] == "bad").unwrap();
-    assert!(bad["kind"] == "tool" && bad["why"].as_str().unwrap().contains("x-mcp-header"), "{bad}");
-    assert_eq!((&library["unpublished_more"], &library["why"]), (&json!(0), &json!(null)));
+    assert!(bad["kind"] == "tool" && bad["reason"].as_str().unwrap().contains("x-mcp-header"), "{bad}");
+    assert_eq!((&library["unpublished_more"], &library["reason"]), (&json!(0), &json!(null)));
     assert!(run(server.folder(), &[]).1.contains("not published"));
 }
 
@@ -278,7 +278,7 @@ async fn items_that_are_not_published_are_told_with_the_reason() {
 #[tokio::test]
 async fn the_state_folder_may_have_a_long_path() {
     let state = format!("{0}/{0}/state", "long".repeat(40));
-    let config = format!("[server]\nstate = \"{state}\"\n");
+    let config = format!("[server]\nstate_dir = \"{state}\"\n");
     let server = Server::builder().guest("polite").config(&config).start().await;
     assert_eq!(version(&server, "polite")["state"], "serving");
     assert!(!server.said().contains("will not find this server"), "{}", server.said());
@@ -291,16 +291,17 @@ async fn the_state_folder_may_have_a_long_path() {
 
 #[tokio::test]
 async fn a_plugin_that_nobody_approved_is_told_as_held() {
-    let server = Server::builder().guest("version_a").config("[server]\npin = \"strict\"\n").start().await;
-    let held = stands(&server, "version_a", "held").await;
-    assert!(held["why"].as_str().unwrap().contains("plugport approve"), "{held}");
-    assert_eq!(servers(server.folder())[0]["pin"], "strict");
+    let server =
+        Server::builder().guest("version_a").config("[server]\napproval = \"strict\"\n").start().await;
+    let held = stands(&server, "version_a", "pending").await;
+    assert!(held["reason"].as_str().unwrap().contains("plugport approve"), "{held}");
+    assert_eq!(servers(server.folder())[0]["approval"], "strict");
 }
 
 /// C2: a call that outlives its version has the time to drain, and no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
-    let config = "[server]\ndrain_s = 3\n[plugins.polite]\nlimits = { quarantine_traps = 1 }\n";
+    let config = "[server]\ndrain_s = 3\n[plugins.polite]\nlimits = { quarantine_failures = 1 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let client = Client::new(server.url());
     let during = client.clone();
@@ -313,7 +314,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
     assert_eq!((&draining["digest"], &draining["running"]), (&before["digest"], &json!(1)));
     let ended = nap.await.unwrap();
     assert!(
-        ended.tool_error().contains("the plugin was replaced or taken away while the tool ran"),
+        ended.tool_error().contains("the plugin was replaced or removed while the tool ran"),
         "{ended:?}"
     );
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::build::own_state;
+use plugport_tests::build::{own_state, shared_code_cache};
 use plugport_tests::clients::Outside::{self, Python, TypeScript};
 use plugport_tests::guests::PATIENT;
 use plugport_tests::server::{self, Server};
@@ -27,7 +27,10 @@ async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Resu
 /// What a client starts to be served the plugins of a folder.
 pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
     let config = plugins.join("plugport.toml");
-    std::fs::write(&config, format!("{PATIENT}state = \"state\"\n"))?;
+    std::fs::write(
+        &config,
+        format!("{PATIENT}state_dir = \"state\"\ncompiled_cache_dir = {:?}\n", shared_code_cache()),
+    )?;
     Ok(stdio_command_with(plugins, &config))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use plugport_tests::build::shared_code_cache;
 use plugport_tests::http::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
@@ -10,8 +11,11 @@ use serde_json::{Value, json};
 const SHOPPING: &str = "notes:///shopping-list";
 
 async fn notebook(state: &Path) -> Server {
-    let config =
-        format!("[server]\nstate = {:?}\n[plugins.notes.grants]\nkv = true\n", state.display().to_string());
+    let config = format!(
+        "[server]\nstate_dir = {:?}\ncompiled_cache_dir = {:?}\n[plugins.notes.grants]\nkv = true\n",
+        state.display().to_string(),
+        shared_code_cache().display().to_string()
+    );
     Server::builder().plugin("notes").config(&config).start().await
 }
 

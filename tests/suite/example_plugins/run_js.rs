@@ -8,7 +8,8 @@ use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
 /// Enough for the scripts here, and soon used up by one that never ends.
-const CONFIG: &str = "[server]\nstart_wait_ms = 120_000\n[plugins.run-js.limits]\nfuel = 300_000_000\n";
+const CONFIG: &str =
+    "[server]\ninitial_load_wait_ms = 120_000\n[plugins.run-js.limits]\nfuel = 300_000_000\n";
 
 const PATIENCE: Duration = Duration::from_secs(180);
 

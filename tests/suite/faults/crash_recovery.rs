@@ -27,7 +27,7 @@ const START: Duration = Duration::from_secs(2);
 const LIFE: usize = 1_500;
 
 /// Everyone calls as fast as they can.
-const CONFIG: &str = "[server]\npin = \"warn\"\ncaller_calls_per_second = 1_000_000_000\n\
+const CONFIG: &str = "[server]\napproval = \"warn\"\ncaller_calls_per_second = 1_000_000_000\n\
                       [limits]\ntool_calls_per_second = 1_000_000_000\n[plugins.notes.grants]\nkv = true\n";
 
 /// The note that counts.
@@ -198,7 +198,7 @@ impl Home {
             assert!(parsed.is_ok_and(|line| line["event"].is_string()), "line {at} of the audit is {line:?}");
         }
         let said = server.said();
-        for damage in ["not as it was kept", "skipped ", "cannot keep anything", "cannot be kept"] {
+        for damage in ["failed its MAC check", "rejected ", "cannot store anything", "code cache"] {
             assert!(!said.contains(damage), "{said}");
         }
         // Some approvals come through and others are killed; a lock is there as a whole or not at all.

@@ -44,10 +44,10 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     assert_eq!(kept(server.folder()), [""; 0], "{}", server.said());
     for (remark, remedy) in [
         (
-            "compiled code cannot be kept",
-            "cache/plugport/compiled for now, so it is compiled anew next time; see to",
+            "cannot write to the code cache",
+            "cache/plugport/compiled, so the file is compiled again next time; check",
         ),
-        ("plugins cannot keep anything for now", "see to its disk and its mode"),
+        ("plugins cannot store anything for now", "check its disk and its mode"),
     ] {
         let told = server.said();
         assert_eq!(told.matches(remark).count(), 1, "{told}");
@@ -67,7 +67,7 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
 /// Two notebooks that share the database, which lies in `state`.
 fn notebooks(state: &Path) -> Builder {
     let config = format!(
-        "[server]\nstate = {:?}\n[plugins.notes.grants]\nkv = true\n[plugins.other.grants]\nkv = true\n",
+        "[server]\nstate_dir = {:?}\n[plugins.notes.grants]\nkv = true\n[plugins.other.grants]\nkv = true\n",
         state.display().to_string()
     );
     let other = std::fs::read(plugin("notes")).unwrap();
@@ -128,7 +128,7 @@ async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
     let told = server.said();
     let times = |remark: &str| told.matches(remark).count();
     // A note may have found room that another had left.
-    assert_eq!(times("takes no writes, so plugins can"), 1 + times("can keep things again"), "{told}");
+    assert_eq!(times("takes no writes, so plugins can"), 1 + times("is writable again"), "{told}");
     limit(&server, None).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while !writes(&client, "notes", "Again").await {
@@ -136,7 +136,7 @@ async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     written[0] += 1;
-    server.says("plugins can keep things again").await;
+    server.says("the key-value database is writable again").await;
     assert_eq!(server.terminate().await, Some(0));
     let server = notebooks(state.path()).start().await;
     said(&server, "published ", 3).await;

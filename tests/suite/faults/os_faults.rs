@@ -52,7 +52,7 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     let pid = server.pid().to_string();
     let lifted = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status();
     assert!(lifted.await.unwrap().success());
-    server.says("the audit is written again").await;
+    server.says("the audit file is writable again").await;
     // What was noted meanwhile has waited, and every line is whole.
     let echoes = server.audited("call", calls + 1).await.iter().filter(|line| line["name"] == "echo").count();
     assert_eq!(echoes, calls);

@@ -63,7 +63,7 @@ async fn settings_and_secrets_are_read_by_name_and_only_settings_are_listed() {
     assert_eq!(get(&client, "key").await, "k3y-of-the-environment");
     let all = client.call("settings-all", json!({})).await;
     assert_eq!(all.tool_text(), "region=eu retries=3 two words=true");
-    server.says("asked for the configuration value `none`, which is not set; to set it, write under").await;
+    server.says("requested the configuration value `none`, which is not set; to set it, write under").await;
     server.says("[plugins.settings.grants]: config = { none = \"...\" }").await;
     assert!(!written(&server).contains("\"denied\""), "a plugin that has settings was not denied one more");
 }
@@ -96,7 +96,7 @@ async fn a_secret_is_seen_in_results_and_nowhere_else() {
         ("unfinished", "no end of line ***"),
         ("debug", "[\"***\"]"),
         ("panic", "cannot use ***"),
-        ("unknown key", "asked for the configuration value `***`"),
+        ("unknown key", "requested the configuration value `***`"),
     ] {
         let reply = slip(way).await;
         assert!(!format!("{reply:?}").contains("c4nary"), "{way}: {reply:?}");
@@ -123,14 +123,14 @@ async fn a_secret_is_seen_in_results_and_nowhere_else() {
 /// A secret longer than what of a guest's words is repeated: its beginning alone would not be known for what it is.
 #[tokio::test]
 async fn a_long_secret_is_hidden_before_text_is_cut() {
-    let secret = "l0ng-canary-".repeat(9);
-    let config = "[limits]\nlog_line_bytes = 80\n[plugins.settings.grants]\n\
+    let secret = "l0ng-canary-".repeat(400);
+    let config = "[plugins.settings.grants]\n\
         secrets = { token = { file = \"token.txt\" } }\n";
     let builder = Server::builder().guest("settings").config(config);
     let server = builder.file("token.txt", secret.as_bytes()).start().await;
     let client = Client::new(server.url());
     for (way, said) in [
-        ("unknown key", "asked for the configuration value `***`"),
+        ("unknown key", "requested the configuration value `***`"),
         ("stdout", "out ***"),
         ("pieces", "in pieces ***"),
         ("unfinished", "no end of line ***"),
@@ -140,7 +140,7 @@ async fn a_long_secret_is_hidden_before_text_is_cut() {
         assert!(!format!("{reply:?}").contains("l0ng"), "{way}: {reply:?}");
         server.says(said).await;
     }
-    client.call("settings-get", json!({ "key": format!("{}{secret}", "k".repeat(60)) })).await;
-    server.says("asked for the configuration value `kkk").await;
+    client.call("settings-get", json!({ "key": format!("{}{secret}", "k".repeat(4_000)) })).await;
+    server.says("requested the configuration value `kkk").await;
     assert!(!written(&server).contains("l0ng"), "{}", written(&server));
 }

@@ -10,8 +10,8 @@ use crate::mcp::session_client_requests::{able, form, prompt};
 /// What would allow the denials of this plugin that the audit has, once it has as many.
 pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
     let lines = server.audited("denied", count).await;
-    assert!(lines.iter().all(|line| line["plugin"] == plugin && line["wanted"].is_string()), "{lines:?}");
-    lines.iter().map(|line| line["allow"].as_str().unwrap().to_owned()).collect()
+    assert!(lines.iter().all(|line| line["plugin"] == plugin && line["requested"].is_string()), "{lines:?}");
+    lines.iter().map(|line| line["missing_grant"].as_str().unwrap().to_owned()).collect()
 }
 
 async fn question_is_denied(method: &str, params: Value, line: &str) {

@@ -186,7 +186,7 @@ async fn the_state_folder_is_hidden_in_a_directory_that_holds_it() {
     symlink("state/secret.txt", dir.path().join("alias")).unwrap();
     symlink("state", dir.path().join("folder")).unwrap();
     let config = format!(
-        "[server]\nstate = {state:?}\n[plugins.scribe.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
+        "[server]\nstate_dir = {state:?}\n[plugins.scribe.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
         dir.path()
     );
     let server = Server::builder().guest("scribe").config(&config).start().await;

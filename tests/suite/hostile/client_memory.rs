@@ -15,7 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 const MIB: u64 = 1 << 20;
 
 /// A small budget, so that a test need not send much.
-const CONFIG: &str = "[server]\nbuffers_mib = 32\n";
+const CONFIG: &str = "[server]\nclient_buffers_mib = 32\n";
 
 /// What an attack may leave beside the budget: pages of the allocator, and what one request takes while it is read.
 const BESIDE: u64 = 96 * MIB;
@@ -120,7 +120,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
-    let server = Server::builder().guest("polite").config("[server]\nsessions = 50\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmax_sessions = 50\n").start().await;
     let neighbour = Client::new(server.url()).session(LEGACY).await;
     assert_eq!(neighbour.request("ping", json!({})).await.status, 200);
     let params = json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
@@ -138,7 +138,7 @@ async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_takes_all_connections_loses_them_to_newcomers() {
-    let server = Server::builder().guest("polite").config("[server]\nconnections = 8\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmax_connections = 8\n").start().await;
     let mut idle = Vec::new();
     for _ in 0..40 {
         idle.push(connect(&server).await);
@@ -152,7 +152,7 @@ async fn whoever_takes_all_connections_loses_them_to_newcomers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_server_can_come_to_keep_is_told_at_its_start() {
     let _machine = whole_machine().await;
-    let config = "[server]\nbuffers_mib = 64\nguest_memory_mib = 1024\nconnections = 100\n";
+    let config = "[server]\nclient_buffers_mib = 64\nguest_memory_mib = 1024\nmax_connections = 100\n";
     let plugins = folder(&[]);
     let server = Raw::start(plugins.path(), config);
     server.says("guests 1024, buffers 64, connections 38,").await;

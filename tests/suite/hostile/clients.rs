@@ -133,7 +133,7 @@ async fn bodies_that_never_end_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_say_nothing_make_room_for_others() {
-    let builder = Server::builder().config("[server]\nconnections = 200\n");
+    let builder = Server::builder().config("[server]\nmax_connections = 200\n");
     let siege = Siege::begin("silent", builder).await;
     let authority = siege.authority();
     let mut sockets = Vec::new();

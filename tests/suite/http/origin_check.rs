@@ -38,7 +38,7 @@ async fn strangers_are_refused_by_host_and_origin() {
 
 #[tokio::test]
 async fn forms_that_the_endpoint_does_not_speak_have_their_own_status() {
-    let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let client = Client::new(server.url());
     assert_eq!(status(&client, &[("content-type", "text/plain")]).await, 415);
     assert_eq!(status(&client, &[("content-encoding", "gzip")]).await, 415);

@@ -67,7 +67,7 @@ async fn a_connection_can_be_used_after_every_refusal() {
 
 #[tokio::test]
 async fn a_connection_that_ends_with_a_refusal_says_so() {
-    let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let large = "x".repeat(200_000);
     for (status, sent) in [
         (415, request("POST /mcp", "Content-Type: text/plain\r\n", &large)),

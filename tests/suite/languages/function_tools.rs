@@ -67,7 +67,7 @@ async fn plain_components_are_held_by_the_same_walls() {
 
 #[tokio::test]
 async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
-    let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_traps = 2 }";
+    let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_failures = 2 }";
     let config = format!("[plugins.plain-arithmetic]\nlimits = {limits}\n");
     let server = Server::builder().guest("plain-arithmetic").config(&config).start().await;
     let client = Client::new(server.url());
@@ -78,12 +78,12 @@ async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
     assert!(format!("{refused:?}").contains("limit `transfer_mib`"), "{refused:?}");
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let alone = search().await;
-    assert!(alone.tool_error().contains("left alone"), "{alone:?}");
+    assert!(alone.tool_error().contains("quarantined"), "{alone:?}");
 }
 
 #[tokio::test]
 async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_traps = 2 }\n";
+    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_failures = 2 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
     let summarize =
@@ -101,7 +101,7 @@ async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
 
 #[tokio::test]
 async fn a_call_that_ends_before_it_reaches_the_guest_is_not_held_against_it() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_traps = 2 }\n";
+    let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_failures = 2 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
     let many = json!({ "numbers": vec![0.123_456_789; 190_000] });
@@ -111,7 +111,7 @@ async fn a_call_that_ends_before_it_reaches_the_guest_is_not_held_against_it() {
     }
     // It may be late too, but is not kept from trying.
     let next = client.call("plain-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
-    assert!(!format!("{next:?}").contains("left alone"), "{next:?}");
+    assert!(!format!("{next:?}").contains("quarantined"), "{next:?}");
 }
 
 #[tokio::test]
@@ -186,7 +186,7 @@ fn functions_of_deep_types_are_left_out_and_are_no_fault() {
         let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
         assert_eq!(code, Some(0), "{out}{err}");
         let remarks: Vec<&str> = out.lines().filter(|line| line.contains("remark: the function")).collect();
-        assert!(remarks.len() == 1 && remarks[0].contains("limit `schema_depth`"), "{out}");
+        assert!(remarks.len() == 1 && remarks[0].contains("nested deeper than 32 levels"), "{out}");
     }
 }
 
@@ -346,15 +346,21 @@ fn the_command_line_knows_plain_components() {
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
 
     let (_, out, err) = run(&["inspect", &file]);
-    assert!(out.contains("a plain component") && out.contains("What it all comes to."), "{out}{err}");
+    assert!(
+        out.contains("a component with function tools") && out.contains("What it all comes to."),
+        "{out}{err}"
+    );
     assert!(out.contains("functions that are no tools\n  take: its type has a handle"), "{out}");
     let (_, out, _) = run(&["inspect", &file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&found["plain"], &found["leftOut"][0]["function"]), (&json!(true), &json!("take")));
+    assert_eq!(
+        (&found["functionTools"], &found["skippedFunctions"][0]["function"]),
+        (&json!(true), &json!("take"))
+    );
 
     let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("remark: the function take is no tool"), "{out}");
+    assert!(out.contains("remark: the function take is skipped"), "{out}");
 
     let arithmetic = guest("plain-arithmetic").display().to_string();
     let (code, out, err) = run(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
@@ -368,7 +374,7 @@ async fn words_about_a_function_come_with_code_that_was_kept_too() {
     let file = described(folder.path());
     let cache = CodeCache::open(&folder.path().join("state"), 64).unwrap();
     let compiler = Compiler::with_program(binary()).with_caches(cache);
-    let settings = ServerConfig { parked_calls: 0, ..ServerConfig::default() };
+    let settings = ServerConfig { suspended_calls: 0, ..ServerConfig::default() };
     let loader =
         Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap();
     let artifact = || ComponentFile::read(&file, 1).unwrap();

@@ -51,7 +51,7 @@ fn write(plugins: &Path, name: &str, bytes: &[u8]) {
 fn loader() -> Loader {
     let compiler = Compiler::with_program(binary());
     Loader::new(
-        &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+        &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
         KvDatabase::new("unused".into()),
         Audit::disabled(),
         compiler,
@@ -306,8 +306,8 @@ async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_that_start_together_share_what_they_compile() {
-    let state = TempDir::new().unwrap();
-    let config = format!("[server]\nstate = {:?}\n", state.path());
+    let cache = TempDir::new().unwrap();
+    let config = format!("[server]\ncompiled_cache_dir = {:?}\n", cache.path());
     let folders = [folder(&["polite", "version_a"]), folder(&["polite", "version_a"])];
     let servers = folders.each_ref().map(|plugins| Raw::start(plugins.path(), &config));
     for server in &servers {
@@ -322,7 +322,7 @@ async fn servers_that_start_together_share_what_they_compile() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only() {
     let state = TempDir::new().unwrap();
-    let config = format!("[server]\nstate = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
+    let config = format!("[server]\nstate_dir = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
     let folders = [folder(&[]), folder(&[])];
     for name in ["one", "two"] {
         let slow = hostile_files::labelled(&hostile_files::many_functions(4_000), name);
@@ -388,7 +388,7 @@ async fn without_a_place_for_compiled_code_the_server_says_so_and_serves() {
     std::fs::create_dir_all(cache(plugins.path()).parent().unwrap()).unwrap();
     std::fs::write(cache(plugins.path()), b"not a folder").unwrap();
     let said = publishes(plugins.path(), "").await;
-    assert!(said.contains("compiled code cannot be kept in") && said.contains("published polite"), "{said}");
+    assert!(said.contains("cannot use the code cache") && said.contains("published polite"), "{said}");
     let other = folder(&["polite"]);
     publishes(other.path(), "[server]\ncompiled_cache_mib = 0\n").await;
     assert!(!cache(other.path()).exists());
@@ -457,7 +457,7 @@ async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
             .arg(plugins.path());
         command.arg("--config").arg(file).output().await.unwrap().status.success()
     };
-    let state = "[server]\nstate = \"state\"\n";
+    let state = "[server]\nstate_dir = \"state\"\n";
     assert!(call(state).await);
     assert!(!plugins.path().join("state").exists());
     assert!(!call(&format!("{state}{KEPT_ONLY}")).await);
@@ -474,7 +474,7 @@ async fn what_was_kept_loads_at_once() {
         let cache = plugport::sandbox::CodeCache::open(&state, 64).unwrap();
         let compiler = Compiler::with_program(binary()).with_caches(cache);
         let loader = Loader::new(
-            &ServerConfig { parked_calls: 0, ..ServerConfig::default() },
+            &ServerConfig { suspended_calls: 0, ..ServerConfig::default() },
             KvDatabase::new("unused".into()),
             Audit::disabled(),
             compiler,

@@ -12,7 +12,7 @@ const MOST: u64 = 128 << 20;
 async fn what_is_kept_behind_handles_does_not_grow_the_server() {
     let server = Server::builder().guest("hostile_held");
     let config =
-        "[limits]\nquarantine_traps = 1000\ncpu_ms = 20_000\n[plugins.hostile_held.grants]\nkv = true\n";
+        "[limits]\nquarantine_failures = 1000\ncpu_ms = 20_000\n[plugins.hostile_held.grants]\nkv = true\n";
     let server = server.config(config).start().await;
     let client = Client::new(server.url());
     client.call("hostile_held-modest", json!({})).await;
@@ -23,8 +23,8 @@ async fn what_is_kept_behind_handles_does_not_grow_the_server() {
         ("fields", json!({ "copies": true }), "(limit `transfer_mib`)"),
         ("requests", json!({}), "(limit `transfer_mib`)"),
         ("bodies", json!({}), "(limit `transfer_mib`)"),
-        ("values", json!({}), "(limit `http_header_kib`)"),
-        ("crowd", json!({}), "(limit `handles`)"),
+        ("values", json!({}), "HTTP header fields of more than 16 KiB"),
+        ("crowd", json!({}), "holds more than 1024 handles"),
         ("modest", json!({}), "3000 in turn"),
     ] {
         let reply = client.call(&format!("hostile_held-{tool}"), arguments).await;

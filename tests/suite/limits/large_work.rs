@@ -56,7 +56,7 @@ async fn a_check_of_a_result_is_in_the_account_of_its_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_from_nobody() {
-    let limits = "[limits]\ncpu_ms = 100\nquarantine_traps = 2\n";
+    let limits = "[limits]\ncpu_ms = 100\nquarantine_failures = 2\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let client = Client::new(server.url());
     let want = async |items: usize| {

@@ -30,5 +30,5 @@ async fn log_messages_have_one_budget_with_everything_else() {
     let heard = reply.notifications("notifications/message").len();
     assert!((1..=64).contains(&heard), "{heard} messages from a budget of 4 KiB");
     assert!(reply.tool_text().contains("5000"), "the tool itself is not stopped");
-    server.says("log output beyond `log_kib` and `log_kib_per_second` was dropped").await;
+    server.says("log output was dropped (limit `log_kib`)").await;
 }

@@ -126,7 +126,7 @@ const ABANDONING: usize = 16;
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_calls_that_are_given_up_leave_nothing_behind() {
     let hurried = std::fs::read(guest("polite")).unwrap();
-    let config = "[plugins.hurried]\nlimits = { wall_ms = 10, quarantine_traps = 1_000_000 }\n";
+    let config = "[plugins.hurried]\nlimits = { wall_ms = 10, quarantine_failures = 1_000_000 }\n";
     let server =
         Server::builder().guest("polite").file("hurried.wasm", &hurried).config(config).alone().start().await;
     let client = Client::new(server.url());

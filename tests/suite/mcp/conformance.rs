@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use plugport_tests::build::shared_code_cache;
 use plugport_tests::conformance::{Outcome, Suite};
 use plugport_tests::server::Server;
 
@@ -16,9 +17,11 @@ const UNTRIED: [&str; 1] = ["server-sse-multiple-streams: server-sse-streams-fun
 /// What the guest `conformance` is granted. Streams that are silent are closed, as one scenario wants to see.
 pub(crate) fn granted(state: &Path) -> String {
     format!(
-        "[server]\nstate = {:?}\nstream_close_ms = 1000\nstart_wait_ms = 120_000\n[plugins.conformance]\nprefix = \"\"\n\
+        "[server]\nstate_dir = {:?}\ncompiled_cache_dir = {:?}\nsse_close_ms = 1000\ninitial_load_wait_ms = 120_000\n\
+         [plugins.conformance]\nprefix = \"\"\n\
          [plugins.conformance.grants]\nkv = true\nsampling = true\nelicitation = true\nroots = true\n",
-        state.display().to_string()
+        state.display().to_string(),
+        shared_code_cache().display().to_string()
     )
 }
 

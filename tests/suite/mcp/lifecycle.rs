@@ -65,7 +65,7 @@ async fn requests_without_a_session_are_told_to_begin_one() {
 
 #[tokio::test]
 async fn sessions_are_bounded() {
-    let server = Server::builder().guest("polite").config("[server]\nsessions = 2\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmax_sessions = 2\n").start().await;
     let client = Client::new(server.url());
     let first = client.session("2025-11-25").await;
     let second = client.session("2025-11-25").await;

@@ -297,7 +297,7 @@ async fn what_is_wrong_is_named_by_its_field() {
 
 #[tokio::test]
 async fn more_than_anyone_needs() {
-    let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let client = Client::new(server.url());
     let large =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(70_000));

@@ -129,7 +129,7 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parked_calls_expire_and_make_way() {
-    let server = asker("[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 2\n").await;
+    let server = asker("[plugins.asker.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 2\n").await;
     let caller = Caller::of(&server);
     let first = state(&caller.call("ask", &asking("who"), json!({})).await);
     let second = state(&caller.call("ask", &asking("who"), json!({})).await);

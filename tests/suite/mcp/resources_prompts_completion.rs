@@ -56,7 +56,7 @@ async fn what_is_not_there_has_the_error_of_its_revision() {
     }
     let crashed = client.request("resources/read", json!({ "uri": "lib:item/crash/data" })).await;
     assert_eq!(crashed.error_code(), -32603);
-    assert!(crashed.text.contains("the resource crashed"), "{}", crashed.text);
+    assert!(crashed.text.contains("the resource trapped"), "{}", crashed.text);
     assert_eq!(client.request("prompts/get", json!({ "name": "library-none" })).await.error_code(), -32602);
     assert_eq!(client.request("prompts/get", json!({ "name": "review" })).await.error_code(), -32602);
 }

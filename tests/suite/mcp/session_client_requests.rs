@@ -125,11 +125,11 @@ async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() 
     assert!(reply.tool_text().contains("Denied"), "{reply:?}");
     drop(server);
 
-    let server = asker("[plugins.asker.limits]\nquestions = 1\nquestion_kib = 1\n").await;
+    let server = asker("[plugins.asker.limits]\nclient_requests = 1\n").await;
     let session = self::session(&server, "2025-11-25").await;
     for (params, told) in [
         (json!({ "messages": [] }), "InvalidParams"),
-        (json!({ "messages": "x".repeat(2000) }), "question_kib"),
+        (json!({ "messages": "x".repeat(300_000) }), "at most 256 KiB"),
     ] {
         let reply = session.request("tools/call", ask("sampling/createMessage", params)).await;
         assert!(reply.tool_text().contains(told), "{reply:?}");
@@ -138,7 +138,7 @@ async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() 
     let mut stream = session.stream(json!(1), "tools/call", twice).await;
     let question = stream.message().await;
     session.answer(&question, json!({ "roots": [] })).await;
-    assert!(stream.message().await.to_string().contains("limit `questions`"));
+    assert!(stream.message().await.to_string().contains("limit `client_requests`"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,7 +170,7 @@ async fn a_cancelled_call_takes_its_question_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_calls_are_bounded_in_number_and_in_time() {
-    let limits = "[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 1\n";
+    let limits = "[plugins.asker.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 1\n";
     let server = asker(limits).await;
     let session = session(&server, "2025-11-25").await;
     let mut first = session.stream(json!(1), "tools/call", ask("roots/list", json!({}))).await;
@@ -181,7 +181,7 @@ async fn waiting_calls_are_bounded_in_number_and_in_time() {
     if evicted["method"] == "notifications/cancelled" {
         evicted = first.message().await;
     }
-    assert!(evicted.to_string().contains("parked_calls"), "{evicted}");
+    assert!(evicted.to_string().contains("suspended_calls"), "{evicted}");
     let mut late = second.message().await;
     if late["method"] == "notifications/cancelled" {
         late = second.message().await;
@@ -197,7 +197,7 @@ async fn a_flood_of_questions_is_refused_before_it_costs_anyone_time() {
         (0..20_000).map(|key| json!({ "key": key.to_string(), "method": "roots/list" })).collect();
     let begun = Instant::now();
     let reply = session.call("asker-gather", json!({ "questions": questions })).await;
-    assert!(reply.tool_error().contains("limit `questions`"), "{reply:?}");
+    assert!(reply.tool_error().contains("limit `client_requests`"), "{reply:?}");
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 

@@ -37,7 +37,7 @@ async fn a_broken_stream_is_resumed_after_the_last_event_that_was_seen() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_silent_has_its_stream_closed_and_its_answer_fetched() {
-    let server = Server::builder().guest("polite").config("[server]\nstream_close_ms = 200\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nsse_close_ms = 200\n").start().await;
     let session = Client::new(server.url()).session("2025-11-25").await;
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 900 } });
     let mut stream = session.stream(json!(5), "tools/call", nap).await;
@@ -60,7 +60,7 @@ async fn a_call_that_is_silent_has_its_stream_closed_and_its_answer_fetched() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_answer_pings_loses_its_session() {
-    let server = Server::builder().guest("polite").config("[server]\nping_s = 1\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nping_interval_s = 1\n").start().await;
     let client = Client::new(server.url());
     let (polite, silent) = (client.session("2025-11-25").await, client.session("2025-11-25").await);
     let (mut heard, mut unheard) = (polite.listen(None).await, silent.listen(None).await);
@@ -154,7 +154,7 @@ async fn sessions_that_end_give_their_memory_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping() {
-    let server = Server::builder().guest("polite").config("[server]\nping_s = 1\n").start().await;
+    let server = Server::builder().guest("polite").config("[server]\nping_interval_s = 1\n").start().await;
     let client = Client::new(server.url());
     let (returning, speaking) = (client.session("2025-11-25").await, client.session("2025-11-25").await);
     let (mut first, mut unanswered) = (returning.listen(None).await, speaking.listen(None).await);
@@ -174,7 +174,8 @@ async fn a_client_that_comes_back_or_speaks_is_there_whatever_became_of_a_ping()
 /// Reading is the client's part of the conversation: one that never does holds a connection, a guest and what they wait for.
 #[tokio::test]
 async fn a_client_that_never_reads_is_given_up() {
-    let config = "[server]\nunread_s = 1\n[plugins.polite]\nlimits = { cpu_ms = 20000, log_kib = 65536, log_kib_per_second = 65536 }\n";
+    let config =
+        "[server]\nwrite_timeout_s = 1\n[plugins.polite]\nlimits = { cpu_ms = 20000, log_kib = 65536 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let files = server.open_files();
     let address = server.url().trim_start_matches("http://").trim_end_matches("/mcp").to_owned();

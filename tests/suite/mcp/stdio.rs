@@ -87,7 +87,7 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
         for id in [1, 2] {
             let answer = pipe.next().await;
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32600)));
-            assert!(answer["error"]["message"].as_str().unwrap().contains("4096 KiB (limit `body_kib`)"));
+            assert!(answer["error"]["message"].as_str().unwrap().contains("4096 KiB (limit `message_kib`)"));
         }
         pipe.send(&call_of(LONGEST, 3, &meta)).await;
         let answer = pipe.next().await;
@@ -110,7 +110,7 @@ async fn a_question_whose_answer_is_too_long_is_given_up() {
     assert_eq!(pipe.next().await.get("id"), None, "it was no request");
     let answer = pipe.next().await;
     let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(answer["id"] == 1 && told.contains("it is longer than 4096 KiB (limit `body_kib`)"), "{told}");
+    assert!(answer["id"] == 1 && told.contains("it is longer than 4096 KiB (limit `message_kib`)"), "{told}");
 }
 
 #[tokio::test]

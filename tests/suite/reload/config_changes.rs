@@ -43,10 +43,10 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
     assert_eq!(tools(&client).await, ["two-version"]);
     say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = 3\ncolour = 1\n");
     server.says("2 mistakes in").await;
-    server.says("what the configuration said before still holds").await;
+    server.says("the configuration that was read before stays in force").await;
     assert_eq!(tools(&client).await, ["two-version"]);
     say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n[plugins.v]\nlimits = { fuel = 1 }\n");
-    server.says("holds from the next start on").await;
+    server.says("take effect at the next start").await;
     // The new limits let it not even start, so the version with the old ones stays.
     server.says("(limit `fuel`)").await;
     answers(&client, "two-version", Some("a")).await;
@@ -75,7 +75,7 @@ async fn a_file_beside_a_plugin_configures_it() {
 /// A file comes along more easily than a line in `plugport.toml`: it gives a plugin nobody's name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_beside_a_plugin_gives_it_no_other_name() {
-    let (server, client) = served("[server]\ngrants_beside = true\n").await;
+    let (server, client) = served("[server]\nsidecar_grants = true\n").await;
     say(server.folder(), "v.toml", "prefix = \"mail\"\n");
     server.says("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
     assert_eq!(tools(&client).await, ["v-version"]);
@@ -89,9 +89,9 @@ async fn a_file_beside_a_plugin_gives_it_no_other_name() {
 async fn a_file_beside_a_plugin_grants_nothing_unless_it_may() {
     let (server, client) = served("").await;
     say(server.folder(), "v.toml", "[grants]\nkv = true\n");
-    server.says("only when `grants_beside = true` is set under [server]").await;
+    server.says("only when `sidecar_grants = true` is set under [server]").await;
     assert_eq!(tools(&client).await, ["v-version"]);
-    say(server.folder(), "plugport.toml", "[server]\ngrants_beside = true\n");
+    say(server.folder(), "plugport.toml", "[server]\nsidecar_grants = true\n");
     server.says("may keep up to 16 MiB between calls").await;
     answers(&client, "v-version", Some("a")).await;
 }

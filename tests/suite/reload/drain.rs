@@ -143,21 +143,21 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
     let bad: Vec<Vec<u8>> = made.into_iter().chain([never_lists()]).collect();
     for (number, bytes) in bad.iter().enumerate() {
         put_bytes(bytes, server.folder(), "v.wasm");
-        said(&server, "skipped ", number + 1).await;
+        said(&server, "rejected ", number + 1).await;
         assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
         assert_eq!(tools(&client).await, listed);
         let known = versions(&server, "v");
         let [served, failed] = known.as_slice() else { panic!("two entries were expected: {known:?}") };
         assert_eq!((&served["state"], &served["digest"]), (&json!("serving"), &good));
         assert_eq!(failed["state"], "failed");
-        assert!(failed["why"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
+        assert!(failed["reason"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
     }
     put("version_b", server.folder(), "v.wasm");
     answers(&client, "v-version", Some("b")).await;
     let known = versions(&server, "v");
     let failed = known.iter().filter(|version| version["state"] == "failed").count();
     assert!(failed == 0 && known[0]["digest"] != good, "{known:?}");
-    assert_eq!(server.said().matches("skipped ").count(), bad.len(), "{}", server.said());
+    assert_eq!(server.said().matches("rejected ").count(), bad.len(), "{}", server.said());
     assert_eq!(server.said().matches("removed ").count(), 0, "{}", server.said());
     visiting.end().await;
 }

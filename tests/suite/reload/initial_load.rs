@@ -38,7 +38,7 @@ fn has_both(names: &[String]) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
     let plugins = cold();
-    let server = Raw::start(plugins.path(), "[server]\nstart_wait_ms = 120_000\n");
+    let server = Raw::start(plugins.path(), "[server]\ninitial_load_wait_ms = 120_000\n");
     let client = Client::new(server.url().await);
     let begun = Instant::now();
     let session = client.session(LEGACY).await;
@@ -74,7 +74,7 @@ async fn initialize_waits_for_no_plugin_that_is_loaded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
     let plugins = cold();
-    let server = Raw::start(plugins.path(), "[server]\nstart_wait_ms = 0\n");
+    let server = Raw::start(plugins.path(), "[server]\ninitial_load_wait_ms = 0\n");
     let client = Client::new(server.url().await);
     let early = client.request("tools/list", json!({})).await;
     assert!(!server.said().contains("\nloaded"), "it was compiled too soon to try anything");
@@ -164,7 +164,7 @@ async fn without_a_home_it_is_said_what_is_not_kept() {
     assert!(output.status.success(), "{said}");
     for told in [
         "nothing is noted in an audit and plugins can keep nothing",
-        "compiled code is not kept, so every start compiles anew",
+        "there is no code cache, so every start compiles again",
         "`plugport status` will not find this server",
     ] {
         assert_eq!(said.matches(told).count(), 1, "{told}: {said}");
@@ -174,7 +174,7 @@ async fn without_a_home_it_is_said_what_is_not_kept() {
 
 /// A notebook whose state is this person's own; `at` is both its folder and its home.
 fn notebook(at: &Path) -> Raw {
-    Raw::start(at, "[server]\nstart_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
+    Raw::start(at, "[server]\ninitial_load_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
 }
 
 async fn write(client: &Client, title: &str) {
@@ -228,7 +228,7 @@ async fn a_hangup_is_no_end_and_reads_everything_again() {
     assert_eq!(token().await, "first-token");
     std::fs::write(server.folder().join("token.txt"), "second-token").unwrap();
     server.signal("-HUP").await;
-    server.says("looking at the folder and the configuration again").await;
+    server.says("reading the folder and the configuration again").await;
     let begun = Instant::now();
     while token().await != "second-token" {
         assert!(begun.elapsed() < Duration::from_secs(20), "{}", server.said());
@@ -247,8 +247,8 @@ async fn a_state_folder_of_an_earlier_version_is_pointed_out() {
     let plugins = folder(&["polite"]);
     std::fs::create_dir(plugins.path().join("plugport-state")).unwrap();
     let server = Raw::start(plugins.path(), "");
-    server.says("plugport-state is not used; to go on with it, write `state = \"plugport-state\"`").await;
-    let server = Raw::start(plugins.path(), "[server]\nstate = \"plugport-state\"\n");
+    server.says("plugport-state is not used; to go on with it, write `state_dir = \"plugport-state\"`").await;
+    let server = Raw::start(plugins.path(), "[server]\nstate_dir = \"plugport-state\"\n");
     server.says("\nloaded").await;
     assert!(!server.said().contains("is not used"), "{}", server.said());
 }

@@ -84,16 +84,16 @@ async fn a_server_without_plugins_says_so_and_serves() {
 
 #[tokio::test]
 async fn a_crowd_of_files_is_bounded_and_told_in_a_few_lines() {
-    let mut builder = Server::builder().guest("polite").config("[server]\nplugins = 80\n");
+    let mut builder = Server::builder().guest("polite").config("[server]\nmax_plugins = 80\n");
     for n in 0..120 {
         builder = builder.file(&format!("bad{n:03}.wasm"), b"nothing");
     }
     let server = builder.file("a.wasm", b"").start().await;
     assert_eq!(server.said().matches("/bad").count(), 49, "{}", server.said());
-    server.says("skipped 72 more; the audit has a line for each").await;
+    server.says("rejected 72 more files; the audit has a line for each").await;
     let loads = server.audited("load", 122).await;
-    let late = loads
-        .iter()
-        .filter(|line| line["why"].as_str().is_some_and(|why| why.contains("limit [server] `plugins`")));
+    let late = loads.iter().filter(|line| {
+        line["reason"].as_str().is_some_and(|why| why.contains("limit [server] `max_plugins`"))
+    });
     assert_eq!(late.count(), 42);
 }

@@ -23,10 +23,10 @@ const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } els
 const IDLE: u64 = 400 << 10;
 
 /// All on one page, and a start that waits for whatever has to be compiled.
-const PATIENT: &str = "[server]\npage_size = 1000\nstart_wait_ms = 600000\n";
+const PATIENT: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 600000\n";
 
 /// The same, but lists wait for a moment only.
-const USUAL: &str = "[server]\npage_size = 1000\nstart_wait_ms = 500\n[limits]\ncompile_ms = 600000\n";
+const USUAL: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 500\n[limits]\ncompile_ms = 600000\n";
 
 /// So many functions take seconds to compile in any build, and less memory than a compiler may have.
 const BURDEN: u32 = 30_000;
@@ -128,7 +128,7 @@ async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
         std::fs::write(file, labelled(&slow, &format!("another {number}"))).unwrap();
     }
     for wait in [0, 1_000] {
-        let config = format!("[server]\nstart_wait_ms = {wait}\n[limits]\ncompile_ms = 600000\n");
+        let config = format!("[server]\ninitial_load_wait_ms = {wait}\n[limits]\ncompile_ms = 600000\n");
         let (mut server, listed, took) = first_list(plugins.path(), &config).await;
         println!("with a wait of {wait} ms the first list came after {took:?}");
         let ready = ["polite-echo", "version_b-version"].map(str::to_owned);

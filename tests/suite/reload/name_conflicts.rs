@@ -126,7 +126,7 @@ fn check_says_who_would_take_a_name_from_whom() {
     for line in [
         "  fault: the tool `issues-create` is not published: the name `github-issues-create` belongs to the plugin \
          `github-issues`\n",
-        "  remark: the plugin `github` offers `github-issues-create`, which belongs to this one and is not published for \
+        "  remark: the plugin `github` lists `github-issues-create`, which belongs to this one and is not published for \
          it\n",
         "2 plugins, 1 fault\n",
     ] {
@@ -136,7 +136,7 @@ fn check_says_who_would_take_a_name_from_whom() {
     let found: Value = serde_json::from_str(&out).unwrap();
     let [squatter, owner] = found["plugins"].as_array().unwrap().as_slice() else { panic!("{found:#}") };
     let [squatter, owner] = if squatter["name"] == "github" { [squatter, owner] } else { [owner, squatter] };
-    let refused = &squatter["refused"][0];
+    let refused = &squatter["rejected"][0];
     assert_eq!((&squatter["ok"], &owner["ok"]), (&json!(false), &json!(true)));
     assert_eq!((&refused["key"], &refused["owner"]), (&json!(NAME), &json!("github-issues")));
     assert_eq!(owner["wantedByOthers"], json!([{ "key": NAME, "by": "github" }]));
@@ -145,7 +145,7 @@ fn check_says_who_would_take_a_name_from_whom() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it() {
-    let strict = "[server]\npin = \"strict\"\n";
+    let strict = "[server]\napproval = \"strict\"\n";
     let builder = Server::builder()
         .file("github.wasm", &squatter())
         .file("github-issues.wasm", &owner())
@@ -194,7 +194,7 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
     let config = server.folder().join("plugport.toml");
     let (code, out) = run(server.folder(), &["check"]);
     assert!(
-        code == Some(1) && out.matches("  fault: is held back: its name looks like").count() == 2,
+        code == Some(1) && out.matches("  fault: is withheld: its name looks like").count() == 2,
         "{out}"
     );
     std::fs::write(&config, "[plugins.mail]\n").unwrap();

@@ -83,7 +83,7 @@ async fn a_hard_link_is_served_and_followed() {
     answers(&client, "v-version", Some("b")).await;
     std::fs::remove_file(&other).unwrap();
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
-    assert!(!server.said().contains("skipped"), "{}", server.said());
+    assert!(!server.said().contains("rejected"), "{}", server.said());
 }
 
 /// The same component with so much more of nothing, in a custom section.
@@ -114,7 +114,7 @@ async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
     answers(&client, "v-version", Some("b")).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b", "the last one stays");
-    assert!(!server.said().contains("skipped"), "{}", server.said());
+    assert!(!server.said().contains("rejected"), "{}", server.said());
     assert_polite(&server).await;
 }
 
@@ -178,7 +178,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
     }
     let server = builder.start().await;
     let said = server.said();
-    let skipped = said.lines().filter(|line| line.starts_with("skipped ")).count();
+    let skipped = said.lines().filter(|line| line.starts_with("rejected ")).count();
     assert!((6..=8).contains(&skipped), "{skipped}\n{said}");
     assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
     assert!(said.lines().all(|line| !line.starts_with("line.wasm")), "a name forged a line:\n{said}");
@@ -189,7 +189,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
     let good = std::fs::read(guest("version_a")).unwrap();
-    let mut builder = Server::builder().config("[server]\nplugins = 3000\n").alone();
+    let mut builder = Server::builder().config("[server]\nmax_plugins = 3000\n").alone();
     for at in 0..10 {
         builder = builder.file(&format!("good{at}.wasm"), &good);
     }
@@ -226,7 +226,7 @@ async fn files_of_editors_are_left_alone() {
     }
     let server = builder.start().await;
     let said = server.said();
-    assert!(!said.contains("skipped"), "{said}");
+    assert!(!said.contains("rejected"), "{said}");
     let listed = Client::new(server.url()).request("tools/list", json!({})).await;
     assert!(!listed.text.contains("-version\""), "{listed:?}");
     assert_polite(&server).await;

@@ -40,7 +40,7 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     let server = Server::builder().guest("polite").guest("lister").config(&config).start().await;
     server.says("published lister: ").await;
     say(server.folder(), "");
-    server.says("refused to list").await;
+    server.says("failed to list its items").await;
     server.says("removed lister: ").await;
     assert_eq!(
         Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
@@ -65,7 +65,7 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
     server.says("removed lister: ").await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert!(
-        !server.said().contains("refused to list"),
+        !server.said().contains("failed to list its items"),
         "it was compiled too soon to try anything: {}",
         server.said()
     );
@@ -84,7 +84,7 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     let client = Client::new(server.url());
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let key = minisign::KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
-    say(server.folder(), &format!("[server]\nsignature_keys = [{key:?}]\nrequire_signature = true\n"));
+    say(server.folder(), &format!("[server]\ntrusted_keys = [{key:?}]\nrequire_signature = true\n"));
     answers(&client, "v-version", None).await;
     server.says("v.wasm.minisig").await;
 }
@@ -92,7 +92,8 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
 /// What is compiled while the folder becomes strict is judged by what holds when it is ready.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_begun_before_is_judged_by_what_holds_now() {
-    let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").cold().start().await;
+    let server =
+        Server::builder().guest("polite").config("[server]\napproval = \"off\"\n").cold().start().await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;
@@ -100,7 +101,7 @@ async fn what_was_begun_before_is_judged_by_what_holds_now() {
         !tools(&client).await.contains(&json!("slow-version")),
         "it was compiled too soon to try anything"
     );
-    say(server.folder(), "[server]\npin = \"strict\"\n");
+    say(server.folder(), "[server]\napproval = \"strict\"\n");
     answers(&client, "polite-echo", None).await;
     server.says("slow.wasm: has not been approved").await;
     // By now it would be there.
@@ -113,16 +114,16 @@ async fn what_was_begun_before_is_judged_by_what_holds_now() {
 async fn a_damaged_lock_loses_no_edit_of_the_configuration() {
     let server = Server::builder()
         .file("v.wasm", &bytes("version_a"))
-        .config("[server]\npin = \"warn\"\n")
+        .config("[server]\napproval = \"warn\"\n")
         .start()
         .await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("plugport.lock"), "torn").unwrap();
-    say(server.folder(), "[server]\npin = \"warn\"\n[plugins.v]\nprefix = \"w\"\n");
+    say(server.folder(), "[server]\napproval = \"warn\"\n[plugins.v]\nprefix = \"w\"\n");
     answers(&client, "w-version", Some("a")).await;
-    server.says("what was approved before still is").await;
+    server.says("the approvals that were read before stay in force").await;
     std::fs::remove_file(server.folder().join("plugport.lock")).unwrap();
-    say(server.folder(), "[server]\npin = \"strict\"\n");
+    say(server.folder(), "[server]\napproval = \"strict\"\n");
     answers(&client, "w-version", None).await;
     assert_eq!(tools(&client).await, [""; 0]);
 }

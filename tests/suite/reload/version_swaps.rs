@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 /// Everyone calls one tool from one address, as fast as they can. Nobody is asked whether they are still there, since the
 /// one who listens here does nothing else.
-const CONFIG: &str = "[server]\ncaller_calls_per_second = 1_000_000_000\nping_s = 0\n\
+const CONFIG: &str = "[server]\ncaller_calls_per_second = 1_000_000_000\nping_interval_s = 0\n\
                       [limits]\ntool_calls_per_second = 1_000_000_000\n";
 
 /// How hard it is tried.

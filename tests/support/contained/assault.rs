@@ -24,10 +24,10 @@ const BEGUN: Duration = Duration::from_millis(300);
 const GOING: Duration = Duration::from_millis(200);
 
 /// Quarantine would answer in a plugin's place.
-const UNQUARANTINED: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\n";
+const UNQUARANTINED: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n";
 
 /// The same without anything that would end the attack before its client does.
-const UNLIMITED: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\n\
+const UNLIMITED: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n\
                          fuel = 1_000_000_000_000\ncpu_ms = 600_000\nwall_ms = 600_000\n";
 
 /// What three attackers came to.

@@ -114,6 +114,6 @@ fn assert_load_audited(entry: &str, server: &Server, attack: &Attack) {
     lines.retain(|line| {
         line["event"] == "load" && line["file"].as_str().is_some_and(|path| path.ends_with(&file))
     });
-    let outcome = if matches!(attack.deed, Deed::Refused { .. }) { "refused" } else { "published" };
+    let outcome = if matches!(attack.deed, Deed::Refused { .. }) { "rejected" } else { "published" };
     assert!(lines.len() == 1 && lines[0]["outcome"] == outcome, "{entry}: {lines:?}");
 }

@@ -42,7 +42,7 @@ use crate::http::{Client, Reply};
 use crate::server::{Builder, Server};
 
 /// What every attacked server is configured with. Quarantine would answer in a plugin's place after its fifth crash.
-const COMMON_LIMITS: &str = "[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\n";
+const COMMON_LIMITS: &str = "[limits]\nquarantine_failures = 1000000\nlog_kib = 8\n";
 
 /// What a neighbour may wait, one time in a hundred.
 pub const PATIENCE: Duration = Duration::from_millis(250);

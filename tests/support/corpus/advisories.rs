@@ -77,11 +77,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "A5",
         name: "handle_growth",
         what: "GHSA-q554-3cjc-rx7p: makes handles of its own resources without end",
-        shown: &[Contained(Attack::wat(
-            "handle_growth",
-            "limit",
-            "it holds more than 1024 handles (limit `handles`)",
-        ))],
+        shown: &[Contained(Attack::wat("handle_growth", "limit", "it holds more than 1024 handles"))],
     },
     Entry {
         id: "A6",
@@ -89,19 +85,29 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "CVE-2026-27204: sends and receives header fields without end",
         shown: &[
             Contained(
-                Attack::call("hostile_many_fields", "append", "limit", "(limit `http_header_kib`)")
-                    .with(r#"{}"#)
-                    .on(Ground::Web)
-                    .times(5),
+                Attack::call(
+                    "hostile_many_fields",
+                    "append",
+                    "limit",
+                    "HTTP header fields of more than 16 KiB",
+                )
+                .with(r#"{}"#)
+                .on(Ground::Web)
+                .times(5),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "list", "limit", "(limit `http_header_kib`)")
-                    .with(r#"{}"#)
-                    .on(Ground::Web)
-                    .times(5),
+                Attack::call(
+                    "hostile_many_fields",
+                    "list",
+                    "limit",
+                    "HTTP header fields of more than 16 KiB",
+                )
+                .with(r#"{}"#)
+                .on(Ground::Web)
+                .times(5),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "many", "limit", "(limit `")
+                Attack::call("hostile_many_fields", "many", "limit", "was stopped: ")
                     .with(r#"{}"#)
                     .on(Ground::Web)
                     .times(5),
@@ -129,7 +135,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(5),
             ),
             Contained(
-                Attack::call("hostile_empty_writes", "nothing", "limit", "(limit `")
+                Attack::call("hostile_empty_writes", "nothing", "limit", "was stopped: ")
                     .with(r#"{"authority": "{authority}", "waits": false}"#)
                     .on(Ground::Web)
                     .under("limits = { http_ms = 5_000, fuel = 5_000_000 }")
@@ -152,13 +158,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "borrowed_transfer",
         what: "GHSA-6fr9-xmw9-5352: passes handles between components as it should not",
         shown: &[
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":0}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":1}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":2}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":3}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":4}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":5}"#)),
-            Contained(Attack::wat("borrowed_transfer", "contract", MISHANDLED).with(r#"{"v":6}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":0}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":1}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":2}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":3}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":4}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":5}"#)),
+            Contained(Attack::wat("borrowed_transfer", "invalid_result", MISHANDLED).with(r#"{"v":6}"#)),
             Contained(Attack::wat("borrowed_transfer", "ok", "ok").with(r#"{"v":7}"#)),
             Contained(Attack::refused(Source::Wat("lent_and_kept"), MISHANDLED)),
         ],

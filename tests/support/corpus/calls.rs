@@ -16,7 +16,7 @@ const OUT_OF_TIME: &str = "it computed for longer than 10 ms (limit `cpu_ms`)";
 const OVERSLEPT: &str = "it took longer than 20 ms (limit `wall_ms`)";
 const TOO_MUCH_MEMORY: &str = "it asked for more than 64 MiB of memory (limit `memory_mib`)";
 const TOO_MUCH_AT_ONCE: &str = "takes more than 8 MiB in the server (limit `transfer_mib`)";
-const TOO_MANY_HANDLES: &str = "it holds more than 1024 handles (limit `handles`)";
+const TOO_MANY_HANDLES: &str = "it holds more than 1024 handles";
 const OUTSIDE: &str = "its result is not valid text or points outside its memory";
 const BEYOND: &str = "declares more memories, tables or instances than any plugin may have here";
 
@@ -89,11 +89,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "table_bomb",
         what: "declares or grows a table of 2^32 entries",
         shown: &[
-            Contained(Attack::wat(
-                "table_bomb",
-                "limit",
-                "a table of more than 20000 entries (limit `table_elements`)",
-            )),
+            Contained(Attack::wat("table_bomb", "limit", "a table of more than 20000 entries")),
             Contained(Attack::wat("table_bomb", "limit", "(limit `fuel`)").with(r#"{"v":1}"#)),
             Contained(Attack::refused(Source::Wat("table_huge"), BEYOND)),
         ],
@@ -105,7 +101,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         shown: &[Contained(Attack::call(
             "hostile_stack_overflow",
             "recurse",
-            "crashed",
+            "trapped",
             "endless recursion",
         ))],
     },
@@ -133,17 +129,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "answers with a great many items",
         shown: &[
             Contained(
-                Attack::call(
-                    "hostile_huge_return_list",
-                    "items",
-                    "limit",
-                    "more than 1000 content items (limit `content_items`)",
-                )
-                .with(r#"{"count": 2000}"#)
-                .times(25),
+                Attack::call("hostile_huge_return_list", "items", "limit", "more than 1000 content items")
+                    .with(r#"{"count": 2000}"#)
+                    .times(25),
             ),
             Contained(
-                Attack::call("hostile_huge_return_list", "items", "limit", "(limit `")
+                Attack::call("hostile_huge_return_list", "items", "limit", "the tool")
                     .with(r#"{"count": 300000}"#)
                     .times(10),
             ),
@@ -178,9 +169,9 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .with(r#"{"bytes": 5000000}"#)
                     .times(10),
             ),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":3}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":4}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":5}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":3}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":4}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":5}"#)),
         ],
     },
     Entry {
@@ -188,13 +179,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "bad_utf8",
         what: "answers with what is no text, or lies outside its memory",
         shown: &[
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":0}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":1}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":2}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":6}"#)),
-            Contained(Attack::wat("bad_result", "contract", MISSHAPEN).with(r#"{"v":7}"#)),
-            Contained(Attack::wat("bad_result", "contract", MISSHAPEN).with(r#"{"v":8}"#)),
-            Contained(Attack::wat("bad_result", "contract", OUTSIDE).with(r#"{"v":9}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":0}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":1}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":2}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":6}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).with(r#"{"v":7}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).with(r#"{"v":8}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":9}"#)),
         ],
     },
     Entry {
@@ -202,10 +193,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "bad_json",
         what: "answers with structured content that is not JSON, or hurts whoever reads it",
         shown: &[
-            Contained(Attack::call("hostile_bad_json", "forged", "contract", "is not JSON")),
-            Contained(Attack::call("hostile_bad_json", "deep", "contract", "is not JSON")),
-            Contained(Attack::call("hostile_bad_json", "nan", "contract", "is not JSON")),
-            Contained(Attack::call("hostile_bad_json", "huge_number", "contract", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "forged", "invalid_result", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "deep", "invalid_result", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "nan", "invalid_result", "is not JSON")),
+            Contained(Attack::call("hostile_bad_json", "huge_number", "invalid_result", "is not JSON")),
             Contained(Attack::call("hostile_bad_json", "twice", "ok", "see the structured content")),
             Contained(Attack::call("hostile_bad_json", "bare", "ok", "see the structured content")),
             Contained(Attack::call("hostile_bad_json", "extra", "ok", "see the structured content")),
@@ -316,7 +307,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(Attack::call("hostile_clock_abuse", "sleep", "limit", OVERSLEPT).under(SHORT_WALL)),
             Contained(Attack::call("hostile_clock_abuse", "past", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
             Contained(
-                Attack::call("hostile_clock_abuse", "crowd", "limit", "(limit `")
+                Attack::call("hostile_clock_abuse", "crowd", "limit", "was stopped: ")
                     .with(r#"{"count": 1000000}"#)
                     .under("limits = { wall_ms = 200, cpu_ms = 100 }")
                     .times(5),
@@ -324,14 +315,24 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(Attack::call(
                 "hostile_clock_abuse",
                 "nothing",
-                "crashed",
+                "trapped",
                 "it waited for nothing at all",
             )),
             Contained(
-                Attack::call("hostile_random_exhaustion", "once", "limit", "(limit `random_kib`)")
-                    .with(r#"{"kib": 1125899906842624}"#),
+                Attack::call(
+                    "hostile_random_exhaustion",
+                    "once",
+                    "limit",
+                    "more than 4 KiB of randomness at once",
+                )
+                .with(r#"{"kib": 1125899906842624}"#),
             ),
-            Contained(Attack::call("hostile_random_exhaustion", "cheap", "limit", "(limit `random_kib`)")),
+            Contained(Attack::call(
+                "hostile_random_exhaustion",
+                "cheap",
+                "limit",
+                "more than 4 KiB of randomness at once",
+            )),
             Contained(
                 Attack::call("hostile_random_exhaustion", "always", "limit", OUT_OF_TIME).under(LITTLE_TIME),
             ),
@@ -352,17 +353,17 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Attack::call("hostile_exit", "exit", "exited", "ended itself with exit code 1")
                     .with(r#"{"code": 1}"#),
             ),
-            Contained(Attack::call("hostile_panic", "abort", "crashed", "it panicked or aborted")),
+            Contained(Attack::call("hostile_panic", "abort", "trapped", "it panicked or aborted")),
             Contained(
-                Attack::call("hostile_panic", "boom", "crashed", "it panicked or aborted")
+                Attack::call("hostile_panic", "boom", "trapped", "it panicked or aborted")
                     .with(r#"{"message": "kaboom"}"#),
             ),
             Contained(
-                Attack::call("hostile_panic", "long", "crashed", "it panicked or aborted")
+                Attack::call("hostile_panic", "long", "trapped", "it panicked or aborted")
                     .with(r#"{"bytes": 10485760}"#)
                     .times(5),
             ),
-            Contained(Attack::wat("trap_in_post_return", "crashed", "it panicked or aborted")),
+            Contained(Attack::wat("trap_in_post_return", "trapped", "it panicked or aborted")),
             Test("a_panic_is_in_the_log_with_its_backtrace"),
         ],
     },

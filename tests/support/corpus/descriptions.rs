@@ -58,7 +58,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 OK,
                 &["not published: text: ", "not published: unclosed: ", "not published: two: "],
             )),
-            Contained(schemas(1, OK, &["(limit `schema_kib`)", "(limit `schema_depth`)"])),
+            Contained(schemas(1, OK, &["(limit `schema_kib`)", "nested deeper than 32 levels"])),
             Contained(schemas(
                 2,
                 &["dialect", "mutual", "ok", "self"],
@@ -71,7 +71,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Contained(schemas(
                 4,
                 &["ok", "orders", "twin"],
-                &["its description has the character", "(limit `description_kib`)"],
+                &["its description has the character", "longer than 4 KiB"],
             )),
             Test("endless_schemas_end_a_call_in_words"),
             Cannot("that words which give orders to a model are found: what is meant cannot be checked"),

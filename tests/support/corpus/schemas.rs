@@ -26,7 +26,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "promises results by schemas that are dear to check: choices, alternatives, unique items, patterns, huge numbers",
         shown: &[
             Contained(
-                Attack::call(CHECKS, "compare", "contract", TOO_DEAR).with(r#"{"items":4000}"#).times(FEW),
+                Attack::call(CHECKS, "compare", "invalid_result", TOO_DEAR)
+                    .with(r#"{"items":4000}"#)
+                    .times(FEW),
             ),
             Contained(
                 Attack::call(CHECKS, "compare", "limit", OUT_OF_TIME)
@@ -41,10 +43,12 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(FEW),
             ),
             Contained(
-                Attack::call(CHECKS, "search", "contract", TOO_DEAR).with(r#"{"items":200000}"#).times(FEW),
+                Attack::call(CHECKS, "search", "invalid_result", TOO_DEAR)
+                    .with(r#"{"items":200000}"#)
+                    .times(FEW),
             ),
             Contained(
-                Attack::call(CHECKS, "faults", "contract", "1 is not of type \"string\"")
+                Attack::call(CHECKS, "faults", "invalid_result", "1 is not of type \"string\"")
                     .with(r#"{"items":20000}"#)
                     .times(FEW),
             ),

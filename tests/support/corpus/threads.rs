@@ -99,7 +99,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(5),
             ),
             Contained(Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":0}"#).under(LITTLE_FUEL)),
-            Contained(Attack::wat("destructor", "crashed", "endless recursion").with(r#"{"v":1}"#)),
+            Contained(Attack::wat("destructor", "trapped", "endless recursion").with(r#"{"v":1}"#)),
             Contained(
                 Attack::wat("destructor", "limit", LIMIT).with(r#"{"v":2}"#).under(LITTLE_TIME).times(FEW),
             ),

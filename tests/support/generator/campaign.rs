@@ -32,7 +32,7 @@ const CPU: Duration = Duration::from_millis(200 + 10);
 /// Small limits, so that a round has many calls, and an audit of one file. Quarantine would answer in a plugin's place. As much
 /// memory as a server of two gigabytes has: what the pool keeps resident grows with it, on a large machine to 1 MiB for
 /// each of some hundred instances, and would hide what is really kept.
-const LIMITS: &str = "[server]\nguest_memory_mib = 1_024\n[audit]\nmib = 4_096\n[limits]\nquarantine_traps = 1000000\nlog_kib = 8\nlog_kib_per_second = 8\ncpu_ms = 200\n\
+const LIMITS: &str = "[server]\nguest_memory_mib = 1_024\n[audit]\nmax_mib = 4_096\n[limits]\nquarantine_failures = 1000000\nlog_kib = 8\ncpu_ms = 200\n\
                       wall_ms = 2_000\nfuel = 100_000_000\n";
 
 /// What memory may have grown by, once all is over.
@@ -95,7 +95,9 @@ impl Told {
         if let Some(at) = answer.find("the tool was stopped: ") {
             // The sentence ends with the text that it is.
             let told = answer[at..].split('"').next().unwrap_or_default();
-            let is_sentence = told.len() < 250 && told.contains("(limit `") && !told.contains("\\n");
+            let is_sentence = told.len() < 250
+                && (told.contains("(limit `") || told.contains(" more than "))
+                && !told.contains("\\n");
             assert!(is_sentence, "not one sentence with its limit: {told}");
         }
     }
@@ -229,7 +231,7 @@ async fn audited(server: &Server, told: Told) -> (usize, BTreeMap<String, usize>
     while calls < told.results && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(200)).await;
         lines = attacked(server);
-        calls = lines.iter().map(|line| line["times"].as_u64().unwrap_or(1)).sum();
+        calls = lines.iter().map(|line| line["count"].as_u64().unwrap_or(1)).sum();
     }
     assert!((told.results..=told.answers).contains(&calls), "the audit has {calls} calls: {told:?}");
     let mut outcomes = BTreeMap::new();

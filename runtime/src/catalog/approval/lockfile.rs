@@ -121,7 +121,7 @@ impl Lockfile {
         let form: RawLockfile =
             table.try_into().map_err(|error: toml::de::Error| damaged(error.message()))?;
         if let Some((name, _)) = form.plugins.iter().find(|(_, approved)| !approved.is_whole()) {
-            return Err(damaged(&format!("what it says of `{name}` does not have the digest beside it")));
+            return Err(damaged(&format!("the entry of `{name}` does not match its digest")));
         }
         match checksum(&form.plugins) {
             Ok(checksum) if checksum == form.checksum => Ok(Self(form.plugins)),
@@ -268,7 +268,7 @@ mod tests {
             (sha256(b"a"), sha256(b"c"), "its checksum is another"),
             ("types@0.2.6".into(), "types@0.2.7".into(), "its checksum is another"),
             ("[plugins.plain]".into(), "[plugins.other]".into(), "its checksum is another"),
-            ("name: a".into(), "name: z".into(), "does not have the digest beside it"),
+            ("name: a".into(), "name: z".into(), "does not match its digest"),
             ("version = 1".into(), "version = 1\nmore = 2".into(), "unknown field"),
             (
                 "version = 1\n".into(),

@@ -18,7 +18,8 @@ use super::param_headers::ParamHeaderError;
 use super::schema::SchemaError;
 use super::uri::UriError;
 use super::uri_template::UriTemplateError;
-use crate::config::{Limits, kib};
+use crate::config::fixed_limits::{DESCRIPTION_KIB, PROMPT_ARGUMENTS};
+use crate::config::kib;
 use crate::json::RawObject;
 use crate::observe::is_deceptive;
 use crate::plugin::Annotations;
@@ -48,15 +49,15 @@ pub(super) enum InvalidItem {
     /// A resource or an argument needs something to show.
     #[error("it, or an argument of it, has no name; give it one")]
     Nameless,
-    /// Beyond `description_kib`.
-    #[error("its name, title and description are longer than {0} KiB (limit `description_kib`)")]
-    TooLong(u64),
+    /// Beyond [`DESCRIPTION_KIB`].
+    #[error("its name, title and description, or its extra fields, are longer than {DESCRIPTION_KIB} KiB")]
+    TooLong,
     /// Beyond [`SHORT`].
     #[error("its {0} is longer than {SHORT} bytes; shorten it")]
     NotShort(&'static str),
-    /// Beyond `prompt_arguments`.
-    #[error("it has more than {0} arguments (limit `prompt_arguments`)")]
-    Arguments(u64),
+    /// Beyond [`PROMPT_ARGUMENTS`].
+    #[error("it has more than {PROMPT_ARGUMENTS} arguments")]
+    Arguments,
     /// Two arguments of one name.
     #[error("it has two arguments of one name; rename one")]
     Twice,
@@ -90,13 +91,13 @@ struct CommonFields<'a> {
 
 impl CommonFields<'_> {
     /// Checks the words and reads the further fields.
-    fn check(&self, limits: &Limits) -> Result<RawObject, InvalidItem> {
+    fn check(&self) -> Result<RawObject, InvalidItem> {
         let title = self.title.unwrap_or_default();
         let description = self.description.unwrap_or_default();
         let extra = self.extra.unwrap_or_default();
-        let most = kib(limits.description_kib);
+        let most = kib(DESCRIPTION_KIB);
         if self.name.len() + title.len() + description.len() > most || extra.len() > most {
-            return Err(InvalidItem::TooLong(limits.description_kib));
+            return Err(InvalidItem::TooLong);
         }
         readable("name", self.name)?;
         readable("title", title)?;
@@ -174,7 +175,7 @@ mod tests {
 
     fn check(extra: &str) -> Result<(), String> {
         let common = CommonFields { name: "n", title: None, description: None, extra: Some(extra) };
-        common.check(&Limits::default()).map(drop).map_err(|error| error.to_string())
+        common.check().map(drop).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -4,16 +4,12 @@ use std::collections::HashSet;
 
 use super::super::naming;
 use super::{CommonFields, InvalidItem, short};
-use crate::config::Limits;
+use crate::config::fixed_limits::PROMPT_ARGUMENTS;
 use crate::json::RawObject;
 use crate::plugin::{Prompt, PromptArgument};
 
 /// Checks one prompt; its public name and its further fields.
-pub(in super::super) fn validate(
-    prompt: &Prompt,
-    prefix: &str,
-    limits: &Limits,
-) -> Result<(String, RawObject), InvalidItem> {
+pub(in super::super) fn validate(prompt: &Prompt, prefix: &str) -> Result<(String, RawObject), InvalidItem> {
     let name = naming::public(prefix, &prompt.name)?;
     let common = CommonFields {
         name: "",
@@ -21,14 +17,14 @@ pub(in super::super) fn validate(
         description: prompt.description.as_deref(),
         extra: prompt.extra.as_deref(),
     };
-    let extra = common.check(limits)?;
-    check_arguments(&prompt.arguments, limits)?;
+    let extra = common.check()?;
+    check_arguments(&prompt.arguments)?;
     Ok((name, extra))
 }
 
-fn check_arguments(arguments: &[PromptArgument], limits: &Limits) -> Result<(), InvalidItem> {
-    if arguments.len() as u64 > limits.prompt_arguments {
-        return Err(InvalidItem::Arguments(limits.prompt_arguments));
+fn check_arguments(arguments: &[PromptArgument]) -> Result<(), InvalidItem> {
+    if arguments.len() > PROMPT_ARGUMENTS {
+        return Err(InvalidItem::Arguments);
     }
     let mut seen = HashSet::new();
     for argument in arguments {
@@ -45,7 +41,7 @@ fn check_arguments(arguments: &[PromptArgument], limits: &Limits) -> Result<(), 
             description: argument.description.as_deref(),
             extra: None,
         };
-        common.check(limits)?;
+        common.check()?;
     }
     Ok(())
 }
@@ -71,12 +67,12 @@ mod tests {
     }
 
     fn fault(prompt: &Prompt) -> String {
-        validate(prompt, "p", &Limits::default()).unwrap_err().to_string()
+        validate(prompt, "p").unwrap_err().to_string()
     }
 
     #[test]
     fn a_prompt_is_named_like_a_tool() {
-        assert_eq!(validate(&prompt(&["a", "b"]), "p", &Limits::default()).unwrap().0, "p-ask");
+        assert_eq!(validate(&prompt(&["a", "b"]), "p").unwrap().0, "p-ask");
         assert!(fault(&Prompt { name: "a b".into(), ..prompt(&[]) }).contains("the name has the character"));
     }
 
@@ -87,6 +83,6 @@ mod tests {
         assert!(fault(&prompt(&["a\u{200b}"])).contains("argument's name"));
         let names: Vec<String> = (0..33).map(|n| n.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        assert!(fault(&prompt(&names)).contains("prompt_arguments"));
+        assert!(fault(&prompt(&names)).contains("more than 32 arguments"));
     }
 }

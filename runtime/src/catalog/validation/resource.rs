@@ -5,7 +5,7 @@ use super::super::items::{PublishedResource, PublishedTemplate};
 use super::super::uri::{self, UriError};
 use super::super::uri_template::UriTemplate;
 use super::{CommonFields, InvalidItem, annotated, short};
-use crate::config::Limits;
+use crate::config::fixed_limits::URI_BYTES;
 use crate::json::RawObject;
 use crate::plugin::{Annotations, Plugin, ResourceDescriptor, ResourceTemplate};
 use std::sync::Arc;
@@ -15,25 +15,21 @@ impl PublishedResource {
     pub(in super::super) fn validate(
         plugin: &Arc<Plugin>,
         resource: ResourceDescriptor,
-        limits: &Limits,
     ) -> Result<Self, InvalidItem> {
-        let extra = Self::check(&resource, limits)?;
+        let extra = Self::check(&resource)?;
         Ok(Self { plugin: Arc::clone(plugin), resource, extra, digest: ItemDigest::new() })
     }
 
     /// The same without its plugin; its further fields.
-    pub(in super::super) fn check(
-        resource: &ResourceDescriptor,
-        limits: &Limits,
-    ) -> Result<RawObject, InvalidItem> {
-        uri::check(&resource.uri, limits.uri_bytes)?;
+    pub(in super::super) fn check(resource: &ResourceDescriptor) -> Result<RawObject, InvalidItem> {
+        uri::check(&resource.uri)?;
         let common = CommonFields {
             name: &resource.name,
             title: resource.title.as_deref(),
             description: resource.description.as_deref(),
             extra: resource.extra.as_deref(),
         };
-        let extra = common.check(limits)?;
+        let extra = common.check()?;
         listable(&resource.name, resource.mime_type.as_deref(), resource.annotations.as_ref())?;
         Ok(extra)
     }
@@ -44,29 +40,26 @@ impl PublishedTemplate {
     pub(in super::super) fn validate(
         plugin: &Arc<Plugin>,
         template: ResourceTemplate,
-        limits: &Limits,
     ) -> Result<Self, InvalidItem> {
-        let (pattern, extra) = Self::check(&template, limits)?;
+        let (pattern, extra) = Self::check(&template)?;
         Ok(Self { plugin: Arc::clone(plugin), template, pattern, extra, digest: ItemDigest::new() })
     }
 
     /// The same without its plugin; its pattern and further fields.
     pub(in super::super) fn check(
         template: &ResourceTemplate,
-        limits: &Limits,
     ) -> Result<(UriTemplate, RawObject), InvalidItem> {
-        if template.uri_template.len() as u64 > limits.uri_bytes {
-            return Err(UriError::TooLong(limits.uri_bytes).into());
+        if template.uri_template.len() > URI_BYTES {
+            return Err(UriError::TooLong.into());
         }
-        let longest = usize::try_from(limits.uri_bytes).unwrap_or(usize::MAX);
-        let pattern = UriTemplate::parse(&template.uri_template, longest)?;
+        let pattern = UriTemplate::parse(&template.uri_template, URI_BYTES)?;
         let common = CommonFields {
             name: &template.name,
             title: template.title.as_deref(),
             description: template.description.as_deref(),
             extra: template.extra.as_deref(),
         };
-        let extra = common.check(limits)?;
+        let extra = common.check()?;
         listable(&template.name, template.mime_type.as_deref(), template.annotations.as_ref())?;
         Ok((pattern, extra))
     }

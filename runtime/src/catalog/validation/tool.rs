@@ -18,11 +18,12 @@ pub(in super::super) struct ValidatedTool {
     pub(in super::super) extra: RawObject,
 }
 
-/// Checks one tool.
+/// Checks one tool, whose schemas may have `patterns_left` patterns.
 pub(in super::super) fn validate(
     tool: &Tool,
     prefix: &str,
     limits: &Limits,
+    patterns_left: u64,
 ) -> Result<ValidatedTool, InvalidItem> {
     let name = naming::public(prefix, &tool.name)?;
     let common = CommonFields {
@@ -31,9 +32,10 @@ pub(in super::super) fn validate(
         description: tool.description.as_deref(),
         extra: tool.extra.as_deref(),
     };
-    let extra = common.check(limits)?;
-    let output = tool.output_schema.as_deref().map(|text| Schema::compile(text, limits)).transpose()?;
-    let input = Schema::of_arguments(&tool.input_schema, limits)?;
+    let extra = common.check()?;
+    let output = tool.output_schema.as_deref();
+    let output = output.map(|text| Schema::compile(text, limits, patterns_left)).transpose()?;
+    let input = Schema::of_arguments(&tool.input_schema, limits, patterns_left)?;
     for schema in [Some(&input), output.as_ref()].into_iter().flatten() {
         all_readable("schema", schema.text().get())?;
     }
@@ -44,6 +46,7 @@ pub(in super::super) fn validate(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::fixed_limits::PATTERNS;
 
     fn tool() -> Tool {
         Tool {
@@ -58,12 +61,12 @@ mod tests {
     }
 
     fn fault(tool: &Tool) -> String {
-        validate(tool, "p", &Limits::default()).unwrap_err().to_string()
+        validate(tool, "p", &Limits::default(), PATTERNS).unwrap_err().to_string()
     }
 
     #[test]
     fn a_plain_tool_passes() {
-        assert_eq!(validate(&tool(), "p", &Limits::default()).unwrap().name, "p-t");
+        assert_eq!(validate(&tool(), "p", &Limits::default(), PATTERNS).unwrap().name, "p-t");
     }
 
     #[test]

@@ -28,9 +28,9 @@ pub(super) async fn run(args: cli::Approve) -> Result<ExitCode, CommandError> {
     let old = read(&config.lock)?;
     let wanted = args.plugin.as_deref();
     let (candidates, files) = candidates(&config, &old, wanted)?;
-    let loader = loader(&config, args.granted)?;
+    let loader = loader(&config, args.with_grants)?;
     let reviewer =
-        Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.granted };
+        Reviewer { loader: &loader, config: &config, files: &files, old: &old, granted: args.with_grants };
     let mut approve_run = ApproveRun { new: old.clone(), yes: args.yes, pending: 0, failed: 0 };
     for candidate in &candidates {
         approve_run.process(reviewer.review(candidate).await).await?;
@@ -73,12 +73,12 @@ fn gone<'l>(old: &'l Lockfile, candidates: &[CandidateFile], wanted: Option<&str
 
 fn loader(config: &Config, granted: bool) -> Result<Loader, CommandError> {
     let store = if granted {
-        KvDatabase::of_state(config.state.clone())
+        KvDatabase::of_state(config.state_dir.clone())
     } else {
-        KvDatabase::in_memory().context("cannot keep anything in memory")?
+        KvDatabase::in_memory().context("cannot open a key-value store in memory")?
     };
     // Nobody is asked from here, so nothing waits for an answer.
-    let server = config::ServerConfig { parked_calls: 0, kept_instances: 0, ..config.server.clone() };
+    let server = config::ServerConfig { suspended_calls: 0, idle_instances: 0, ..config.server.clone() };
     Ok(Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?)
 }
 

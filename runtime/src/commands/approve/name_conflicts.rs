@@ -29,7 +29,7 @@ pub(super) fn held_with(
     let before = watch::owners(config, paths, |name: &str| old.get(name).is_some());
     let others = old.names().filter(|other| *other != plugin && before.held_back(other).is_none());
     let held = others.filter_map(|other| Some((other, owners.held_back(other)?)));
-    held.map(|(other, why)| Escaped(&format!("note: `{other}` would be held back too: {why}")).to_string())
+    held.map(|(other, why)| Escaped(&format!("note: `{other}` would be withheld too: {why}")).to_string())
         .collect()
 }
 
@@ -42,7 +42,7 @@ pub(super) fn notes(
     taken: &[RejectedItem],
     old: &Lockfile,
 ) -> Vec<String> {
-    let held = owners.held_back(plugin).map(|why| format!("note: it would be held back: {why}"));
+    let held = owners.held_back(plugin).map(|why| format!("note: it would be withheld: {why}"));
     let taken = taken.iter().map(|RejectedItem { kind, name, why, .. }| {
         format!("note: the {} `{name}` is not approved with it: {why}", kind.as_str())
     });

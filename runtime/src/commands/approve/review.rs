@@ -122,7 +122,9 @@ async fn list(
         let ungranted = lacks_grants && error.is_listing_failure();
         let hint = match ungranted {
             true => {
-                format!("; it may need what it is granted for that: run `plugport approve --granted {name}`")
+                format!(
+                    "; it may need what it is granted for that: run `plugport approve --with-grants {name}`"
+                )
             }
             false => String::new(),
         };

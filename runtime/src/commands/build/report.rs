@@ -30,7 +30,7 @@ impl BuildReport<'_> {
         let config = Config::new(PathBuf::new());
         let name = self.built.name.clone();
         let settings = PluginConfig { grants: Grants::default(), ..config.plugin(&name) };
-        let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+        let store = KvDatabase::in_memory().context("cannot open a key-value store in memory")?;
         let target = call::LoadTarget { path: self.output.file.clone(), name, settings, store, own: false };
         let loaded = match call::read(&target) {
             Ok(artifact) => call::load_component(target, artifact, &config).await,

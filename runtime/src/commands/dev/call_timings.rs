@@ -36,7 +36,7 @@ impl CallTimings {
     pub(super) async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the calls could not be followed");
+            tracing::error!(%error, "the audit could not be followed");
         }
     }
 }
@@ -67,13 +67,13 @@ struct AuditedCall {
     function: String,
     name: Option<String>,
     outcome: String,
-    times: Option<u64>,
+    count: Option<u64>,
     fuel: u64,
     elapsed_us: u64,
     /// What else there is to say of the outcome.
     limit: Option<String>,
     value: Option<Value>,
-    why: Option<String>,
+    reason: Option<String>,
     code: Option<i64>,
 }
 
@@ -87,8 +87,8 @@ fn format_call(line: &str) -> Option<String> {
         name => format!(" {}", name.unwrap_or("others")),
     };
     let outcome = outcome(&call);
-    let cost = match call.times {
-        Some(times) => format!("{} times", grouped(times)),
+    let cost = match call.count {
+        Some(count) => format!("{} times", grouped(count)),
         None => format!("{}  {} fuel", duration(call.elapsed_us), grouped(call.fuel)),
     };
     // The cost stands before what may be long.
@@ -102,19 +102,19 @@ fn format_call(line: &str) -> Option<String> {
 }
 
 fn outcome(call: &AuditedCall) -> String {
-    let why = call.why.as_deref().unwrap_or_default();
+    let reason = call.reason.as_deref().unwrap_or_default();
     match call.outcome.as_str() {
         "error" => "error: the plugin said that it failed".to_owned(),
         "limit" => {
             let limit = call.limit.as_deref().unwrap_or_default();
             let value = call.value.as_ref().map(Value::to_string).unwrap_or_default();
-            format!("limit: came to {limit} = {value}")
+            format!("limit: hit {limit} = {value}")
         }
-        "crashed" => format!("crashed: {why}"),
-        "contract" => format!("contract: {why}"),
+        "trapped" => format!("trapped: {reason}"),
+        "invalid_result" => format!("invalid_result: {reason}"),
         "exited" => format!("exited: with code {}", call.code.unwrap_or_default()),
-        "busy" => "busy: refused before it began".to_owned(),
-        "quarantined" => "quarantined: refused before it began, since calls kept failing".to_owned(),
+        "busy" => "busy: rejected before it began".to_owned(),
+        "quarantined" => "quarantined: rejected before it began, since calls kept failing".to_owned(),
         "host" => "host: the server failed, as its log says".to_owned(),
         other => other.to_owned(),
     }
@@ -168,19 +168,19 @@ mod tests {
             ),
             (
                 json!({ "outcome": "limit", "limit": "wall_ms", "value": 300 }),
-                "tools/call add  limit  1.2 ms  12,345 fuel  came to wall_ms = 300",
+                "tools/call add  limit  1.2 ms  12,345 fuel  hit wall_ms = 300",
             ),
             (
-                json!({ "outcome": "crashed", "why": "it panicked: at x" }),
-                "tools/call add  crashed  1.2 ms  12,345 fuel  it panicked: at x",
+                json!({ "outcome": "trapped", "reason": "it panicked: at x" }),
+                "tools/call add  trapped  1.2 ms  12,345 fuel  it panicked: at x",
             ),
             (
                 json!({ "outcome": "exited", "code": 3 }),
                 "tools/call add  exited  1.2 ms  12,345 fuel  with code 3",
             ),
             (
-                json!({ "outcome": "busy", "times": 1_234_567, "name": null, "caller": null }),
-                "tools/call others  busy  1,234,567 times  refused before it began",
+                json!({ "outcome": "busy", "count": 1_234_567, "name": null, "caller": null }),
+                "tools/call others  busy  1,234,567 times  rejected before it began",
             ),
             (
                 json!({ "outcome": "cancelled", "later": true }),

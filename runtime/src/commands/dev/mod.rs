@@ -56,7 +56,7 @@ pub(super) async fn run(args: cli::Dev, log: &str) -> Result<ExitCode, CommandEr
     };
     while let Some(new) = context.serve(&settings).await? {
         settings = new;
-        console::eprint("there is a plugport.toml now; the server starts anew with it");
+        console::eprint("there is a plugport.toml now; the server restarts with it");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -56,7 +56,7 @@ impl DevServerConfig {
             // What is approved is noted where it is started.
             None => ["plugport status".to_owned(), format!("(cd {folder} && plugport approve)")],
         };
-        [format!("how the server stands: {status}"), format!("to approve what it serves: {approve}")]
+        [format!("status of the server: {status}"), format!("to approve what it serves: {approve}")]
     }
 
     /// Where the server notes what is called; `None` when it does not.
@@ -70,7 +70,7 @@ impl DevServerConfig {
 
     /// Where the server and the plugins may write, which is no change of a source.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
-        let own = [self.config.state.as_ref(), self.config.audit.file.as_ref()].into_iter().flatten();
+        let own = [self.config.state_dir.as_ref(), self.config.audit.file.as_ref()].into_iter().flatten();
         let dirs = self.config.plugins.values().flat_map(|plugin| &plugin.grants.dirs);
         let writable = dirs.filter(|dir| dir.write.is_some()).map(|dir| &dir.host);
         own.chain(writable).map(|path| self.base.join(path))
@@ -141,8 +141,7 @@ mod tests {
         let usual = DevServerConfig::read(&args, &project, &workdir).unwrap();
         let plugins = Config::new(workdir.plugins.clone());
         assert_eq!(usual.audit(), plugins.audit_file());
-        let text =
-            "[server]\nstate = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
+        let text = "[server]\nstate_dir = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
         std::fs::write(root.join("plugport.toml"), text).unwrap();
         let own = DevServerConfig::read(&args, &project, &workdir).unwrap();
         assert_eq!(own.audit(), Some(root.join("kept/audit.jsonl")));
@@ -164,7 +163,7 @@ mod tests {
         assert!(missing_config.read(&workdir).is_none());
         std::fs::write(&file, "[serv").unwrap();
         assert!(missing_config.read(&workdir).is_none() && missing_config.refused.is_some());
-        std::fs::write(&file, "[server]\nstate = \"kept\"\n").unwrap();
+        std::fs::write(&file, "[server]\nstate_dir = \"kept\"\n").unwrap();
         assert_eq!(missing_config.read(&workdir).unwrap().file, Some(file));
     }
 }

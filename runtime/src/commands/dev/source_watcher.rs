@@ -47,7 +47,9 @@ impl SourceWatcher {
             let _ = wake.try_send(());
         });
         let watcher = watcher
-            .map_err(|error| tracing::info!(%error, "changes of the sources are found by looking only"))
+            .map_err(
+                |error| tracing::info!(%error, "file system events are unavailable; the sources are polled"),
+            )
             .ok();
         Self { sources, woken, watcher, folders: BTreeSet::new(), seen: Arc::default() }
     }
@@ -70,7 +72,7 @@ impl SourceWatcher {
         }
         for new in folders.difference(&self.folders) {
             if let Err(error) = watcher.watch(new, RecursiveMode::NonRecursive) {
-                tracing::debug!(%error, "changes of a folder are found by looking only");
+                tracing::debug!(%error, "file system events are unavailable for a folder; it is polled");
             }
         }
         self.folders = folders;

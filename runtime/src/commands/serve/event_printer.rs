@@ -50,34 +50,34 @@ impl EventPrinter {
             FolderEvent::Compiling(count) => {
                 let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
                 console::eprint(&format!(
-                    "compiling {files}, which happens once for each and may take a minute; clients that ask what there is wait \
+                    "compiling {files}, which happens once for each and may take a minute; clients that request lists wait \
                      for it"
                 ));
             }
             FolderEvent::Loaded(snapshot) => self.loaded(snapshot),
-            FolderEvent::Rescan => console::eprint("looking at the folder and the configuration again"),
+            FolderEvent::Rescan => console::eprint("reading the folder and the configuration again"),
             FolderEvent::Removed(plugin) => console::eprint(&format!("removed {plugin}: its file is gone")),
-            FolderEvent::Unreadable(error) => console::eprint(&format!("{error}; what was published stays")),
+            FolderEvent::Unreadable(error) => {
+                console::eprint(&format!("{error}; the published plugins stay"))
+            }
             FolderEvent::Reconfigured { restart } => {
                 console::eprint("the configuration has changed");
                 if *restart {
-                    console::eprint(
-                        "  what it says of the server itself and of the audit holds from the next start on",
-                    );
+                    console::eprint("  changes of [server] and [audit] take effect at the next start");
                 }
             }
             FolderEvent::Withdrawn(plugin) => {
                 console::eprint(&format!(
-                    "removed {plugin}: what it was served with was taken away from it, and its file cannot take its place"
+                    "removed {plugin}: a grant, an approval or a signature was revoked, and its file cannot be loaded without"
                 ));
             }
             FolderEvent::LockfileInvalid(error) => {
                 console::report(&anyhow::Error::msg(error.to_string()));
-                console::eprint("  what was approved before still is, and plugins are compared as they were");
+                console::eprint("  the approvals that were read before stay in force");
             }
             FolderEvent::ConfigInvalid(error) => {
                 console::eprint(&format!("{error}"));
-                console::eprint("  what the configuration said before still holds");
+                console::eprint("  the configuration that was read before stays in force");
             }
         }
     }
@@ -88,7 +88,7 @@ impl EventPrinter {
         let skipped = self.skipped.load(Ordering::Relaxed);
         let unnamed = skipped.saturating_sub(MOST_SKIPPED);
         if unnamed > 0 {
-            console::eprint(&format!("skipped {unnamed} more; the audit has a line for each"));
+            console::eprint(&format!("rejected {unnamed} more files; the audit has a line for each"));
         }
         let folder = self.config.folder.display();
         for name in self.config.plugins.keys().filter(|name| snapshot.entry(name).is_none()) {
@@ -104,13 +104,13 @@ impl EventPrinter {
         }
         let (plugins, seconds) = (snapshot.entries().len(), self.begun.elapsed().as_secs_f64());
         let noun = if plugins == 1 { "plugin" } else { "plugins" };
-        console::eprint(&format!("loaded {plugins} {noun} in {seconds:.2} s; the folder is followed"));
+        console::eprint(&format!("loaded {plugins} {noun} in {seconds:.2} s; the folder is watched"));
     }
 }
 
 fn skipped(file: &RejectedFile) {
     let path = file.path.display().to_string();
-    console::eprint(&format!("skipped {}: {}", Escaped(&path), Escaped(&file.why)));
+    console::eprint(&format!("rejected {}: {}", Escaped(&path), Escaped(&file.why)));
 }
 
 fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
@@ -126,7 +126,7 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
         say(format!("  {remark}"));
     }
     if let Some(why) = snapshot.owners().held_back(name) {
-        say(format!("  held back: {why}"));
+        say(format!("  withheld: {why}"));
         return;
     }
     for RejectedItem { name, why, .. } in snapshot.rejected(entry) {

@@ -120,7 +120,7 @@ fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     if let Err(error) = raised {
-        tracing::debug!("the limit on open files stays as it is: {error}");
+        tracing::debug!("the limit on open files cannot be raised: {error}");
     }
 }
 
@@ -164,7 +164,7 @@ async fn serve_stdio(
     tokio::select! {
         served = tokio::time::timeout(DRAIN + LAST_WORDS, serving) => match served {
             Ok(served) => served.context(failed)?,
-            Err(_) => tracing::warn!("stopped calls that were still under way"),
+            Err(_) => tracing::warn!("cancelled calls that were still running"),
         },
         () = signals.stopped() => return Ok(ExitCode::FAILURE),
     }
@@ -183,7 +183,7 @@ async fn serve_http(
         let serving = http::serve(listener, router, server.settings(), stop.clone());
         tokio::join!(serving, server.run_housekeeping());
         if tokio::time::timeout(DRAIN, server.finish()).await.is_err() {
-            tracing::warn!("stopped calls that were still under way");
+            tracing::warn!("cancelled calls that were still running");
         }
     });
     tokio::select! {

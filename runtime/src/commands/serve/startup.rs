@@ -20,24 +20,24 @@ use crate::watch::{FolderWatcher, ListRefresher, LoadPolicy, LoadStatus};
 /// Begins the audit. One that the operator asked for must be had; the usual one is done without when its folder cannot be
 /// written, since editors start servers anywhere.
 pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>), CommandError> {
-    let AuditConfig { enabled, file, mib, kept, arguments } = &config.audit;
+    let AuditConfig { enabled, file, max_mib, rotated_files, arguments } = &config.audit;
     if !enabled {
         return Ok((Audit::disabled(), None));
     }
     let Some(path) = config.audit_file() else {
         console::eprint(
-            "nothing is noted in an audit and plugins can keep nothing, since there is no folder of yours for that; set HOME or \
-             XDG_STATE_HOME, or name one with `state` under [server]",
+            "there is no audit and no key-value store, since there is no folder of yours for that; set HOME or \
+             XDG_STATE_HOME, or name one with `state_dir` under [server]",
         );
         return Ok((Audit::disabled(), None));
     };
-    let kept = u32::try_from(*kept).unwrap_or(u32::MAX);
-    match Audit::open(path.clone(), mib << 20, kept) {
+    let rotated_files = u32::try_from(*rotated_files).unwrap_or(u32::MAX);
+    match Audit::open(path.clone(), max_mib << 20, rotated_files) {
         Ok((audit, writer)) => Ok((audit.with_arguments(*arguments), Some(writer))),
         Err(error) if file.is_none() => {
             let path = path.display();
             console::eprint(&format!(
-                "nothing is noted in an audit, since {path} cannot be written ({error}); name a file with `file` under [audit]"
+                "there is no audit, since {path} cannot be written ({error}); name a file with `file` under [audit]"
             ));
             Ok((Audit::disabled(), None))
         }
@@ -68,7 +68,7 @@ pub(super) fn prepare(
     listening: Option<SocketAddr>,
     audit: Audit,
 ) -> Result<ServerParts, CommandError> {
-    let store = KvDatabase::of_state(config.state.clone());
+    let store = KvDatabase::of_state(config.state_dir.clone());
     let mut trying = JoinSet::new();
     if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
         // Better now than in the middle of a call. Another server may keep it for a moment, or its disk be slow.
@@ -76,7 +76,7 @@ pub(super) fn prepare(
         trying.spawn_blocking(move || {
             if let Err(error) = store.open() {
                 let error = anyhow::Error::new(error);
-                console::eprint(&format!("plugins cannot keep anything for now: {error:#}"));
+                console::eprint(&format!("plugins cannot store anything for now: {error:#}"));
             }
         });
     }
@@ -89,7 +89,7 @@ pub(super) fn prepare(
     let say = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
     let policy =
         LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
-    let standing = Arc::new(LoadStatus::new(settings.plugins, policy.approval.mode()));
+    let standing = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
     let folder = FolderWatcher::new(
         Arc::new(loader),
         policy,
@@ -111,32 +111,34 @@ fn warn_legacy_state(config: &Config) {
         None => "a plugport.toml beside it".to_owned(),
     };
     console::eprint(&format!(
-        "what an earlier version kept in {} is not used; to go on with it, write `state = \"plugport-state\"` under [server] of \
+        "the data of an earlier version in {} is not used; to go on with it, write `state_dir = \"plugport-state\"` under [server] of \
          {}, and else remove it",
         Escaped(&former),
         Escaped(&file)
     ));
 }
 
-/// Compiles outside, and keeps what it compiled where that can be done: in the state folder that the configuration names, or
-/// in this person's own folder.
+/// Compiles in a child process, with the first of these caches that there is: `compiled_cache_dir`, the one in `state_dir`, the
+/// user's own.
 fn compiler(config: &Config) -> Compiler {
     let (mib, folder) = (config.server.compiled_cache_mib, user_cache_dir());
-    let opened = match (&config.server.state, &config.state, &folder) {
-        (Some(_), Some(state), _) => CodeCache::open(state, mib),
+    let state = config.server.state_dir.as_ref().and(config.state_dir.as_ref());
+    let opened = match (&config.compiled_cache_dir, state, &folder) {
+        (Some(named), _, _) => CodeCache::own(named, mib),
+        (_, Some(state), _) => CodeCache::open(state, mib),
         (_, _, Some(folder)) => CodeCache::own(folder, mib),
         (_, _, None) if mib == 0 => Ok(None),
         (_, _, None) => {
             console::eprint(
-                "compiled code is not kept, so every start compiles anew; set HOME or XDG_CACHE_HOME, or name a folder with \
-                 `state` under [server]",
+                "there is no code cache, so every start compiles again; set HOME or XDG_CACHE_HOME, or name a folder with \
+                 `state_dir` under [server]",
             );
             Ok(None)
         }
     };
     let cache = opened.unwrap_or_else(|error| {
         let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        console::eprint(&format!("{error}: {why}; every start compiles anew"));
+        console::eprint(&format!("{error}: {why}; every start compiles again"));
         None
     });
     Compiler::in_child_process().with_caches(cache)

@@ -66,7 +66,7 @@ impl Grants {
             ("sampling", format!("ask the client's model {hourly}"))
         }));
         for (is_granted, key, what) in [
-            (self.elicitation, "elicitation", "ask the person at the client"),
+            (self.elicitation, "elicitation", "ask the user at the client"),
             (self.roots, "roots", "see which folders the client's user works in"),
         ] {
             granted.extend(is_granted.then(|| (key, what.to_owned())));

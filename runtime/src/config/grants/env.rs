@@ -57,7 +57,7 @@ fn inherit(name: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     // The name is checked first: the system's own function does not bear every one.
     check(name)?;
     let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
-    let value = value.map_err(|_| format!("the server's variable `{name}` is not text; set it anew"))?;
+    let value = value.map_err(|_| format!("the server's variable `{name}` is not text; set it again"))?;
     add(name, value, variables)
 }
 

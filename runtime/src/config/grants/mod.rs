@@ -45,7 +45,7 @@ pub struct Grants {
     pub kv_mib: Option<u64>,
     /// How much it may ask the client's model; nothing when absent.
     pub sampling: Option<SamplingGrant>,
-    /// Whether it may ask the person at the client.
+    /// Whether it may ask the user at the client.
     pub elicitation: bool,
     /// Whether it may see the client's roots.
     pub roots: bool,
@@ -184,7 +184,7 @@ impl Grants {
             }
             ("kv", quota) => self.kv_mib = Some(kv::parse(quota).map_err(|why| form(&why))?),
             ("sampling" | "elicitation" | "roots", _) => {
-                return Err(form("there is no client here that could be asked; use `plugport serve`"));
+                return Err(form("there is no client here that could answer; use `plugport serve`"));
             }
             _ => return Err(form(FORMS)),
         }

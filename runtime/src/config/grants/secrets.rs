@@ -205,7 +205,8 @@ fn from_environment(name: &str) -> Result<Zeroizing<String>, String> {
     let value = std::env::var_os(name).ok_or_else(|| {
         format!("the server's environment has no variable `{name}`; set it before the start")
     })?;
-    let value = value.into_string().map_err(|_| format!("the variable `{name}` is not text; set it anew"))?;
+    let value =
+        value.into_string().map_err(|_| format!("the variable `{name}` is not text; set it again"))?;
     trimmed(Zeroizing::new(value), || format!("the variable `{name}`"))
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime_wasi_http::Error;
 
 use super::error_codes;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::{Host, Limits, kib};
 use crate::host::denial_log::DenialLog;
 use crate::host::grant_hint::GrantHint;
@@ -97,6 +98,13 @@ impl HttpBudget {
         let value = self.limits().get(limit);
         self.denials
             .record_limit(&self.plugin, &format!("an HTTP request was stopped at {value} (limit `{limit}`)"));
+        error
+    }
+
+    /// Notes that the header of a response is longer than it may be.
+    pub(super) fn header_too_long(&self, error: Error) -> Error {
+        let why = format!("an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB");
+        self.denials.record_limit(&self.plugin, &why);
         error
     }
 

@@ -10,6 +10,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::{HeaderError, HostFields as _
 use wasmtime_wasi_http::p2::{self, HeaderResult};
 use wasmtime_wasi_http::{FieldMap, WasiHttpView as _};
 
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::host::{InstanceCtx, LimitTrap, handle_memory};
 
@@ -64,7 +65,7 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                let fits = name.len() <= most(&mut store);
+                let fits = name.len() <= MOST;
                 Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
             })
         },
@@ -74,7 +75,7 @@ fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                Ok((name.len() <= most(&mut store) && store.data_mut().http().has(fields, name)?,))
+                Ok((name.len() <= MOST && store.data_mut().http().has(fields, name)?,))
             })
         },
     )
@@ -89,7 +90,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
                 let values = lifted(&mut store, &values, Vec::len)?;
                 let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
                 charge_for(&mut store, &fields, values.len(), bytes).await?;
-                if name.len() > most(&mut store) {
+                if name.len() > MOST {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
                 store.data_mut().reserve_handle_memory(bytes + handle_memory::FIELD * values.len())?;
@@ -102,7 +103,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
         |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
             Box::new(async move {
                 charge_for(&mut store, &fields, 0, name.len()).await?;
-                if name.len() > most(&mut store) {
+                if name.len() > MOST {
                     return Ok((Err(HeaderError::InvalidSyntax),));
                 }
                 Ok((wit_result(store.data_mut().http().delete(fields, name))?,))
@@ -115,7 +116,7 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
             Box::new(async move {
                 let bytes = name.len() + value.len();
                 charge_for(&mut store, &fields, 0, bytes).await?;
-                if bytes > most(&mut store) {
+                if bytes > MOST {
                     return Err(LimitTrap("http_header_kib").into());
                 }
                 store.data_mut().reserve_handle_memory(bytes + handle_memory::FIELD)?;
@@ -125,10 +126,8 @@ fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
     )
 }
 
-/// Bytes that a collection may hold.
-fn most(store: &mut StoreCtx<'_>) -> usize {
-    kib(store.data_mut().plugin.config.limits.http_header_kib)
-}
+/// Bytes that a collection of header fields may hold.
+const MOST: usize = kib(HTTP_HEADER_KIB);
 
 /// What is in a list of the guest's, unless a collection could not hold it.
 fn lifted<T: Lift + 'static>(
@@ -136,7 +135,7 @@ fn lifted<T: Lift + 'static>(
     list: &WasmList<T>,
     size: impl Fn(&T) -> usize,
 ) -> wasmtime::Result<Vec<T>> {
-    let mut left = most(store);
+    let mut left = MOST;
     let mut taken = Vec::new();
     for item in list.iter(&mut *store)? {
         let item = item?;

@@ -15,6 +15,7 @@ use wasmtime_wasi_http::p2::types::{HostOutgoingRequest as Outgoing, HostOutgoin
 use wasmtime_wasi_http::{Error, WasiHttpView as _};
 
 use super::{BODY, error_codes, fields};
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::host::InstanceCtx;
 
@@ -91,7 +92,7 @@ fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> 
         "[method]outgoing-request.set-path-with-query",
         |mut store: StoreCtx<'_>, (request, path): (Resource<Outgoing>, Option<String>)| {
             Box::new(async move {
-                let most = kib(store.data_mut().plugin.config.limits.http_header_kib);
+                let most = kib(HTTP_HEADER_KIB);
                 if !fits(&mut store, path.as_ref().map_or(0, String::len), most).await? {
                     return Ok((SetterResult::Err(()),));
                 }

@@ -22,6 +22,7 @@ use wasmtime_wasi_http::{
 use super::InstanceCtx;
 use super::denial_log::DenialLog;
 use super::plugin_ctx::PluginCtx;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::{Host, HttpGrant, Scheme, kib};
 use crate::sandbox::{HostFuel, Target};
 use budget::HttpBudget;
@@ -48,7 +49,7 @@ struct Hooks {
 impl HttpCtx {
     pub(super) fn new(plugin: &Arc<PluginCtx>, meter: &HostFuel, denials: &DenialLog) -> Self {
         let mut context = WasiHttpCtx::new();
-        context.set_field_size_limit(kib(plugin.config.limits.http_header_kib));
+        context.set_field_size_limit(kib(HTTP_HEADER_KIB));
         let budget = HttpBudget::new(Arc::clone(plugin), meter.clone(), denials.clone());
         Self { context, hooks: Hooks { budget: Arc::new(budget) } }
     }

@@ -21,6 +21,7 @@ use super::body::{RequestBody, ResponseBody};
 use super::budget::{HttpBudget, RequestPermit};
 use super::counted_io::{CountedIo, HeadLimit};
 use super::error_codes;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::host::PluginCtx;
 use crate::sandbox::{ByteStream, EgressError, SharedPermit, Target};
@@ -74,14 +75,14 @@ impl OutgoingRequest {
         let wire = within(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
         let exchanged = within(
             options.first_byte_timeout,
-            send(wire, request, kib(budget.limits().http_header_kib)),
+            send(wire, request, kib(HTTP_HEADER_KIB)),
             Error::ConnectionReadTimeout,
         );
         let (response, connection) = exchanged.await.map_err(|error| match error {
             _ if too_long.load(Ordering::Relaxed) => {
                 Error::HttpRequestBodySize(Some(kib(budget.limits().http_request_kib) as u64))
             }
-            Error::HttpResponseHeaderSectionSize(_) => budget.limit_reached("http_header_kib", error),
+            Error::HttpResponseHeaderSectionSize(_) => budget.header_too_long(error),
             error => error,
         })?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {

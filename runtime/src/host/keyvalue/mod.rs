@@ -36,7 +36,7 @@ static OF_ALL: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::n
 
 /// What a guest hears whose write was refused by the disk.
 const FULL: &str =
-    "nothing can be changed for now, since the server's disk takes no writes; what is kept can be read";
+    "nothing can be changed for now, since the server's disk takes no writes; values can be read";
 
 /// The operations of one plugin.
 pub(super) fn operations() -> SharedPermits {

@@ -41,7 +41,7 @@ pub(crate) struct RequestClient {
 
 impl RequestClient {
     pub(crate) fn new(context: &Arc<RequestContext>, plugin: &Plugin) -> Self {
-        let max_suspended = usize::try_from(plugin.config().limits.parked_calls).unwrap_or(usize::MAX);
+        let max_suspended = usize::try_from(plugin.config().limits.suspended_calls).unwrap_or(usize::MAX);
         Self {
             context: Arc::clone(context),
             plugin: plugin.name().into(),
@@ -55,7 +55,7 @@ impl RequestClient {
         let context = &*self.context;
         if !context.request.method.may_require_input() {
             let no = ClientRequestError::Invalid(
-                "the client can be asked by tools, prompts and resources only".to_owned(),
+                "only tools, prompts and resources can send client requests".to_owned(),
             );
             return requests.iter().map(|_| Err(no.clone())).collect();
         }

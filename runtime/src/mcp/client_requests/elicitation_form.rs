@@ -23,7 +23,7 @@ pub(crate) fn check(schema: &Value) -> Result<(), String> {
     }
     let known = |name: &String| matches!(name.as_str(), "$schema" | "type" | "properties" | "required");
     if let Some(other) = schema.as_object().and_then(|schema| schema.keys().find(|name| !known(name))) {
-        return Err(format!("`{other}` has no place in `requestedSchema`"));
+        return Err(format!("`{other}` is not allowed in `requestedSchema`"));
     }
     let names =
         |required: &Value| required.as_array().is_some_and(|names| names.iter().all(Value::is_string));

@@ -103,7 +103,7 @@ impl InputRequest {
 
 fn object(params: &str) -> Result<Map<String, Value>, ClientRequestError> {
     let invalid = |error: serde_json::Error| {
-        ClientRequestError::Invalid(format!("the question is not a JSON object: {error}"))
+        ClientRequestError::Invalid(format!("the client request is not a JSON object: {error}"))
     };
     // What breaks common parsers is refused here, where the guest hears of it, and not at the client.
     crate::json::RawObject::parse(params).map_err(invalid)?;

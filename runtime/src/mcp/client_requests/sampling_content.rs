@@ -22,7 +22,7 @@ fn check_one(block: &Value, tools: bool) -> Result<(), String> {
         "tool_use" if tools => text("id") && text("name") && block.get("input").is_some_and(Value::is_object),
         "tool_result" if tools => text("toolUseId") && block.get("content").is_some_and(Value::is_array),
         "" => return Err("a content block has a `type`".to_owned()),
-        other => return Err(format!("a content block of the type `{other}` has no place here")),
+        other => return Err(format!("a content block of the type `{other}` is not allowed here")),
     };
     if good { Ok(()) } else { Err(format!("a content block of the type `{}` lacks a field", kind(block))) }
 }

@@ -50,7 +50,7 @@ pub(in crate::mcp) async fn in_session(
         () = context.cancel.cancelled() => all(&open, &ClientRequestError::Cancelled),
         answers = input_requests => answers,
         () = guard.evicted.cancelled() => {
-            let why = "too many calls wait for their clients (limits `parked_calls`); try again later";
+            let why = "too many calls are suspended (limits `suspended_calls`); try again later";
             let evicted = ClientRequestError::OverBudget(why.to_owned());
             all(&open, if context.suspended_calls.is_closed() { &ClientRequestError::Cancelled } else { &evicted })
         }

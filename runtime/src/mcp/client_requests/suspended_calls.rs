@@ -136,7 +136,7 @@ pub(crate) enum ResumeError {
     Foreign,
     /// Evicted.
     #[error(
-        "the waiting call was given up to make room for newer ones (limits `parked_calls`); call again without `requestState`"
+        "the suspended call was cancelled for a newer one (limits `suspended_calls`); call again without `requestState`"
     )]
     GivenUp,
 }
@@ -265,7 +265,7 @@ impl SuspendedCalls {
         entries.insert(id, Entry { plugin, caller, since: Instant::now(), kind });
         drop(entries);
         for entry in gone {
-            tracing::warn!(target: "plugin", plugin = &*entry.plugin, "gave up the call that waited longest for its client (limits `parked_calls`)");
+            tracing::warn!(target: "plugin", plugin = &*entry.plugin, "cancelled the oldest suspended call (limits `suspended_calls`)");
             if let SuspendedKind::Session(evicted) = &entry.kind {
                 evicted.cancel();
             }

@@ -93,7 +93,7 @@ mod tests {
             "the tool was stopped: it used up its 5 units of fuel (limit `fuel`)"
         );
         assert!(
-            told(CallError::Crashed("it panicked or aborted")).starts_with("the tool crashed: it panicked")
+            told(CallError::Trapped("it panicked or aborted")).starts_with("the tool trapped: it panicked")
         );
         assert!(told(CallError::Replaced).ends_with("(setting [server] `drain_s`); list the tools again"));
         assert!(CallError::Replaced.describe("prompt").ends_with("list the prompts again"));
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), new), -32021);
         assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), old), -32603);
         assert_eq!(code(guest(GuestError::Denied("x".into())), new), -32603);
-        let crashed = CallError::Crashed("it panicked or aborted");
+        let crashed = CallError::Trapped("it panicked or aborted");
         let error = map_error(crashed, new, "prompt", || RpcError::unknown_prompt("p"));
         assert!(error.message.contains("the prompt crashed"), "{}", error.message);
     }

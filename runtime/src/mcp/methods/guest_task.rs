@@ -78,7 +78,7 @@ pub(super) fn reserve_result(
 pub(super) fn record_invalid_result(record: &mut AuditRecord, plugin: &Plugin, what: &str, fault: &str) {
     let fault = plugin.redactor().text(fault);
     record.broke_contract(&fault);
-    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "broke its contract: {}", Escaped(&fault));
+    tracing::warn!(target: "plugin", plugin = plugin.name(), what, "returned an invalid result: {}", Escaped(&fault));
 }
 
 /// The same, and the error that the client gets where there is no other way to say it.
@@ -89,5 +89,5 @@ pub(super) fn invalid_result_error(
     fault: &str,
 ) -> RpcError {
     record_invalid_result(record, plugin, what, fault);
-    RpcError::internal(&format!("the plugin broke its contract: {}", plugin.redactor().text(fault)))
+    RpcError::internal(&format!("the plugin returned an invalid result: {}", plugin.redactor().text(fault)))
 }

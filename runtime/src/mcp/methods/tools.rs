@@ -194,7 +194,7 @@ async fn finish(
         Err(ResultError::Contract(fault)) => {
             guest_task::record_invalid_result(record, &tool.plugin, &tool.name, &fault);
             let fault = tool.plugin.redactor().text(&fault);
-            error_result(server, context, format!("the tool broke its contract: {fault}"))
+            error_result(server, context, format!("the tool returned an invalid result: {fault}"))
         }
         Err(ResultError::Limit(failure)) => error_result(server, context, failure.to_string()),
     }
@@ -230,7 +230,7 @@ async fn keeps_promise(
         Err(WorkStopped::Cpu | WorkStopped::Abandoned) => {
             let failure = CallError::limit(limits, "cpu_ms");
             record.exceeded(&failure);
-            tracing::warn!(target: "plugin", plugin = tool.plugin.name(), "checking a result: {failure}");
+            tracing::warn!(target: "plugin", plugin = tool.plugin.name(), "validating a result: {failure}");
             Err(ResultError::Limit(failure))
         }
     }

@@ -127,7 +127,7 @@ impl EventStore {
             }
         } else if weight == EventPriority::ClientRequest {
             tracing::debug!(
-                "a stream is cut off: there is no room for its messages (setting [server] `buffers_mib`)"
+                "closed an SSE stream: the client buffers are full (setting [server] `client_buffers_mib`)"
             );
             // As if another had taken over. The next reader may find room again.
             state.reader += 1;

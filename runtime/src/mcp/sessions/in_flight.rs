@@ -50,7 +50,7 @@ impl InFlight {
         }
         if requests.len() >= self.most {
             let detail =
-                format!("{} requests are under way (limit `requests_per_session`); try again", self.most);
+                format!("{} requests are under way, as many as a session may have; try again", self.most);
             return Err(RpcError::internal(&detail));
         }
         let reservation =

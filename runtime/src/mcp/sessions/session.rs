@@ -22,6 +22,7 @@ use super::in_flight::InFlight;
 use super::session_streams::SessionStreams;
 use super::subscriptions::Subscriptions;
 use crate::catalog::ListDigests;
+use crate::config::fixed_limits::REQUESTS_PER_SESSION;
 #[cfg(test)]
 use crate::host::Caller;
 use crate::host::{ClientInfo, LogLevel};
@@ -97,8 +98,9 @@ impl Session {
         revision: Revision,
         said: (ClientInfo, ClientCapabilities),
     ) -> Self {
-        let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
-        Self { lists: server.catalog.released_lists(), ..Self::with(most, stopping, share, revision, said) }
+        let stopping = server.stopping.clone();
+        let new = Self::with(REQUESTS_PER_SESSION, stopping, share, revision, said);
+        Self { lists: server.catalog.released_lists(), ..new }
     }
 
     fn with(

@@ -214,7 +214,7 @@ async fn announce(session: &Session) {
             return std::future::pending().await;
         }
     }
-    tracing::debug!("a session has ended: its client did not answer a ping");
+    tracing::debug!("ended a session: its client did not answer a ping");
     session.end();
 }
 

@@ -87,7 +87,7 @@ impl Audit {
         let Some(queue) = &self.queue else { return };
         match line(event) {
             Ok(line) => queue.add(line),
-            Err(error) => tracing::error!(%error, "an event could not be noted in the audit"),
+            Err(error) => tracing::error!(%error, "an event could not be written to the audit"),
         }
     }
 }
@@ -98,7 +98,7 @@ impl Drop for AuditWriter {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the audit's writer failed");
+            tracing::error!("the thread that writes the audit failed");
         }
     }
 }

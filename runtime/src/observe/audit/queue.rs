@@ -123,7 +123,7 @@ impl Queue {
         let mut batch = std::mem::take(&mut lines.waiting);
         let lost = std::mem::take(&mut lines.lost);
         if lost > 0 {
-            batch.extend(super::line(&LinesLost { event: "lost", lines: lost }).unwrap_or_default());
+            batch.extend(super::line(&LinesLost { event: "lines_lost", lines: lost }).unwrap_or_default());
         }
         (batch, lines.closed)
     }
@@ -133,18 +133,18 @@ impl Queue {
         let (mut failing, mut end) = (false, None);
         while let Err(error) = sink.append(batch) {
             if !failing {
-                tracing::error!(%error, "the audit cannot be written; what is noted waits, and is counted when it is too much");
+                tracing::error!(%error, "the audit file cannot be written; lines are queued, and dropped when the queue is full");
             }
             failing = true;
             if self.lock().closed && *end.get_or_insert(Instant::now() + LAST) <= Instant::now() {
                 let lines = batch.iter().filter(|byte| **byte == b'\n').count();
-                tracing::error!(lines, "the audit ends without its last lines, which could not be written");
+                tracing::error!(lines, "the last lines of the audit could not be written");
                 return;
             }
             std::thread::sleep(AGAIN);
         }
         if failing {
-            tracing::warn!("the audit is written again");
+            tracing::warn!("the audit file is writable again");
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
             "in their order"
         );
         let last: serde_json::Value = serde_json::from_str(last).unwrap();
-        assert_eq!((&last["event"], &last["lines"]), (&"lost".into(), &(most - kept.len()).into()));
+        assert_eq!((&last["event"], &last["lines"]), (&"lines_lost".into(), &(most - kept.len()).into()));
         assert!((100..most).contains(&kept.len()), "{} of {most} were kept", kept.len());
     }
 

@@ -56,7 +56,7 @@ impl RotatingFile {
         }
         let begun = self.rotate();
         if let (Err(error), false) = (&begun, self.overlong) {
-            tracing::warn!(%error, "no new file can be begun for the audit; the old one becomes longer");
+            tracing::warn!(%error, "the audit file cannot be rotated; it grows");
         }
         self.overlong = begun.is_err();
         if length + lines <= self.most.saturating_mul(OVERLONG) { Ok(()) } else { begun }

@@ -24,6 +24,7 @@ use wasmtime::component::{Component, ComponentExportIndex};
 
 use super::Tool;
 use crate::config::Limits;
+use crate::config::fixed_limits::PATTERNS;
 use crate::observe::{Escaped, truncate};
 pub(super) use invoke::CallFunction;
 pub(super) use package_docs::DocsSection;
@@ -88,13 +89,13 @@ impl FunctionTools {
         let paths: Vec<ExportPath<'_>> = exported.iter().map(ExportedFunction::path).collect();
         let names = tool_names::names(&paths);
         let (docs, mut schemas, mut budget) =
-            (docs.read(), SchemaWriter::new(limits.patterns), TypeBudget::new(limits));
+            (docs.read(), SchemaWriter::new(PATTERNS), TypeBudget::new(limits));
         let (mut functions, mut rejected) = (Vec::new(), Vec::new());
         for (found, name) in exported.iter().zip(names) {
             budget.start_function();
             // What is left out takes nothing from the others.
             let mut tried = schemas.clone();
-            match found.make(name, &mut budget, &mut tried, (&docs, limits)) {
+            match found.make(name, &mut budget, &mut tried, &docs) {
                 Ok(function) => {
                     functions.push(function);
                     schemas = tried;
@@ -106,7 +107,7 @@ impl FunctionTools {
             }
         }
         if excess > 0 {
-            let why = format!("a plugin may have {most} (limit `tools`)");
+            let why = format!("a plugin may have {most} tools (limit `tools`)");
             rejected.push(RejectedFunction { name: format!("{excess} more functions"), why });
         }
         Self { functions, rejected }
@@ -150,10 +151,10 @@ impl ExportedFunction {
         name: String,
         budget: &mut TypeBudget,
         schemas: &mut SchemaWriter,
-        said: (&PackageDocs, &Limits),
+        docs: &PackageDocs,
     ) -> Result<FunctionTool, RejectReason> {
         let (parameters, returns) = self.unfold(budget)?;
-        let tool = self.tool(name, (&parameters, &returns), schemas, said);
+        let tool = self.tool(name, (&parameters, &returns), schemas, docs);
         budget.commit(&tool)?;
         let cost_factor = returns.cost_factor();
         let (parameters, returns) = (parameters.into(), Arc::new(returns));
@@ -179,12 +180,12 @@ impl ExportedFunction {
         name: String,
         (parameters, returns): (&[(String, ValType)], &ReturnType),
         schemas: &mut SchemaWriter,
-        (docs, limits): (&PackageDocs, &Limits),
+        docs: &PackageDocs,
     ) -> Tool {
         Tool {
             name,
             title: None,
-            description: docs.function(self.interface.as_deref(), &self.function, limits),
+            description: docs.function(self.interface.as_deref(), &self.function),
             input_schema: schemas.arguments(parameters),
             output_schema: returns.value().map(|ty| schemas.output(ty)),
             annotations: None,

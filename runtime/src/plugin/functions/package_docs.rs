@@ -7,7 +7,8 @@
 
 use serde_json::Value;
 
-use crate::config::Limits;
+use crate::config::fixed_limits::DESCRIPTION_KIB;
+use crate::config::kib;
 
 /// The section's name.
 const NAME: &[u8] = b"package-docs";
@@ -56,19 +57,14 @@ impl DocsSection {
 
 impl PackageDocs {
     /// What is said of a function of an exported interface, or of the component itself.
-    pub(super) fn function(
-        &self,
-        interface: Option<&str>,
-        function: &str,
-        limits: &Limits,
-    ) -> Option<String> {
+    pub(super) fn function(&self, interface: Option<&str>, function: &str) -> Option<String> {
         let found = match interface {
             Some(interface) => self.of_interface(interface, function),
             None => self.worlds().find_map(|world| {
                 ["func_exports", "funcs"].iter().find_map(|kind| said(world.get(kind)?, function))
             }),
         }?;
-        let most = crate::config::kib(limits.description_kib);
+        let most = kib(DESCRIPTION_KIB);
         let kept = found.floor_char_boundary(most.min(found.len()));
         found.get(..kept).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
@@ -143,7 +139,7 @@ mod tests {
     }
 
     fn said(docs: &PackageDocs, interface: Option<&str>, function: &str) -> Option<String> {
-        docs.function(interface, function, &Limits::default())
+        docs.function(interface, function)
     }
 
     #[test]

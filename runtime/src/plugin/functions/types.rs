@@ -11,6 +11,7 @@ use wasmtime::component::types::{Case, Field};
 use wasmtime::component::{Type, Val};
 
 use super::super::Tool;
+use crate::config::fixed_limits::SCHEMA_DEPTH;
 use crate::config::{Limits, kib, mib};
 use crate::json;
 
@@ -88,9 +89,9 @@ pub(super) enum RejectReason {
     /// It may suspend itself, for which the engine would have to run more than one call in an instance.
     #[error("it is asynchronous, and tools are called as ordinary functions")]
     Asynchronous,
-    /// Beyond `schema_depth`.
-    #[error("its types need a JSON Schema nested deeper than {0} levels (limit `schema_depth`)")]
-    TooDeep(u64),
+    /// Beyond [`SCHEMA_DEPTH`].
+    #[error("its types need a JSON Schema nested deeper than {SCHEMA_DEPTH} levels")]
+    TooDeep,
     /// Beyond `schema_kib`.
     #[error("its types need a JSON Schema longer than {0} KiB (limit `schema_kib`)")]
     TooLong(u64),
@@ -144,10 +145,8 @@ impl TypeBudget {
             return Err(RejectReason::TooLong(self.limits.schema_kib));
         }
         // A schema is nested deeper than its type, and the catalog counts the schema.
-        if nesting(&tool.input_schema).max(tool.output_schema.as_deref().map_or(0, nesting))
-            > self.limits.schema_depth
-        {
-            return Err(RejectReason::TooDeep(self.limits.schema_depth));
+        if nesting(&tool.input_schema).max(tool.output_schema.as_deref().map_or(0, nesting)) > SCHEMA_DEPTH {
+            return Err(RejectReason::TooDeep);
         }
         self.spend_component(tool.input_schema.len() + output)
     }
@@ -165,8 +164,8 @@ impl TypeBudget {
     }
 
     fn enter(&mut self, depth: u64) -> Result<(), RejectReason> {
-        if depth >= self.limits.schema_depth {
-            return Err(RejectReason::TooDeep(self.limits.schema_depth));
+        if depth >= SCHEMA_DEPTH {
+            return Err(RejectReason::TooDeep);
         }
         self.spend(NODE)?;
         self.spend_component(size_of::<ValType>())

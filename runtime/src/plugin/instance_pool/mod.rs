@@ -17,6 +17,7 @@ use wasmtime::Store;
 
 use super::Plugin;
 use super::guest_call::{CallInfo, CallKind};
+use crate::config::fixed_limits::{HANDLES, IDLE_INSTANCES_MIB};
 use crate::config::{self, InstanceMode, Limits, mib};
 use crate::host::{Caller, InstanceCtx, PluginCtx};
 use crate::sandbox::guest_memory;
@@ -34,7 +35,7 @@ const CALLS: u64 = 1_000;
 
 /// Some languages never give back the handle of their call, so an instance serves a part of the calls for which there would
 /// be handles, and the rest is left to what its calls do.
-const HANDLES: u64 = 4;
+const CALL_SHARE: u64 = 4;
 
 /// What all plugins of a server keep.
 pub(super) struct InstancePool {
@@ -67,8 +68,9 @@ pub(super) struct Lease<'k> {
 impl InstancePool {
     pub(super) fn new(settings: &config::ServerConfig) -> Arc<Self> {
         // What rests is part of the memory for guests, and must not take it from those who work.
-        let bytes = mib(settings.kept_mib).min(guest_memory(settings) / SHARE);
-        let bounds = PoolLimits { instances: settings.kept_instances, bytes, idle_time: settings.kept };
+        let bytes = mib(IDLE_INSTANCES_MIB).min(guest_memory(settings) / SHARE);
+        let bounds =
+            PoolLimits { instances: settings.idle_instances, bytes, idle_time: settings.idle_instance };
         let table = PoolTable { idle: IdleList::new(bounds), eviction: None, closed: Vec::new() };
         Arc::new(Self { table: Mutex::new(table), owners: AtomicU64::default() })
     }
@@ -217,7 +219,7 @@ impl Plugin {
 /// How many instances of a plugin may rest, and how many calls each serves.
 fn bounds(limits: &Limits) -> (usize, u64) {
     let most = usize::try_from(limits.concurrent_calls.min(MOST)).unwrap_or(1);
-    (most, CALLS.min(limits.handles / HANDLES))
+    (most, CALLS.min(HANDLES / CALL_SHARE))
 }
 
 #[cfg(test)]
@@ -227,9 +229,9 @@ mod tests {
     #[test]
     fn few_rest_and_none_serves_without_end() {
         assert_eq!(bounds(&Limits::default()), (16, 256));
-        let generous = Limits { concurrent_calls: 900, handles: 100_000, ..Limits::default() };
-        assert_eq!(bounds(&generous), (16, 1_000));
-        let tight = Limits { concurrent_calls: 2, handles: 3, ..Limits::default() };
-        assert_eq!(bounds(&tight), (2, 0), "none is kept");
+        let generous = Limits { concurrent_calls: 900, ..Limits::default() };
+        assert_eq!(bounds(&generous), (16, 256));
+        let tight = Limits { concurrent_calls: 2, ..Limits::default() };
+        assert_eq!(bounds(&tight), (2, 256));
     }
 }

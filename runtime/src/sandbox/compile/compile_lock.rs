@@ -48,7 +48,7 @@ impl Compiler {
                 Ok(Some(lock)) => return Some(lock),
                 Ok(None) => tokio::time::sleep(LOOK).await,
                 Err(error) => {
-                    tracing::debug!(%error, "others may compile the same, since there is no lock for it");
+                    tracing::debug!(%error, "there is no lock in the code cache; another server may compile the same file");
                     return None;
                 }
             }

@@ -45,7 +45,7 @@ impl DetachedCompile {
     ) -> io::Result<()> {
         let child = Command::new(program)
             .arg0("plugport")
-            .arg("keep")
+            .arg("await-compile")
             .arg("--folder")
             .arg(self.folder)
             .args(["--mib", &self.mib.to_string()])

@@ -230,7 +230,7 @@ impl Compiler {
         let recalling = spawn_blocking(move || {
             let code = caches.iter().find_map(|cache| cache.get(&key, most))?;
             code.load(&engine)
-                .map_err(|error| tracing::warn!(%error, "compiled code that was kept does not fit"))
+                .map_err(|error| tracing::warn!(%error, "cached code is for another engine; the file is compiled again"))
                 .ok()
         });
         recalling.await.ok().flatten()

@@ -80,7 +80,7 @@ fn start(program: &Path, bytes: usize, limits: &Limits) -> io::Result<Child> {
     let cpu_s = limits.compile_time().as_secs().saturating_add(1).saturating_mul(threads as u64);
     Command::new(program)
         .arg0("plugport")
-        .arg("compile")
+        .arg("compile-worker")
         .args(["--bytes", &bytes.to_string()])
         .args(["--memory-mib", &limits.compile_mib.to_string()])
         .args(["--cpu-s", &cpu_s.to_string()])
@@ -115,7 +115,7 @@ impl CompileProcess {
         let (stdin, stdout) = (stdin.into_owned_fd().ok()?, stdout.into_owned_fd().ok()?);
         detached
             .start(&self.program, stdin, stdout, self.lock.take())
-            .inspect_err(|error| tracing::debug!(%error, "what is being compiled is given up"))
+            .inspect_err(|error| tracing::debug!(%error, "running compilations are cancelled"))
             .ok()
     }
 }

@@ -74,8 +74,8 @@ impl LegacySseStreams {
         drop(inputs);
         let settings = server.settings();
         let near = server.is_local_client(headers, &caller);
-        let connection = DuplexSession::new(Arc::clone(server), settings.ping, caller, near);
-        let duplex = Duplex::new(connection, messages, settings.body_bytes);
+        let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, near);
+        let duplex = Duplex::new(connection, messages, settings.message_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let guard = StreamGuard { inputs: Arc::clone(&self.inputs), id };
         Ok(LegacyStream::new(endpoint, duplex, Box::new(guard)))

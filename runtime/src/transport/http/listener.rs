@@ -87,7 +87,7 @@ impl Listener {
 
 /// Serves `router` within the bounds of `settings`, until `stop`, then lets requests under way finish.
 pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, stop: CancellationToken) {
-    let connections = ConnectionLimit::new(settings.connections);
+    let connections = ConnectionLimit::new(settings.max_connections);
     let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -98,13 +98,13 @@ pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, 
         let Some((stream, peer)) = accepted else { continue };
         // When all are at work its client is cut off: one that waited would hold up those behind it, whoever they are.
         let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
-        let stream = with_write_timeout(stream, settings.unread);
+        let stream = with_write_timeout(stream, settings.write_timeout);
         tasks.spawn(connection(stream, (peer, permit), router.clone(), stop.clone()));
     }
     drop(listener);
     tasks.close();
     if tokio::time::timeout(DRAIN, tasks.wait()).await.is_err() {
-        tracing::warn!("stopped requests that were still under way");
+        tracing::warn!("cancelled requests that were still running");
     }
 }
 
@@ -159,7 +159,7 @@ async fn connection(
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = permit.activity.evicted.cancelled() => {
-            tracing::debug!("gave up a connection to make room for another (setting [server] `connections`)");
+            tracing::debug!("evicted a connection for a new one (setting [server] `max_connections`)");
             return;
         }
         () = stop.cancelled() => {
@@ -175,7 +175,7 @@ async fn connection(
 }
 
 fn broken(error: hyper::Error) {
-    tracing::debug!("connection: {error}");
+    tracing::debug!("the connection failed: {error}");
 }
 
 /// Reads on where the answer was the last word. A client that was refused may still be sending, and a connection that is
@@ -185,7 +185,7 @@ async fn lingering_close(stream: TimeoutTcpStream) {
     let mut nowhere = tokio::io::sink();
     let reading = tokio::io::copy(&mut rest, &mut nowhere);
     if let Ok(Err(error)) = tokio::time::timeout(LINGER, reading).await {
-        tracing::debug!("connection, after its last answer: {error}");
+        tracing::debug!("the connection failed after its last response: {error}");
     }
 }
 

@@ -63,7 +63,7 @@ struct AppState {
 /// The routes of a server.
 pub fn router(server: Arc<Server>) -> Router {
     let origin_check = OriginCheck::new(server.settings());
-    let legacy_sse = LegacySseStreams::new(server.settings().sessions);
+    let legacy_sse = LegacySseStreams::new(server.settings().max_sessions);
     let state = Arc::new(AppState { endpoint: StreamableHttp::new(server), origin_check, legacy_sse });
     Router::new().fallback(handle).with_state(state)
 }
@@ -107,7 +107,7 @@ async fn post_message(state: &AppState, parts: &Parts, body: &mut Body) -> Respo
         Ok(accepts) => accepts,
         Err(refusal) => return refusal.into_response(),
     };
-    let most = state.endpoint.server().settings().body_bytes;
+    let most = state.endpoint.server().settings().message_bytes;
     // Nothing can be asked of a client that takes no event stream as answer.
     let channel = Channel { caller: caller(&parts.extensions), can_ask: accepts.events };
     match request_body::read(body, most, || state.endpoint.server().share(&channel.caller)).await {
@@ -155,7 +155,8 @@ async fn post_legacy_message(state: &AppState, parts: &Parts, body: &mut Body) -
         return refusal.into_response();
     }
     let (server, caller) = (state.endpoint.server(), caller(&parts.extensions));
-    let body = match request_body::read(body, server.settings().body_bytes, || server.share(&caller)).await {
+    let body = match request_body::read(body, server.settings().message_bytes, || server.share(&caller)).await
+    {
         Ok(body) => body,
         Err(refusal) => return refusal.into_response(),
     };

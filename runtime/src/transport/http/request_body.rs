@@ -42,13 +42,15 @@ pub(super) struct CountedBody {
 /// Why a body was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyError {
-    #[error("the body is larger than {0} KiB (limit `body_kib`)")]
+    #[error("the body is larger than {0} KiB (limit `message_kib`)")]
     TooLarge(usize),
     #[error("the body could not be read")]
     Broken,
     #[error("the body did not arrive in time")]
     Late,
-    #[error("the server has no room for this body now (setting [server] `buffers_mib`); try again later")]
+    #[error(
+        "the server has no room for this body now (setting [server] `client_buffers_mib`); try again later"
+    )]
     NoRoom,
 }
 

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use plugport::catalog::Schema;
 use plugport::catalog::fuzzing::{self, ValidTool};
-use plugport::config::Limits;
+use plugport::config::fixed_limits::{self, URI_BYTES};
+use plugport::config::{Limits, kib};
 use plugport::json::RawObject;
 use plugport::plugin::{Annotations, Prompt, PromptArgument, ResourceDescriptor, ResourceTemplate, Tool};
 use serde_json::Value;
@@ -91,23 +92,12 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-/// Small, so that short inputs reach them.
+/// A small one, so that short inputs reach it.
 static LIMITS: LazyLock<Limits> = LazyLock::new(|| {
     let mut limits = Limits::default();
-    for (name, value) in [
-        ("description_kib", 1),
-        ("schema_kib", 1),
-        ("schema_depth", 8),
-        ("uri_bytes", 128),
-        ("prompt_arguments", 4),
-        ("patterns", 4),
-    ] {
-        limits.set(name, value).unwrap();
-    }
+    limits.set("schema_kib", 1).unwrap();
     limits
 });
-
-const KIB: usize = 1_024;
 
 /// A letter for the kind of item, and its texts.
 fn check(input: &[u8]) {
@@ -180,11 +170,11 @@ fn prompt(fields: &mut Fields) {
         });
     }
     let prompt = Prompt { name, title, description, arguments, extra };
-    let Ok((name, extra)) = fuzzing::prompt(&prompt, &prefix, &LIMITS) else { return };
+    let Ok((name, extra)) = fuzzing::prompt(&prompt, &prefix) else { return };
     assert_name(&name, &prefix, &prompt.name);
     assert_described("", prompt.title.as_deref(), prompt.description.as_deref());
     assert_extra(&extra);
-    assert!(prompt.arguments.len() <= 4);
+    assert!(prompt.arguments.len() <= fixed_limits::PROMPT_ARGUMENTS);
     for argument in &prompt.arguments {
         assert_short(&argument.name);
         assert!(!argument.name.is_empty());
@@ -203,7 +193,7 @@ fn resource(fields: &mut Fields) {
         extra: fields.maybe().filter(|extra| !extra.is_empty()),
         annotations: fields.maybe().map(annotations),
     };
-    let Ok(extra) = fuzzing::resource(&resource, &LIMITS) else { return };
+    let Ok(extra) = fuzzing::resource(&resource) else { return };
     assert_uri(&resource.uri);
     assert!(!resource.name.is_empty());
     assert_described(&resource.name, resource.title.as_deref(), resource.description.as_deref());
@@ -224,20 +214,26 @@ fn template(fields: &mut Fields) {
         extra: fields.maybe().filter(|extra| !extra.is_empty()),
         annotations: fields.maybe().map(annotations),
     };
-    let Ok((matcher, extra)) = fuzzing::template(&template, &LIMITS) else { return };
+    let Ok((matcher, extra)) = fuzzing::template(&template) else { return };
     assert!(!template.name.is_empty());
     assert_described(&template.name, template.title.as_deref(), template.description.as_deref());
     assert_short(template.mime_type.as_deref().unwrap_or_default());
     assert_extra(&extra);
     let text = &template.uri_template;
-    assert!(text.len() <= 128 && text.bytes().all(|byte| byte.is_ascii_graphic()), "{text:?}");
+    assert!(text.len() <= URI_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic()), "{text:?}");
     for value in ["v", "v1~", "a%20b"] {
         let uri = expand(text, value).unwrap();
-        assert!(uri.len() > 128 || matcher.matches(&uri), "{text:?} makes {uri:?} and does not know it");
+        assert!(
+            uri.len() > URI_BYTES || matcher.matches(&uri),
+            "{text:?} makes {uri:?} and does not know it"
+        );
     }
     let uri = fields.text();
     let fixed = text.split('{').next().unwrap_or_default();
-    assert!(!matcher.matches(&uri) || (uri.starts_with(fixed) && uri.len() <= 128), "{text:?} takes {uri:?}");
+    assert!(
+        !matcher.matches(&uri) || (uri.starts_with(fixed) && uri.len() <= URI_BYTES),
+        "{text:?} takes {uri:?}"
+    );
 }
 
 fn annotations(last_modified: String) -> Annotations {
@@ -253,7 +249,7 @@ fn assert_name(public: &str, prefix: &str, name: &str) {
 
 fn assert_described(name: &str, title: Option<&str>, description: Option<&str>) {
     let texts = [name, title.unwrap_or_default(), description.unwrap_or_default()];
-    assert!(texts.iter().map(|text| text.len()).sum::<usize>() <= KIB);
+    assert!(texts.iter().map(|text| text.len()).sum::<usize>() <= kib(fixed_limits::DESCRIPTION_KIB));
     texts.iter().for_each(|text| assert_readable("a description", text));
 }
 
@@ -277,16 +273,21 @@ fn assert_extra(extra: &RawObject) {
 
 fn assert_schema(schema: &Schema) {
     let text = schema.text().get();
-    assert!(is_json(text.as_bytes()) && text.len() <= KIB && depth(text) <= 8, "{text}");
+    assert!(
+        is_json(text.as_bytes())
+            && text.len() <= kib(1)
+            && depth(text) <= fixed_limits::SCHEMA_DEPTH as usize,
+        "{text}"
+    );
     for text in [text, schema.legacy_text().get()] {
         strings(text).iter().for_each(|string| assert_readable("a schema", string));
         assert!(serde_json::from_str::<Value>(text).unwrap().is_object(), "{text}");
     }
-    assert!(schema.patterns() <= 4);
+    assert!(schema.patterns() <= fixed_limits::PATTERNS);
 }
 
 fn assert_uri(uri: &str) {
-    assert!(uri.len() <= 128 && uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri:?}");
+    assert!(uri.len() <= URI_BYTES && uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri:?}");
     assert!(!uri.contains(['"', '<', '>', '\\', '^', '`', '{', '|', '}']), "{uri:?}");
     let (scheme, rest) = uri.split_once(':').unwrap();
     assert!(scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && !rest.is_empty(), "{uri:?}");

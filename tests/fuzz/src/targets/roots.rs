@@ -47,7 +47,7 @@ pub(crate) const TARGET: Target = Target {
 
 static GRANT: LazyLock<RootsGrant> = LazyLock::new(|| {
     let file = TREE.base.join("plugport.toml");
-    let text = "[server]\nstate = \"keep/state\"\n[plugins.p.grants]\nroots = { read = [\"data\", \"keep\", \"users\"] }\n";
+    let text = "[server]\nstate_dir = \"keep/state\"\n[plugins.p.grants]\nroots = { read = [\"data\", \"keep\", \"users\"] }\n";
     std::fs::write(&file, text).unwrap();
     Config::read(&file, TREE.base.join("plugins")).unwrap().plugin("p").grants.read_roots.unwrap()
 });

@@ -47,7 +47,7 @@ pub struct CodeCache {
 
 /// The folder cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("compiled code cannot be kept in {}", folder.display())]
+#[error("cannot use the code cache {}", folder.display())]
 pub struct CacheError {
     folder: PathBuf,
     source: io::Error,
@@ -140,7 +140,10 @@ impl CodeCache {
     }
 
     fn discard(&self, name: &str) -> Option<MachineCode> {
-        tracing::warn!(name, "compiled code is not as it was kept; it is removed and compiled anew");
+        tracing::warn!(
+            name,
+            "cached code failed its MAC check; it is removed, and the file is compiled again"
+        );
         let _ = self.folder.remove(name);
         None
     }
@@ -159,7 +162,7 @@ impl CodeCache {
         {
             tracing::warn!(
                 %error,
-                "compiled code cannot be kept in {} for now, so it is compiled anew next time; see to its disk and its mode",
+                "cannot write to the code cache {}, so the file is compiled again next time; check its disk and its mode",
                 Escaped(&self.shown.display().to_string())
             );
         }
@@ -194,6 +197,7 @@ impl CodeCache {
 /// Whether a folder is, or would be made, among those of this user. `sudo` leaves `HOME` as it is, and what is made there
 /// then, the owner of that home could not use.
 fn is_among_own(folder: &Path) -> bool {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let there = folder.ancestors().find_map(|folder| folder.metadata().ok());
     there.is_some_and(|there| there.uid() == rustix::process::geteuid().as_raw())
 }
