@@ -168,7 +168,7 @@ mod tests {
         let message = say(&config, "[grants]\nkv = true").unwrap_err().to_string();
         assert!(message.contains("sidecar_grants = true"), "{message}");
         let message = say(&config, "instances = \"reuse\"").unwrap_err().to_string();
-        assert!(message.contains("have its instances reused only when `sidecar_grants = true`"), "{message}");
+        assert!(message.contains("have instances reused only when `sidecar_grants = true`"), "{message}");
         assert!(say(&config, "instances = \"fresh\"").is_ok());
         config.server.sidecar_grants = true;
         assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));

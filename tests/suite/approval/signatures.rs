@@ -289,7 +289,7 @@ fn inspect_says_what_a_signature_comes_to() {
     let (words, found) = inspect(None);
     assert!(words.contains("\nno signature\n") && found.is_null(), "{words}{found}");
     let (words, found) = inspect(Some(&key));
-    assert!(words.contains("would be refused: its signature is not there"), "{words}");
+    assert!(words.contains("would be rejected: its signature is not there"), "{words}");
     assert_eq!((&found["verified"], &found["key"]), (&json!(false), &json!(null)), "{found}");
     let comment = format!("\u{1b}[2J{}", "x".repeat(2_000));
     std::fs::write(plugins.path().join(SIGNATURE), sign(&key, &plugin(), &comment)).unwrap();
@@ -301,7 +301,7 @@ fn inspect_says_what_a_signature_comes_to() {
     assert_eq!((&found["verified"], &found["key"]), (&json!(true), &json!(id(&key))), "{found}");
     assert!(found["comment"].as_str().unwrap().len() < 300, "{found}");
     let (words, found) = inspect(Some(&other));
-    assert!(words.contains("would be refused: its signature was made with the key"), "{words}");
+    assert!(words.contains("would be rejected: its signature was made with the key"), "{words}");
     assert_eq!((&found["verified"], &found["key"]), (&json!(false), &json!(id(&key))), "{found}");
     assert!(found["reason"].as_str().unwrap().contains("is not one of `trusted_keys`"), "{found}");
 }

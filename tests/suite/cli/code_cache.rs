@@ -136,7 +136,7 @@ fn what_was_tampered_with_is_compiled_anew() {
     for bad in [&flipped, &good[..good.len() / 2], b""] {
         std::fs::write(&code, bad).unwrap();
         let (status, said) = person.echo_kept(&polite);
-        assert!(said.contains("not as it was kept") && said.contains(COMPILED), "{status:?}: {said}");
+        assert!(said.contains("failed its MAC check") && said.contains(COMPILED), "{status:?}: {said}");
         assert_works(person.echo(&polite));
         assert_works(person.echo_kept(&polite));
     }
@@ -187,7 +187,7 @@ fn commands_that_begin_together_share_what_they_compile() {
     let began: Vec<Child> = files.iter().cycle().take(6).map(start).collect();
     for command in began {
         let (code, said) = ended(command.wait_with_output().unwrap());
-        assert!(code == Some(0) && !said.contains("not as it was kept"), "{said}");
+        assert!(code == Some(0) && !said.contains("failed its MAC check"), "{said}");
     }
     assert_eq!((person.files().len(), person.codes().len()), (3, 2), "{:?}", person.files());
     for file in files {

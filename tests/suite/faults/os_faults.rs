@@ -38,7 +38,7 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     };
     let deadline = Instant::now() + Duration::from_secs(60);
     let mut calls = 0;
-    while !server.said().contains("the audit cannot be written") {
+    while !server.said().contains("the audit file cannot be written") {
         assert!(Instant::now() < deadline, "there always was room; the server said:\n{}", server.said());
         echo().await;
         calls += 1;

@@ -135,7 +135,7 @@ async fn parked_calls_expire_and_make_way() {
     let second = state(&caller.call("ask", &asking("who"), json!({})).await);
     let retry = |state: &Value| json!({ "requestState": state, "inputResponses": accepted("who", "Ada") });
     let gone = caller.call("ask", &asking("who"), retry(&first)).await;
-    assert!(gone.text.contains("given up to make room") && gone.error_code() == -32602, "{gone:?}");
+    assert!(gone.text.contains("cancelled for a newer one") && gone.error_code() == -32602, "{gone:?}");
     tokio::time::sleep(Duration::from_millis(2_200)).await;
     let late = caller.call("ask", &asking("who"), retry(&second)).await;
     assert!(late.text.contains("has expired") && late.error_code() == -32602, "{late:?}");

@@ -163,13 +163,13 @@ async fn without_a_home_it_is_said_what_is_not_kept() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
     for told in [
-        "nothing is noted in an audit and plugins can keep nothing",
+        "there is no audit and no key-value store",
         "there is no code cache, so every start compiles again",
         "`plugport status` will not find this server",
     ] {
         assert_eq!(said.matches(told).count(), 1, "{told}: {said}");
     }
-    assert!(said.contains("stdin has ended"), "{said}");
+    assert!(said.contains("stdin was closed"), "{said}");
 }
 
 /// A notebook whose state is this person's own; `at` is both its folder and its home.

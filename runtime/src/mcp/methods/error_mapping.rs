@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), new), -32021);
         assert_eq!(code(guest(GuestError::MissingCapability("roots".into())), old), -32603);
         assert_eq!(code(guest(GuestError::Denied("x".into())), new), -32603);
-        let crashed = CallError::Trapped("it panicked or aborted");
-        let error = map_error(crashed, new, "prompt", || RpcError::unknown_prompt("p"));
-        assert!(error.message.contains("the prompt crashed"), "{}", error.message);
+        let trapped = CallError::Trapped("it panicked or aborted");
+        let error = map_error(trapped, new, "prompt", || RpcError::unknown_prompt("p"));
+        assert!(error.message.contains("the prompt trapped"), "{}", error.message);
     }
 }
