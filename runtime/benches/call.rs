@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use support::http::{InProcess, Load, bare_router, measure_http, press_if_asked};
-use support::native::measure_in_process;
-use support::raw::Raw;
+use support::in_process::measure_in_process;
+use support::raw_wasmtime::Raw;
 use support::{GUEST, Row, plugin_router, published};
 
 const SECONDS: u64 = 4;

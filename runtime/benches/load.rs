@@ -24,7 +24,7 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use support::native::runtime;
+use support::in_process::runtime;
 use support::{GUEST, Row};
 
 const COMPILED: usize = 10;

@@ -59,19 +59,19 @@ pub fn binary() -> PathBuf {
 /// A command of the server's binary. What it keeps for whoever runs it is in `target/`, where all tests share it.
 pub fn program() -> Command {
     let mut command = Command::new(binary());
-    command.env("XDG_CACHE_HOME", own_cache()).env("XDG_STATE_HOME", own_state());
+    command.env("XDG_CACHE_HOME", shared_cache_home()).env("XDG_STATE_HOME", shared_state_home());
     command
 }
 
 /// What a server of this folder has as the home of its state, a folder that is left alone among plugins, and of its compiled code,
 /// which all tests share: each guest is compiled once.
-pub fn homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
-    let [state, _] = cold_homes(folder);
-    [state, ("XDG_CACHE_HOME", own_cache())]
+pub fn xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+    let [state, _] = unshared_xdg_homes(folder);
+    [state, ("XDG_CACHE_HOME", shared_cache_home())]
 }
 
 /// The same for a server that shares its compiled code with no other test, and begins with none.
-pub fn cold_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+pub fn unshared_xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
         .map(|(name, kind)| (name, folder.join(HOME).join(kind)))
 }
@@ -85,12 +85,12 @@ pub fn sockets(folder: &Path) -> PathBuf {
 }
 
 /// Where those that share it with nobody keep compiled code.
-pub fn compiled(folder: &Path) -> PathBuf {
+pub fn code_cache(folder: &Path) -> PathBuf {
     folder.join(HOME).join("cache/plugport/compiled")
 }
 
 /// The state of the only server that ever had this folder, unless its configuration named another place.
-pub fn state(folder: &Path) -> PathBuf {
+pub fn state_folder(folder: &Path) -> PathBuf {
     let all = folder.join(HOME).join("state/plugport");
     let found = std::fs::read_dir(&all).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = found.filter(|path| !path.ends_with("run")).collect();
@@ -99,14 +99,14 @@ pub fn state(folder: &Path) -> PathBuf {
 }
 
 /// The same for servers whose state no test looks at.
-pub fn own_state() -> PathBuf {
+pub fn shared_state_home() -> PathBuf {
     let folder = root().join("target/state");
     std::fs::create_dir_all(&folder).expect("target/ can be written");
     folder
 }
 
 /// Where programs that tests start keep what they can make again.
-pub fn own_cache() -> PathBuf {
+pub fn shared_cache_home() -> PathBuf {
     let folder = root().join("target/cache");
     std::fs::create_dir_all(&folder).expect("target/ can be written");
     folder

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
 use crate::build::root;
-use crate::clients::{lock, node_packages, require};
+use crate::external_clients::{install_lock, node_packages, require};
 
 /// A published version of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
 
 fn installed() -> Result<PathBuf> {
     let home = root().join("target/clients");
-    let _lock = lock(&home)?;
+    let _lock = install_lock(&home)?;
     let place = home.join("conformance");
     node_packages(&place, &root().join("tests/clients/conformance"))?;
     Ok(place)

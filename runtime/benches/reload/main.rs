@@ -14,16 +14,16 @@
     reason = "a benchmark stops at the first surprise"
 )]
 
-mod crowd;
+mod many_plugins;
 mod publishing;
-mod served;
+mod server;
 mod swapping;
 mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crowd::Crowd;
+use many_plugins::ManyPlugins;
 use table::Table;
 
 /// A plugin of some 100 KB that says of its tool which build it is.
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let runtime =
         tokio::runtime::Builder::new_current_thread().event_interval(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let crowd = Crowd::prepare().await;
+        let crowd = ManyPlugins::prepare().await;
         for _ in 0..RUNS {
             let missed = measure(&crowd).await.missed();
             if missed.is_empty() {
@@ -55,11 +55,11 @@ fn main() -> ExitCode {
 }
 
 /// Measures everything once.
-async fn measure(crowd: &Crowd) -> Table {
+async fn measure(crowd: &ManyPlugins) -> Table {
     let mut table = Table::begin();
     publishing::with_new_code(&mut table).await;
     publishing::with_kept_code(&mut table).await;
-    for plugins in [1, crowd::PLUGINS] {
+    for plugins in [1, many_plugins::PLUGINS] {
         swapping::measure(&mut table, plugins).await;
     }
     crowd.measure(&mut table).await;

@@ -6,7 +6,7 @@ use plugport::config::{Limits, ServerConfig};
 use plugport::sandbox::{Compiler, engine};
 
 use super::build;
-use super::served::{Home, Listener, PROGRAM, Served};
+use super::server::{Home, Listener, PROGRAM, Server};
 use super::table::{Spread, Table};
 
 const ROUNDS: usize = 40;
@@ -29,14 +29,14 @@ const OWN: Duration = Duration::from_millis(20);
 /// A server, and a client that listens.
 struct Watched {
     home: Home,
-    served: Served,
+    served: Server,
     listener: Listener,
 }
 
 impl Watched {
     async fn start() -> Self {
         let home = Home::new();
-        let served = Served::start(&home).await;
+        let served = Server::start(&home).await;
         let listener = Listener::open(&served).await;
         Self { home, served, listener }
     }

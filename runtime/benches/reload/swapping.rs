@@ -10,7 +10,7 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use super::served::PROGRAM;
+use super::server::PROGRAM;
 use super::table::{Spread, Table};
 use super::{OTHER, build, guest};
 

@@ -23,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use super::native::{Subject, runtime, thread_cpu};
+use super::in_process::{BenchFn, runtime, thread_cpu};
 use super::{ARGS, Row};
 
 const TOOL: &str = "polite-echo";
@@ -130,7 +130,7 @@ impl InProcess {
     }
 }
 
-impl Subject for InProcess {
+impl BenchFn for InProcess {
     async fn once(&mut self) {
         let (headers, body) = head_and_body("localhost");
         let mut request = Request::post("/mcp").body(Body::from(body)).unwrap();

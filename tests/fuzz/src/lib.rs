@@ -13,9 +13,9 @@
     reason = "a broken promise stops the program; that is what it is for"
 )]
 
-pub mod fields;
-pub mod naive;
-pub mod saved;
+pub mod reference;
+pub mod saved_inputs;
+pub mod split_input;
 mod targets;
 
 /// One promise.

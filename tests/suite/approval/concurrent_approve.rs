@@ -1,10 +1,9 @@
-//! Two who approve at the same time, as two people or two jobs may: neither undoes what the other did, and nobody waits for
-//! ever.
+//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and neither waits for ever.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use plugport_tests::contained::Source;
+use plugport_tests::containment::Source;
 use plugport_tests::server::program;
 
 const TIMES: usize = 8;

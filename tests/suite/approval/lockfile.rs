@@ -1,5 +1,5 @@
-//! Plugins that were approved cannot become others: what is not as it was approved is held back, shown to whoever approves,
-//! and served once it has been accepted.
+//! An approved plugin cannot change unnoticed: a file, an item, a schema or an import that differs from the lockfile is not
+//! served until the operator approves it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::own_cache;
+use plugport_tests::build::shared_cache_home;
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, wait_for_answer};
 use plugport_tests::server::{Builder, Server, binary, program};
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn who_says_no_at_a_terminal_is_not_sent_to_one() {
     let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
     let mut python = Command::new("python3");
     python.args(["-c", terminal, binary().to_str().unwrap(), "approve", "--plugins", "."]);
-    python.env("XDG_CACHE_HOME", own_cache());
+    python.env("XDG_CACHE_HOME", shared_cache_home());
     python.current_dir(plugins.path()).stdin(std::fs::File::open(answer).unwrap());
     let (code, out, err) = ended(&mut python);
     assert_eq!(code, Some(1), "{out}{err}");
@@ -158,14 +158,14 @@ fn a_call_without_a_server_is_judged_as_by_one() {
         err
     };
     assert!(!served("a\n").contains("approve"));
-    put("version_b", folder, "v.wasm");
+    install_guest("version_b", folder, "v.wasm");
     for plugin in ["v", "./v.wasm"] {
         let (code, out, err) = call(folder, plugin);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
         assert!(err.contains(&format!("is not the file that was approved; {REMEDY}")), "{err}");
     }
     let elsewhere = tempfile::tempdir().unwrap();
-    put("version_b", elsewhere.path(), "v.wasm");
+    install_guest("version_b", elsewhere.path(), "v.wasm");
     let strange = elsewhere.path().join("v.wasm");
     assert_eq!(call(folder, strange.to_str().unwrap()).0, Some(0), "what gets nothing needs no approval");
     let say = |config: &str| std::fs::write(folder.join("plugport.toml"), config).unwrap();
@@ -181,16 +181,16 @@ fn a_call_without_a_server_is_judged_as_by_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     let server = approved(STRICT).start().await;
-    put("version_b", server.folder(), "v.wasm");
-    server.says(REMEDY).await;
-    let said = server.said();
+    install_guest("version_b", server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
+    let said = server.log();
     let advised = said.split("run `plugport ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("\"$0\" {advised} --yes")).arg(binary()).current_dir("/");
-    shell.env("XDG_CACHE_HOME", own_cache());
+    shell.env("XDG_CACHE_HOME", shared_cache_home());
     let (code, out, err) = ended(&mut shell);
     assert_eq!(code, Some(0), "{advised}: {out}{err}");
-    answers(&Client::new(server.url()), "v-version", Some("b")).await;
+    wait_for_answer(&Client::new(server.url()), "v-version", Some("b")).await;
 }
 
 /// What is served is replaced in one step when its successor is approved.
@@ -199,8 +199,8 @@ async fn no_call_fails_while_an_update_is_approved() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
     let mut stream = client.session("2025-11-25").await.listen(None).await;
-    put("pin_description", server.folder(), "v.wasm");
-    server.says(REMEDY).await;
+    install_guest("pin_description", server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
     let enough = Arc::new(AtomicBool::new(false));
     let (caller, until) = (client.clone(), Arc::clone(&enough));
     let calling = tokio::spawn(async move {
@@ -213,7 +213,7 @@ async fn no_call_fails_while_an_update_is_approved() {
         texts
     });
     tokio::task::block_in_place(|| accept(server.folder(), &["v"]));
-    answers(&client, "v-version", Some("described")).await;
+    wait_for_answer(&client, "v-version", Some("described")).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     enough.store(true, Ordering::Relaxed);
     let mut texts = calling.await.expect("no call fails");
@@ -234,21 +234,21 @@ async fn another_file_is_held_and_the_approved_one_goes_on() {
     let client = Client::new(server.url());
     let before = tools(&client).await;
     assert_eq!((before.len(), &before[0]["name"]), (1, &json!("v-version")));
-    put("version_b", server.folder(), "v.wasm");
-    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
-    put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p --plugins ").await;
+    install_guest("version_b", server.folder(), "v.wasm");
+    server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
+    install_guest("polite", server.folder(), "p.wasm");
+    server.wait_for_log("has not been approved; run `plugport approve p --plugins ").await;
     assert_eq!(tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let out = accept(server.folder(), &["v"]);
     assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
     assert!(!out.contains("tool `"), "only its file is another:\n{out}");
-    answers(&client, "v-version", Some("b")).await;
+    wait_for_answer(&client, "v-version", Some("b")).await;
     assert_eq!(tools(&client).await, before, "p was not approved");
     accept(server.folder(), &["p"]);
     let deadline = Instant::now() + Duration::from_secs(60);
     while tools(&client).await == before {
-        assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.said());
+        assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -260,8 +260,8 @@ async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
     let before = tools(&client).await;
-    put(name, server.folder(), "v.wasm");
-    server.says(REMEDY).await;
+    install_guest(name, server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
     assert_eq!(tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let (code, out, _) = approve(server.folder(), &["v"]);
@@ -271,7 +271,7 @@ async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
     }
     assert_eq!(tools(&client).await, before, "it was only shown");
     accept(server.folder(), &["v"]);
-    answers(&client, "v-version", Some(answer)).await;
+    wait_for_answer(&client, "v-version", Some(answer)).await;
 }
 
 /// P2.
@@ -325,14 +325,14 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
             "{err}"
         );
     }
-    server.says("restore it from version control").await;
+    server.wait_for_log("restore it from version control").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a", "what was served stays");
     std::fs::remove_file(&file).unwrap();
     accept(folder, &[]);
-    put("version_b", folder, "v.wasm");
-    server.says(REMEDY).await;
+    install_guest("version_b", folder, "v.wasm");
+    server.wait_for_log(REMEDY).await;
     accept(folder, &[]);
-    answers(&client, "v-version", Some("b")).await;
+    wait_for_answer(&client, "v-version", Some("b")).await;
 }
 
 /// A program that was approved can say something else whenever it is listed. Nobody hears of that.
@@ -352,7 +352,7 @@ async fn what_a_running_plugin_says_anew_is_held() {
     let before = resources().await;
     assert_eq!(before.as_array().unwrap().len(), 2);
     client.call("library-write", json!({})).await;
-    server.says("offers what cannot be published").await;
+    server.wait_for_log("offers what cannot be published").await;
     assert_eq!(resources().await, before);
     let text = serde_json::to_string(&tools(&client).await).unwrap();
     assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
@@ -362,13 +362,13 @@ async fn what_a_running_plugin_says_anew_is_held() {
 async fn warnings_are_given_and_everything_is_served() {
     let server = approved("[server]\npin = \"warn\"\n").start().await;
     let client = Client::new(server.url());
-    put("pin_description", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("described")).await;
-    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
-    server.says(&format!("the tool `version` has not been approved; {REMEDY}")).await;
-    put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p --plugins ").await;
-    server.says("published p: ").await;
+    install_guest("pin_description", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("described")).await;
+    server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
+    server.wait_for_log(&format!("the tool `version` has not been approved; {REMEDY}")).await;
+    install_guest("polite", server.folder(), "p.wasm");
+    server.wait_for_log("has not been approved; run `plugport approve p --plugins ").await;
+    server.wait_for_log("published p: ").await;
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
 }
 
@@ -379,16 +379,16 @@ async fn a_developers_folder_is_not_compared() {
         std::fs::write(lock(builder.folder()), "torn").unwrap();
         let server = builder.start().await;
         let client = Client::new(server.url());
-        put("version_b", server.folder(), "v.wasm");
-        answers(&client, "v-version", Some("b")).await;
-        assert!(!server.said().contains("approve"), "{}", server.said());
+        install_guest("version_b", server.folder(), "v.wasm");
+        wait_for_answer(&client, "v-version", Some("b")).await;
+        assert!(!server.log().contains("approve"), "{}", server.log());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_other_machines_can_reach_serves_what_was_approved() {
     let server = approved("").guest("polite").listen("0.0.0.0:0").start().await;
-    server.says("has not been approved; run `plugport approve polite --plugins ").await;
+    server.wait_for_log("has not been approved; run `plugport approve polite --plugins ").await;
     let client = Client::new(server.url().replace("0.0.0.0", "127.0.0.1"));
     let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, [json!("v-version")]);

@@ -1,5 +1,4 @@
-//! Who vouches for a plugin: with keys in the configuration, a signature that is there must be good, and one that is asked
-//! for must be there.
+//! With keys in the configuration, a signature that exists must be valid, and a required one must exist.
 
 use std::io::Cursor;
 use std::os::unix::fs::symlink;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use minisign::KeyPair;
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::{Builder, Server, program};
 use serde_json::{Value, json};
 
@@ -224,7 +223,7 @@ async fn a_link_to_a_plugin_is_refused_however_well_it_is_signed() {
     let builder = builder(&config(&[named(&key)], true));
     symlink(elsewhere.path().join(FILE), builder.folder().join(FILE)).unwrap();
     let server = builder.file(SIGNATURE, &sign(&key, &plugin(), "x")).start().await;
-    server.says("is a symbolic link; copy the file itself into the folder").await;
+    server.wait_for_log("is a symbolic link; copy the file itself into the folder").await;
     assert!(!serves(&server, "version_a").await);
 }
 
@@ -238,10 +237,10 @@ async fn a_signature_that_comes_later_makes_its_plugin_served() {
     std::fs::rename(beside, server.folder().join(SIGNATURE)).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     while !serves(&server, "version_a").await {
-        assert!(Instant::now() < deadline, "{}", server.said());
+        assert!(Instant::now() < deadline, "{}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let lines = server.audited("load", 3).await;
+    let lines = server.wait_for_audit("load", 3).await;
     assert_eq!(lines.last().unwrap()["signed_by"], id(&key), "{lines:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The command line, as a person types it.
+//! `plugport call` and `plugport inspect`, as a person types them.
 
 use std::process::Output;
 

@@ -1,4 +1,4 @@
-//! `plugport check` and `inspect`: what the configuration and every plugin come to, without serving.
+//! `plugport check` and `inspect` tell what a configuration grants each plugin, without serving.
 
 use std::path::Path;
 use std::process::Output;

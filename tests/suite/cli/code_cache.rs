@@ -1,5 +1,5 @@
-//! What a command compiles is kept for the next one, in a folder of the person who types them, and nobody else's code gets
-//! in there.
+//! A command compiles each component once: the next command uses the code in the user's cache folder, and rejects code that
+//! another user could have written.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,12 +17,12 @@ const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 const COMPILED: &str = "took longer than 1 ms to compile (limit `compile_ms`)";
 
 /// Someone at a shell, who has used nothing before.
-struct Person {
+struct UserHome {
     home: TempDir,
     work: TempDir,
 }
 
-impl Person {
+impl UserHome {
     fn new() -> Self {
         let [home, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         std::fs::write(work.path().join("kept.toml"), KEPT_ONLY).unwrap();
@@ -89,7 +89,7 @@ fn assert_compiles((code, said): (Option<i32>, String)) {
 
 #[test]
 fn a_file_is_compiled_by_the_first_command_that_loads_it_and_by_no_other() {
-    let (person, polite) = (Person::new(), polite());
+    let (person, polite) = (UserHome::new(), polite());
     assert_compiles(person.echo_kept(&polite));
     assert_works(person.echo(&polite));
     assert_works(person.echo_kept(&polite));
@@ -111,7 +111,7 @@ fn a_file_is_compiled_by_the_first_command_that_loads_it_and_by_no_other() {
 
 #[test]
 fn what_was_built_need_not_be_compiled_to_be_called() {
-    let person = Person::new();
+    let person = UserHome::new();
     let bin = person.work.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::fs::write(person.work.path().join("pyproject.toml"), "[project]\nname = 'greeter'\n").unwrap();
@@ -127,7 +127,7 @@ fn what_was_built_need_not_be_compiled_to_be_called() {
 
 #[test]
 fn what_was_tampered_with_is_compiled_anew() {
-    let (person, polite) = (Person::new(), polite());
+    let (person, polite) = (UserHome::new(), polite());
     assert_works(person.echo(&polite));
     let code = person.codes().remove(0);
     let good = std::fs::read(&code).unwrap();
@@ -146,7 +146,7 @@ fn what_was_tampered_with_is_compiled_anew() {
 
 #[test]
 fn a_folder_that_others_may_write_is_not_used() {
-    let (person, polite) = (Person::new(), polite());
+    let (person, polite) = (UserHome::new(), polite());
     assert_works(person.echo(&polite));
     for shared in [person.own(), person.compiled()] {
         std::fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
@@ -160,7 +160,7 @@ fn a_folder_that_others_may_write_is_not_used() {
 
 #[test]
 fn nothing_is_kept_where_the_environment_names_no_folder_or_the_configuration_wants_none() {
-    let (person, polite) = (Person::new(), polite());
+    let (person, polite) = (UserHome::new(), polite());
     let echo = ["call", &polite, "echo", "--args", r#"{"message":"x"}"#];
     let run = |cache: &str, home: Option<&Path>| {
         let mut command = person.command(&echo);
@@ -179,7 +179,7 @@ fn nothing_is_kept_where_the_environment_names_no_folder_or_the_configuration_wa
 
 #[test]
 fn commands_that_begin_together_share_what_they_compile() {
-    let (person, files) = (Person::new(), ["polite", "version_a"].map(guest));
+    let (person, files) = (UserHome::new(), ["polite", "version_a"].map(guest));
     let start = |file: &PathBuf| -> Child {
         let mut command = person.command(&["inspect", file.to_str().unwrap()]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -197,7 +197,7 @@ fn commands_that_begin_together_share_what_they_compile() {
 
 #[test]
 fn no_plugin_gets_the_folder() {
-    let person = Person::new();
+    let person = UserHome::new();
     let files = copy(&plugin("files"), person.work.path()).display().to_string();
     let home = person.home.path().display();
     let read = |grant: &str, path: &str| {

@@ -1,5 +1,7 @@
-//! `plugport new` and `plugport build`, as far as they need no compiler: what is written, what is missing and how to get it,
-//! and what a component says of itself. What each language's own tools make is tested elsewhere.
+//! `plugport new` and `plugport build`, as far as they need no compiler: the files they write, the tools they miss and name,
+//! and the metadata of a component.
+//!
+//! The projects of each language are built in `languages`.
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};

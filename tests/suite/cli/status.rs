@@ -1,13 +1,14 @@
-//! `plugport status`: what runs here, what it serves, what it does not and why, and what calls have come to.
+//! `plugport status` lists the servers of this user, the plugins that they serve or reject with the reasons, and the outcomes
+//! of calls.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{homes, sockets};
+use plugport_tests::build::{sockets, xdg_homes};
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::{Client, LEGACY, Reply};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY};
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What `plugport status` says in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = program().arg("status").args(args).current_dir(folder).envs(homes(folder)).output();
+    let output = program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)).output();
     let Output { status, stdout, stderr } = output.unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
@@ -126,13 +127,17 @@ async fn a_plugin_that_is_left_alone_is_told_as_such() {
 }
 
 /// A server that an editor would start.
-struct Editor(Child);
+struct StdioServer(Child);
 
-impl Editor {
+impl StdioServer {
     /// In a folder of its own, and with the home of another.
     fn start(folder: &Path, plugins: &Path) -> Self {
         let mut command = program();
-        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins).envs(homes(folder));
+        command
+            .args(["serve", "--stdio", "--plugins"])
+            .arg(plugins)
+            .current_dir(plugins)
+            .envs(xdg_homes(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
@@ -143,7 +148,7 @@ impl Editor {
     }
 }
 
-impl Drop for Editor {
+impl Drop for StdioServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -168,7 +173,7 @@ async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
 async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
     let server = Server::builder().guest("polite").start().await;
     let others = folder(&["version_a"]);
-    let mut editor = Editor::start(server.folder(), others.path());
+    let mut editor = StdioServer::start(server.folder(), others.path());
     let known = run_there(server.folder(), 2).await;
     let other = known.iter().find(|server| server["serving"] == "stdio").unwrap();
     assert_eq!(other["plugins"][0]["name"], "version_a");
@@ -179,7 +184,7 @@ async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
     assert_eq!(servers(server.folder()).len(), 1);
     assert_eq!(sockets(), 1);
     // One that is stopped takes its socket with it.
-    let mut editor = Editor::start(server.folder(), others.path());
+    let mut editor = StdioServer::start(server.folder(), others.path());
     run_there(server.folder(), 2).await;
     drop(editor.0.stdin.take());
     assert!(editor.0.wait().unwrap().success());
@@ -204,14 +209,14 @@ fn without_a_server_it_is_told_what_to_look_at() {
 async fn servers_are_found_from_elsewhere_and_by_their_configuration() {
     let server = Server::builder().guest("polite").config("").start().await;
     let others = folder(&["version_a"]);
-    let _editor = Editor::start(server.folder(), others.path());
+    let _editor = StdioServer::start(server.folder(), others.path());
     let config = server.folder().join("plugport.toml").display().to_string();
     run_there(server.folder(), 2).await;
     let elsewhere = tempfile::tempdir().unwrap();
     let ask = |args: &[&str]| {
         let mut command = program();
         command.arg("status").args(args).arg("--json").current_dir(elsewhere.path());
-        let output = command.envs(homes(server.folder())).output().unwrap();
+        let output = command.envs(xdg_homes(server.folder())).output().unwrap();
         serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap()
     };
     assert_eq!(ask(&[]).len(), 2);
@@ -238,15 +243,15 @@ async fn what_the_server_cannot_follow_is_told_until_it_can() {
     let server = Server::builder().guest("version_a").config(config).start().await;
     let folder = server.folder();
     has_problems(folder, &[]).await;
-    put_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
+    install_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
     let known = has_problems(folder, &["configuration"]).await;
     assert!(known[0]["why"].as_str().unwrap().contains("colour: unknown key"), "{known:?}");
     let (code, shown, _) = run(folder, &[]);
     assert!(code == Some(0) && shown.contains("\n  problem: 1 mistake in "), "{shown}");
     // The same as before, so nothing else has changed.
-    put_bytes(config.as_bytes(), folder, "plugport.toml");
+    install_bytes(config.as_bytes(), folder, "plugport.toml");
     has_problems(folder, &[]).await;
-    put_bytes(b"torn", folder, "plugport.lock");
+    install_bytes(b"torn", folder, "plugport.lock");
     let known = has_problems(folder, &["lock"]).await;
     assert!(known[0]["why"].as_str().unwrap().contains("restore it"), "{known:?}");
     std::fs::remove_file(folder.join("plugport.lock")).unwrap();
@@ -281,7 +286,7 @@ async fn the_state_folder_may_have_a_long_path() {
     let config = format!("[server]\nstate = \"{state}\"\n");
     let server = Server::builder().guest("polite").config(&config).start().await;
     assert_eq!(version(&server, "polite")["state"], "serving");
-    assert!(!server.said().contains("will not find this server"), "{}", server.said());
+    assert!(!server.log().contains("will not find this server"), "{}", server.log());
     // What is wrong with the rest of the configuration by now does not matter.
     let config =
         format!("{config}[plugins.polite.grants]\nsecrets = {{ token = {{ env = \"PLUGPORT_NONE\" }} }}\n");
@@ -317,7 +322,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
         "{ended:?}"
     );
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
-    server.audited_as(|line| line["outcome"] == "replaced", 1).await;
+    server.wait_for_audit_lines(|line| line["outcome"] == "replaced", 1).await;
     assert_eq!(client.call("polite-version", json!({})).await.tool_text(), "a");
     assert_eq!(version(&server, "polite")["state"], "serving");
 }
@@ -331,7 +336,7 @@ fn question() -> Value {
 async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
     let server = asker("[server]\ndrain_s = 1\n").await;
     let client = Client::new(server.url());
-    let call = async |more: Value| -> Reply {
+    let call = async |more: Value| -> HttpResponse {
         let mut params = json!({ "name": "ask", "arguments": question() });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         client.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await

@@ -1,12 +1,12 @@
-//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in
-//! this process, so a failure here can be stepped through.
+//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in this
+//! process, so a failure can be debugged.
 #![expect(deprecated, reason = "logging is deprecated in the newest revision and still served")]
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::build::homes;
-use plugport_tests::guests::patient;
+use plugport_tests::build::xdg_homes;
+use plugport_tests::guests::allow_long_start;
 use plugport_tests::server::{self, Server};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, LoggingLevel,
@@ -175,18 +175,18 @@ fn text(result: &CallToolResult) -> String {
 async fn over_http(era: Era) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
     let conversation = converse(StreamableHttpClientTransport::from_uri(server.url()), era).await;
-    conversation.with_context(|| format!("the server said:\n{}", server.said()))
+    conversation.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
 async fn over_stdio(era: Era) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let mut command = tokio::process::Command::from(server::program());
-    patient(plugins.path());
+    allow_long_start(plugins.path());
     command
         .args(["serve", "--stdio", "--plugins"])
         .arg(plugins.path())
         .current_dir(plugins.path())
-        .envs(homes(plugins.path()));
+        .envs(xdg_homes(plugins.path()));
     converse(TokioChildProcess::new(command)?, era).await
 }
 

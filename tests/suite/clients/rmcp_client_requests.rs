@@ -1,5 +1,5 @@
-//! Tools ask the client of rmcp, the official Rust SDK, whose handlers answer: in every revision that it
-//! can ask for, over HTTP and stdio.
+//! Guests send client requests to the client of rmcp, the official Rust SDK, in every revision that it speaks, over HTTP and
+//! stdio.
 #![expect(deprecated, reason = "sampling and roots are deprecated in the newest revision and still served")]
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// What arrived besides answers and questions.
 #[derive(Default)]
-struct Heard {
+struct ReceivedRequests {
     logs: AtomicUsize,
     progress: AtomicUsize,
 }
@@ -35,7 +35,7 @@ struct Heard {
 /// Answers everything, in the revision that it is to ask for.
 struct Answering {
     revision: ProtocolVersion,
-    heard: Arc<Heard>,
+    heard: Arc<ReceivedRequests>,
 }
 
 impl ClientHandler for Answering {
@@ -91,7 +91,7 @@ where
         true => ClientLifecycleMode::Discover { preferred_versions: vec![revision.clone()] },
         false => ClientLifecycleMode::Initialize,
     };
-    let heard = Arc::<Heard>::default();
+    let heard = Arc::<ReceivedRequests>::default();
     let answering = Answering { revision: revision.clone(), heard: Arc::clone(&heard) };
     let client = answering.serve_with_lifecycle(transport, lifecycle).await?;
     let found = client.peer_info().context("the server introduced itself")?.protocol_version.clone();
@@ -127,7 +127,7 @@ async fn asks(client: &RunningService<RoleClient, Answering>, elicits: bool) -> 
 async fn tells(
     client: &RunningService<RoleClient, Answering>,
     revision: &ProtocolVersion,
-    heard: &Heard,
+    heard: &ReceivedRequests,
 ) -> Result<()> {
     let mut meta = RequestMetaObject::new();
     if *revision == ProtocolVersion::V_2026_07_28 {
@@ -154,7 +154,7 @@ async fn over_http(revision: ProtocolVersion) -> Result<()> {
     let state = tempfile::tempdir()?;
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let conversation = converse(StreamableHttpClientTransport::from_uri(server.url()), revision).await;
-    conversation.with_context(|| format!("the server said:\n{}", server.said()))
+    conversation.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
 async fn over_stdio(revision: ProtocolVersion) -> Result<()> {

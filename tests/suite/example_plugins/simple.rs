@@ -1,6 +1,6 @@
 //! The other example plugins, called through the server.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 

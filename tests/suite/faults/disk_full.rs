@@ -1,14 +1,14 @@
-//! A disk without room, beyond the audit and the lock (C11): plugins are served without compiled code being kept, and those
-//! that keep something can read it and are told that they change nothing.
+//! On a full disk, plugins are served without cached code, and plugins that store values can read them and get an error for
+//! each write (C11). The audit and the lockfile are in `os_faults`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::compiled;
-use plugport_tests::contained::{Neighbour, PATIENCE};
+use plugport_tests::build::code_cache;
+use plugport_tests::containment::{Neighbour, PATIENCE};
 use plugport_tests::guests::plugin;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put, said};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 use tokio::process::Command;
@@ -24,7 +24,7 @@ async fn limit(server: &Server, bytes: Option<u64>) {
 
 /// The files with compiled code, and those that are not finished.
 fn kept(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(compiled(folder)).unwrap();
+    let entries = std::fs::read_dir(code_cache(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != "secret").collect()
 }
@@ -37,11 +37,11 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
     let server = builder.cold().start().await;
     let client = Client::new(server.url());
-    answers(&client, "version_a-version", Some("a")).await;
-    put("version_b", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("b")).await;
-    Neighbour::new(server.url()).ask().await;
-    assert_eq!(kept(server.folder()), [""; 0], "{}", server.said());
+    wait_for_answer(&client, "version_a-version", Some("a")).await;
+    install_guest("version_b", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("b")).await;
+    Neighbour::new(server.url()).echo().await;
+    assert_eq!(kept(server.folder()), [""; 0], "{}", server.log());
     for (remark, remedy) in [
         (
             "compiled code cannot be kept",
@@ -49,16 +49,16 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
         ),
         ("plugins cannot keep anything for now", "see to its disk and its mode"),
     ] {
-        let told = server.said();
+        let told = server.log();
         assert_eq!(told.matches(remark).count(), 1, "{told}");
         assert!(told.contains(remedy), "{told}");
     }
     limit(&server, None).await;
-    put("pin_description", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("described")).await;
+    install_guest("pin_description", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("described")).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while kept(server.folder()).is_empty() {
-        assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.said());
+        assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(server.terminate().await, Some(0));
@@ -113,32 +113,32 @@ async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
     let state = tempfile::tempdir().unwrap();
     let server = notebooks(state.path()).start().await;
     let client = Client::new(server.url());
-    said(&server, "published ", 3).await;
-    assert!(writes(&client, "other", "Kept").await, "{}", server.said());
+    wait_for_log_times(&server, "published ", 3).await;
+    assert!(writes(&client, "other", "Kept").await, "{}", server.log());
     let database = state.path().join("plugins.redb");
     limit(&server, Some(database.metadata().unwrap().len() + (64 << 10))).await;
-    let visiting = Neighbour::new(server.url()).visit();
+    let neighbour_loop = Neighbour::new(server.url()).start_loop();
     let mut written = [fill(&client, "notes", "First").await, 1];
     for round in 0..10 {
-        assert_eq!(counts(&client).await, written, "round {round}: {}", server.said());
+        assert_eq!(counts(&client).await, written, "round {round}: {}", server.log());
         written[1] += fill(&client, "other", &format!("Round {round}")).await;
     }
-    let waits = visiting.end().await;
+    let waits = neighbour_loop.end().await;
     assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
-    let told = server.said();
+    let told = server.log();
     let times = |remark: &str| told.matches(remark).count();
     // A note may have found room that another had left.
     assert_eq!(times("takes no writes, so plugins can"), 1 + times("can keep things again"), "{told}");
     limit(&server, None).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while !writes(&client, "notes", "Again").await {
-        assert!(Instant::now() < deadline, "there is room again, and nothing is written: {}", server.said());
+        assert!(Instant::now() < deadline, "there is room again, and nothing is written: {}", server.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     written[0] += 1;
-    server.says("plugins can keep things again").await;
+    server.wait_for_log("plugins can keep things again").await;
     assert_eq!(server.terminate().await, Some(0));
     let server = notebooks(state.path()).start().await;
-    said(&server, "published ", 3).await;
+    wait_for_log_times(&server, "published ", 3).await;
     assert_eq!(counts(&Client::new(server.url())).await, written);
 }

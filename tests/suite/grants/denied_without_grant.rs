@@ -1,7 +1,7 @@
-//! What is not granted cannot be had: the twin of every capability's own test. The guest gets a typed failure, the client
-//! hears nothing of it, and the operator hears which line would allow it.
+//! Each capability is denied without its grant: the guest gets a typed error, the client hears nothing, and the audit names the
+//! line that would grant it.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::mcp::session_client_requests::{able, form, prompt};
 
 /// What would allow the denials of this plugin that the audit has, once it has as many.
 pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
-    let lines = server.audited("denied", count).await;
+    let lines = server.wait_for_audit("denied", count).await;
     assert!(lines.iter().all(|line| line["plugin"] == plugin && line["wanted"].is_string()), "{lines:?}");
     lines.iter().map(|line| line["allow"].as_str().unwrap().to_owned()).collect()
 }
@@ -23,7 +23,7 @@ async fn question_is_denied(method: &str, params: Value, line: &str) {
     let told = reply.tool_text();
     assert!(told.contains("Denied") && !told.contains("plugport.toml") && !told.contains(line), "{told}");
     assert_eq!(allowed_by(&server, "asker", 1).await, [line]);
-    server.says(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
+    server.wait_for_log(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
 }
 
 #[tokio::test]
@@ -64,6 +64,6 @@ async fn directories_are_not_there() {
             assert_eq!(reply.tool_error(), "No such file or directory (os error 44)", "{tool} {path}");
         }
     }
-    server.audited("call", 9).await;
+    server.wait_for_audit("call", 9).await;
     assert!(server.audit().iter().all(|line| line["event"] != "denied"), "{:?}", server.audit());
 }

@@ -1,6 +1,6 @@
-//! A granted directory: read-only unless said otherwise, and nothing beside it.
+//! A granted directory is read-only unless the grant says otherwise, and nothing beside it can be reached.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -45,5 +45,5 @@ async fn a_directory_that_has_gone_is_the_operators_to_hear_of() {
     std::fs::remove_dir(&gone).unwrap();
     let reply = Client::new(server.url()).call("scribe-read", json!({ "path": "/gone/x" })).await;
     assert!(!reply.tool_error().contains("gone"), "a path of the host was told: {reply:?}");
-    server.says("No such file or directory").await;
+    server.wait_for_log("No such file or directory").await;
 }

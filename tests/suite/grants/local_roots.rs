@@ -1,9 +1,9 @@
-//! A guest reads the folders that its client works in: only those that the operator allowed, only of clients on this machine.
+//! A guest reads the roots of its client: only those that the operator allowed, and only of clients on this machine.
 
 use std::path::Path;
 use std::time::Duration;
 
-use plugport_tests::http::{Client, Reply, Session};
+use plugport_tests::http_client::{Client, HttpResponse, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -81,7 +81,7 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
             "{path:?}: {text}"
         );
     }
-    server.says("was denied reading the client's root").await;
+    server.wait_for_log("was denied reading the client's root").await;
     let arguments = json!({ "path": project.join("new.txt"), "text": "x" });
     session.call("scribe-write", arguments).await.tool_error();
     assert!(!project.join("new.txt").exists());
@@ -96,7 +96,7 @@ async fn a_stateless_client_is_asked_before_the_guest_starts() {
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let server = serve(dir.path(), READ).await;
     let client = Client::new(server.url());
-    let call = async |more: Value| -> Reply {
+    let call = async |more: Value| -> HttpResponse {
         let arguments = json!({ "path": project.join("file.txt") });
         let mut params = json!({ "name": "scribe-read", "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -1,10 +1,10 @@
-//! Requests of plugins over TLS: a host that proves who it is gets them and answers, and no other host gets anything.
+//! HTTPS requests of plugins: a host with a valid certificate answers, and no other host gets a request.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use plugport_tests::http::Client;
-use plugport_tests::reload::said;
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::wait_for_log_times;
 use plugport_tests::server::{Builder, Server};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use serde_json::json;
@@ -173,8 +173,8 @@ async fn a_host_that_proves_something_else_gets_no_request() {
         assert!(told.tool_error().contains("the host did not prove who it is"), "{why}: {told:?}");
         let begin = format!("sent nothing to GET {}, which did not prove who it is (", host.url(""));
         // One line for each of the two calls.
-        said(&server, &begin, 2).await;
-        let said = server.said();
+        wait_for_log_times(&server, &begin, 2).await;
+        let said = server.log();
         assert!(
             said.lines().filter(|line| line.contains(&begin)).all(|line| line.contains(why)),
             "{why}: {said}"
@@ -198,8 +198,8 @@ async fn without_authorities_nothing_is_sent_and_the_operator_hears_why() {
         let told = reply.tool_error();
         assert!(told.contains("could not be sent: the server knows no certificate authorities"), "{told}");
     }
-    server.says("name a file of them in SSL_CERT_FILE").await;
-    let said = server.said();
+    server.wait_for_log("name a file of them in SSL_CERT_FILE").await;
+    let said = server.log();
     assert!(
         said.contains("/nowhere/ca.pem") && said.matches("no certificate authorities").count() == 1,
         "{said}"

@@ -1,12 +1,12 @@
-//! Clients that attack without a guest's help, on raw sockets and in sessions: a neighbour is served all the while, and what
-//! the server keeps for them is bounded and given back.
+//! Clients that attack on raw sockets and in sessions, without a hostile guest: a neighbour is served all the while, and the
+//! memory that the server holds for them is bounded and released.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::Siege;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw_post::{answer, call, call_headers, head, send, status_line};
+use plugport_tests::containment::AttackedServer;
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::raw_post::{call_body, call_headers, post_head, read_all, send, status_line};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -24,19 +24,19 @@ const MOST: u64 = 384 * MIB;
 /// How long an attack goes on that has no end of its own.
 const AWHILE: Duration = Duration::from_secs(4);
 
-async fn siege(name: &'static str) -> Siege {
-    Siege::begin(name, Server::builder()).await
+async fn siege(name: &'static str) -> AttackedServer {
+    AttackedServer::begin(name, Server::builder()).await
 }
 
 /// A call on a socket of its own, whose answer waits to be read.
 async fn ask(authority: &str, tool: &str, body: &str) -> TcpStream {
-    send(authority, &head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
+    send(authority, &post_head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
 }
 
 /// Eight calls that tell of progress for a while, each with such an id and token, unread.
 async fn echoes(name: &'static str, id: Value, more: Value) {
     let siege = siege(name).await;
-    let body = call(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
+    let body = call_body(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
     let mut sockets = Vec::new();
     for _ in 0..8 {
         sockets.push(ask(&siege.authority(), "polite-narrate", &body).await);
@@ -60,7 +60,7 @@ async fn an_id_of_megabytes_costs_no_more_than_its_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_that_nobody_reads_are_bounded() {
     let siege = siege("unread").await;
-    let body = call(&json!(1), "polite-echo", &json!({ "message": "m".repeat(LARGE) }), &json!({}));
+    let body = call_body(&json!(1), "polite-echo", &json!({ "message": "m".repeat(LARGE) }), &json!({}));
     let mut sockets = Vec::new();
     for _ in 0..200 {
         sockets.push(ask(&siege.authority(), "polite-echo", &body).await);
@@ -82,7 +82,7 @@ async fn answers_in_sessions_that_were_left_are_bounded() {
             let body =
                 json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string();
             let authority = siege.authority();
-            drop(send(&authority, &head(&authority, &headers, body.len()), body.as_bytes()).await);
+            drop(send(&authority, &post_head(&authority, &headers, body.len()), body.as_bytes()).await);
         }
     }
     tokio::time::sleep(AWHILE).await;
@@ -117,7 +117,7 @@ async fn a_newcomer_gets_a_session_after_ten_thousand_that_nobody_uses() {
 async fn bodies_that_never_end_are_bounded() {
     let siege = siege("unfinished").await;
     let authority = siege.authority();
-    let most = head(&authority, &call_headers("polite-echo"), LARGE + 1);
+    let most = post_head(&authority, &call_headers("polite-echo"), LARGE + 1);
     let body = vec![b' '; LARGE];
     let mut sockets = Vec::new();
     let begun = Instant::now();
@@ -134,7 +134,7 @@ async fn bodies_that_never_end_are_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_say_nothing_make_room_for_others() {
     let builder = Server::builder().config("[server]\nconnections = 200\n");
-    let siege = Siege::begin("silent", builder).await;
+    let siege = AttackedServer::begin("silent", builder).await;
     let authority = siege.authority();
     let mut sockets = Vec::new();
     for number in 0..260 {
@@ -195,11 +195,11 @@ async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
         clients.spawn(async move {
             let [version, method, tool] = call_headers("polite-echo");
             let headers = [version, method, tool, ("connection", "close")];
-            let head = head(&authority, &headers, body.len());
+            let head = post_head(&authority, &headers, body.len());
             let mut ends = Vec::new();
             while begun.elapsed() < AWHILE {
                 let mut socket = send(&authority, &head, body.as_bytes()).await;
-                ends.push(Posted::of(&answer(&mut socket).await, says));
+                ends.push(Posted::of(&read_all(&mut socket).await, says));
             }
             (says, ends)
         });
@@ -219,7 +219,7 @@ async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
 
 /// A call of `polite-echo` with these arguments, which are JSON.
 fn echo(arguments: &str) -> String {
-    call(&json!(1), "polite-echo", &json!("ARGUMENTS"), &json!({})).replace("\"ARGUMENTS\"", arguments)
+    call_body(&json!(1), "polite-echo", &json!("ARGUMENTS"), &json!({})).replace("\"ARGUMENTS\"", arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,7 +241,8 @@ async fn deep_and_wide_json_slows_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
     let config = "[plugins.hostile_library_calls]\ngrants = { elicitation = true }\n";
-    let siege = Siege::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
+    let siege =
+        AttackedServer::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
     let able = json!({ "elicitation": { "form": {} } });
     let session = Client::new(siege.server().url()).session_with(LEGACY, able).await;
     let arguments = json!({ "function": "elicitation-many", "bytes": 9_000, "times": 1 });
@@ -261,7 +262,8 @@ async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_says_of_itself_is_not_read_anew_for_nothing() {
     let config = "[plugins.hostile_library_calls]\nlimits = { cpu_ms = 200 }\n";
-    let siege = Siege::begin("meta", Server::builder().guest("hostile_library_calls").config(config)).await;
+    let siege =
+        AttackedServer::begin("meta", Server::builder().guest("hostile_library_calls").config(config)).await;
     let client = Client::new(siege.server().url());
     let pieces: Vec<Value> = (0..300_000).map(|number| json!({ "a": number })).collect();
     let arguments = json!({ "function": "meta", "bytes": 1, "times": 3_000 });
@@ -287,7 +289,7 @@ async fn a_page_of_another_site_opens_no_stream() {
         let line = status_line(&mut socket).await;
         assert!(line.contains(" 403 "), "{path} from {site}: {line}");
     }
-    let simple = head(&authority, &[("sec-fetch-site", "cross-site")], 2);
+    let simple = post_head(&authority, &[("sec-fetch-site", "cross-site")], 2);
     let mut socket = send(&authority, &simple, b"{}").await;
     assert!(status_line(&mut socket).await.contains(" 403 "), "a form of another site");
 }

@@ -1,18 +1,18 @@
-//! HTTP+SSE: a stream that says where to post, and every message on it.
+//! The HTTP+SSE transport of 2024-11-05: a stream names the URL to post to and carries every message.
 
-use plugport_tests::http::{Client, Stream};
+use plugport_tests::http_client::{Client, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
 use crate::mcp::session_client_requests::{able, asker};
 
 /// A client of the first revision.
-struct Pair {
+struct LegacySseClient {
     stream: Stream,
     post: Client,
 }
 
-impl Pair {
+impl LegacySseClient {
     async fn open(server: &Server) -> Self {
         let base = server.url().trim_end_matches("/mcp").to_owned();
         let client = Client::new(format!("{base}/sse"));
@@ -41,7 +41,7 @@ impl Pair {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_asks_over_the_stream_of_the_first_revision() {
     let server = asker("").await;
-    let mut pair = Pair::open(&server).await;
+    let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let call = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     pair.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call })).await;
@@ -60,10 +60,10 @@ async fn a_guest_asks_over_the_stream_of_the_first_revision() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stream_is_the_session() {
     let server = asker("").await;
-    let mut pair = Pair::open(&server).await;
+    let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let files = server.open_files();
-    let Pair { stream, post } = pair;
+    let LegacySseClient { stream, post } = pair;
     drop(stream);
     let mut status = 202;
     for _ in 0..100 {

@@ -1,6 +1,6 @@
-//! The door of the HTTP endpoint: who may knock, with what, and how large.
+//! The HTTP endpoint checks Host, Origin, methods, headers and sizes before it reads a message.
 
-use plugport_tests::http::{Client, STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

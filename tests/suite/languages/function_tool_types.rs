@@ -1,6 +1,6 @@
-//! A zoo of types: values of each go to a plain component and come back as they were.
+//! Values of every type go to a function tool and come back unchanged.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Map, Value, json};
 
@@ -10,9 +10,9 @@ use crate::languages::function_tools::tools;
 const ROUNDS: usize = 12;
 
 /// SplitMix64: the same values in every run.
-struct Dice(u64);
+struct RandomValues(u64);
 
-impl Dice {
+impl RandomValues {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -96,7 +96,7 @@ impl Dice {
 async fn every_type_goes_there_and_back_unchanged() {
     let server = Server::builder().guest("plain-zoo").start().await;
     let client = Client::new(server.url());
-    let (mut dice, mut echoes) = (Dice(6), 0);
+    let (mut dice, mut echoes) = (RandomValues(6), 0);
     for tool in tools(&client).await {
         let name = tool["name"].as_str().unwrap();
         let Some(schema) = tool["inputSchema"]["properties"].get("v") else { continue };

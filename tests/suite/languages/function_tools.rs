@@ -1,4 +1,4 @@
-//! Components that know nothing of MCP: their functions are tools, behind the same walls as all others.
+//! Function tools: components that know nothing of MCP, with the same limits as plugins.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -7,10 +7,10 @@ use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
+use plugport_tests::bad_web_server::BadWebServer;
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::{Server, binary, program};
-use plugport_tests::web::Web;
 use serde_json::{Value, json};
 
 /// What is published, as clients see it.
@@ -20,7 +20,7 @@ pub(crate) async fn tools(client: &Client) -> Vec<Value> {
 
 #[tokio::test]
 async fn components_in_the_manner_of_other_hosts_run_unchanged() {
-    let web = Web::start().await;
+    let web = BadWebServer::start().await;
     let builder = Server::builder().guest("plain-fetch").guest("plain-clock").guest("plain-arithmetic");
     let server = builder.config(&web.grant("plain-fetch")).start().await;
     let client = Client::new(server.url());
@@ -61,7 +61,7 @@ async fn plain_components_are_held_by_the_same_walls() {
         assert!(reply.tool_error().contains(&format!("limit `{limit}`")), "{limit}: {reply:?}");
     }
     assert_eq!(zeros(3).await.result()["structuredContent"], json!({ "result": [0, 0, 0] }));
-    let calls = server.audited("call", 5).await;
+    let calls = server.wait_for_audit("call", 5).await;
     assert!(calls.iter().any(|line| line["limit"] == "fuel" && line["name"] == "search"), "{calls:?}");
 }
 
@@ -94,7 +94,7 @@ async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
         assert!(told.starts_with("invalid arguments: they take more fuel"), "{told}");
     }
     assert_eq!(summarize(json!([1, 2])).await.result()["structuredContent"]["count"], 2);
-    let calls = server.audited("call", 5).await;
+    let calls = server.wait_for_audit("call", 5).await;
     let outcomes: Vec<&Value> = calls[1..].iter().map(|line| &line["outcome"]).collect();
     assert_eq!(outcomes, ["error", "error", "error", "ok"]);
 }
@@ -123,7 +123,7 @@ async fn converting_costs_fuel() {
         async |count| client.call("plain-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await;
     assert_eq!(summarize(50_000).await.result()["structuredContent"]["count"], 50_000);
     assert_eq!(summarize(10).await.result()["structuredContent"]["count"], 10);
-    let calls = server.audited("call", 3).await;
+    let calls = server.wait_for_audit("call", 3).await;
     let fuel: Vec<u64> = calls[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
     assert!(fuel[0] > 4_000_000 && fuel[1] < 1_000_000, "{fuel:?}");
     let zeros = client.call("plain-arithmetic-zeros", json!({ "count": 190_000 })).await;
@@ -228,7 +228,7 @@ async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_
         .file("half.wasm", &exporting("plugport:plugin/completions@0.1.0"))
         .start()
         .await;
-    let said = server.said();
+    let said = server.log();
     for (file, what) in [
         ("program.wasm", "it exports wasi:cli/run@0.2.6, so it is a program and not functions"),
         ("handler.wasm", "so it is an HTTP handler and not functions"),
@@ -305,7 +305,7 @@ async fn what_a_component_exports_beside_its_tools_is_tolerated() {
     let server = Server::builder().file("both.wasm", &component(&whole)).start().await;
     let client = Client::new(server.url());
     let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
-    assert_eq!(names, ["both-go"], "{}", server.said());
+    assert_eq!(names, ["both-go"], "{}", server.log());
     assert_eq!(client.call("both-go", json!({})).await.tool_text(), "ok");
 }
 

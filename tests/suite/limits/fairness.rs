@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 

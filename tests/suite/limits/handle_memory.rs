@@ -1,7 +1,7 @@
-//! What the host keeps for a guest behind its handles, looked at from outside: the size of the process.
+//! The memory that the host holds behind a guest's handles is bounded, as the size of the process shows.
 
-use plugport_tests::contained::Process;
-use plugport_tests::http::Client;
+use plugport_tests::containment::ProcessStats;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn what_is_kept_behind_handles_does_not_grow_the_server() {
     let server = server.config(config).start().await;
     let client = Client::new(server.url());
     client.call("hostile_held-modest", json!({})).await;
-    let start = Process::of(&server).peak;
+    let start = ProcessStats::of(&server).peak;
     for (tool, arguments, says) in [
         ("keys", json!({}), "0 kept"),
         ("fields", json!({ "copies": false }), "(limit `transfer_mib`)"),
@@ -29,7 +29,7 @@ async fn what_is_kept_behind_handles_does_not_grow_the_server() {
     ] {
         let reply = client.call(&format!("hostile_held-{tool}"), arguments).await;
         assert!(reply.tool_text().contains(says), "{tool}: {reply:?}");
-        let peak = Process::of(&server).peak;
+        let peak = ProcessStats::of(&server).peak;
         assert!(peak < start + MOST, "{tool}: the server grew from {start} to {peak} bytes");
     }
 }

@@ -1,12 +1,12 @@
-//! Instances that serve several calls, of one caller each.
+//! Instances that serve several calls of one caller.
 
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::{Client, Reply};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::http_client::{Client, HttpResponse};
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 use crate::cli::status::versions;
@@ -19,11 +19,11 @@ async fn keeper(config: &str) -> (Server, Client) {
     (server, client)
 }
 
-async fn call(client: &Client, tool: &str) -> Reply {
+async fn call(client: &Client, tool: &str) -> HttpResponse {
     client.call(&format!("keeper-{tool}"), json!({})).await
 }
 
-async fn amount(client: &Client, tool: &str, amount: u64) -> Reply {
+async fn amount(client: &Client, tool: &str, amount: u64) -> HttpResponse {
     client.call(&format!("keeper-{tool}"), json!({ "amount": amount })).await
 }
 
@@ -50,7 +50,7 @@ async fn instances_are_fresh_unless_the_operator_says_otherwise() {
     let (server, client) = keeper("").await;
     assert_eq!((count(&client).await, count(&client).await), (1, 1));
     assert_eq!(resting(&server, "keeper"), json!(null));
-    assert!(server.audited("call", 3).await.iter().all(|line| line.get("instance").is_none()));
+    assert!(server.wait_for_audit("call", 3).await.iter().all(|line| line.get("instance").is_none()));
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_kept_instance_serves_its_caller_again_and_nobody_else() {
     let reply = session.request("tools/call", params).await;
     assert_eq!(reply.tool_text(), "4", "whatever revision it speaks");
     assert_eq!(resting(&server, "keeper"), 2);
-    let lines = server.audited("call", 7).await;
+    let lines = server.wait_for_audit("call", 7).await;
     let told: Vec<&Value> = lines.iter().map(|line| &line["instance"]).collect();
     let (reused, fresh) = (json!("reused"), json!(null));
     assert_eq!(told, [&fresh, &fresh, &reused, &fresh, &reused, &reused, &reused], "listing is the first");
@@ -76,7 +76,7 @@ async fn whoever_holds_the_pipe_is_one_caller() {
     let folder = folder(&["keeper"]);
     let config = format!("[server]\nstart_wait_ms = 100_000\n{REUSE}");
     std::fs::write(folder.path().join("plugport.toml"), config).unwrap();
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     for expected in ["1", "2"] {
         let params = json!({ "name": "keeper-count", "arguments": {} });
@@ -125,7 +125,7 @@ async fn fuel_begins_anew_with_each_call() {
     for expected in ["1", "2", "3"] {
         assert_eq!(amount(&client, "burn", 4_000_000).await.tool_text(), expected);
     }
-    let lines = server.audited("call", 4).await;
+    let lines = server.wait_for_audit("call", 4).await;
     let fuel: Vec<u64> = lines[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
     assert!(fuel.iter().sum::<u64>() > 150_000_000 && fuel.iter().max() < Some(&100_000_000), "{fuel:?}");
     assert!(amount(&client, "burn", 40_000_000).await.tool_error().contains("`fuel`"));
@@ -147,13 +147,13 @@ async fn each_call_has_a_log_of_its_own() {
     let (server, client) = keeper(&format!("{REUSE}limits = {{ log_kib = 1 }}\n")).await;
     for call_number in 1..=3 {
         assert_eq!(call(&client, "say").await.tool_text(), call_number.to_string());
-        server.says(&format!("said in call {call_number}: x")).await;
-        let said = server.said();
+        server.wait_for_log(&format!("said in call {call_number}: x")).await;
+        let said = server.log();
         assert_eq!(said.matches("said in call").count(), call_number, "with its call: {said}");
         // The rate of the plugin, which is not what this is about.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(!server.said().contains("was dropped"), "{}", server.said());
+    assert!(!server.log().contains("was dropped"), "{}", server.log());
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn another_version_begins_anew_and_the_one_before_keeps_nothing() {
     rests(&server, 1).await;
     // Other settings make another version of the same file.
     let config = format!("{REUSE}limits = {{ fuel = 1_000_000_000 }}\n");
-    put_bytes(config.as_bytes(), server.folder(), "plugport.toml");
+    install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
     let draining = wait_for(&server, "draining").await;
     assert_eq!((&draining["resting"], &draining["instances"]), (&json!(0), &json!("reuse")));
     rests(&server, 0).await;
@@ -307,7 +307,7 @@ async fn granted_directories_are_not_among_what_an_instance_leaves() {
         let reply = client.call("scribe-read", json!({ "path": "/d69/note" })).await;
         assert_eq!(reply.tool_text(), "here", "{reply:?}");
     }
-    let lines = server.audited("call", 3).await;
+    let lines = server.wait_for_audit("call", 3).await;
     assert_eq!(lines.last().unwrap()["instance"], "reused", "{lines:?}");
 }
 

@@ -1,8 +1,8 @@
-//! How often things may happen: calls, completions, failures, questions to the model, lines of log.
+//! Rates: calls, completions, failures, sampled tokens and log lines.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::{Client, Session};
+use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
-    assert!(server.said().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
+    assert!(server.log().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
     drop(client);
     assert_eq!(server.terminate().await, Some(0));
     let text = std::fs::read_to_string(audit.path()).unwrap();
@@ -105,11 +105,11 @@ async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
     assert!(boom().await.tool_error().contains("panicked"), "the trial");
     let told = client.call("hostile_panic-ok", json!({})).await;
     assert!(told.tool_error().contains("left alone"), "{told:?}");
-    let lines = server.audited("quarantine", 2).await;
+    let lines = server.wait_for_audit("quarantine", 2).await;
     assert_eq!((&lines[0]["seconds"], &lines[1]["seconds"]), (&json!(2), &json!(4)));
     tokio::time::sleep(Duration::from_millis(4_100)).await;
     assert_eq!(client.call("hostile_panic-ok", json!({})).await.tool_text(), "ok");
-    server.says("is left alone because its calls keep failing").await;
+    server.wait_for_log("is left alone because its calls keep failing").await;
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn logs_of_many_calls_have_one_rate() {
         heard += reply.notifications("notifications/message").len();
     }
     assert!((50..200).contains(&heard), "{heard} of 500 messages from 8 KiB and 1 KiB a second");
-    server.says("`log_kib_per_second` was dropped").await;
+    server.wait_for_log("`log_kib_per_second` was dropped").await;
 }
 
 fn ask(tokens: u64) -> Value {
@@ -173,12 +173,12 @@ async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
     answered(&session, 5, 10).await;
     let why = refused_to(&session, 10).await;
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
-    let noted = server.audited("limit", 3).await;
+    let noted = server.wait_for_audit("limit", 3).await;
     assert!(
         noted
             .iter()
             .all(|line| line["plugin"] == "asker" && line["why"].as_str().unwrap().contains("sampling")),
         "{noted:?}"
     );
-    server.says("was refused: the plugin may ask the model 3 times an hour").await;
+    server.wait_for_log("was refused: the plugin may ask the model 3 times an hour").await;
 }

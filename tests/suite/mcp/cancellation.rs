@@ -1,11 +1,11 @@
-//! A withdrawn request stops its guest: by notification where there are sessions, by hanging up where there are none.
+//! A cancelled request stops its guest: by notification with a session, by closing the response stream without one.
 
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::json;
 
 /// One call at a time, so that a call which is not stopped keeps the next one waiting.
@@ -61,12 +61,12 @@ async fn stdio_cancels_in_both_eras() {
 }
 
 async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
-    let mut pipe = Pipe::start(folder);
+    let mut pipe = StdioClient::start(folder);
     pipe.initialize("2025-11-25").await;
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 20_000 } });
     pipe.request(json!(1), "tools/call", nap.clone()).await;
     let mut modern = nap;
-    modern["_meta"] = plugport_tests::http::stateless_meta();
+    modern["_meta"] = plugport_tests::http_client::stateless_meta();
     pipe.request(json!("m"), "tools/call", modern).await;
     tokio::time::sleep(delay).await;
     for id in [json!(1), json!("m")] {

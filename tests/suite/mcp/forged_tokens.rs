@@ -1,7 +1,7 @@
-//! What this server handed out comes back altered, from elsewhere or too late: cursors of each list, and the states of
-//! calls that wait. Whoever guesses, alters or swaps them gets an error and nothing else.
+//! Tokens of this server that come back altered, for another request or too late: cursors of each list, and request states.
+//! Each gets an error.
 
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const ASKING: [(&str, &str, &str); 2] = [
     ("prompts/get", "test_input_required_result_prompt", "user_context"),
 ];
 
-async fn request(client: &Client, method: &str, params: Value) -> Reply {
+async fn request(client: &Client, method: &str, params: Value) -> HttpResponse {
     client.request_with_meta(method, params, json!({ CAPABILITIES: { "elicitation": {} } })).await
 }
 

@@ -1,9 +1,9 @@
-//! Malformed input, row by row: what is sent, and what goes back as the specification words it. What concerns the envelope
-//! and the headers of a call is in `jsonrpc_errors`, what concerns `requestState` in `mrtr`.
+//! Malformed requests as a table: what is sent, and the error that the specification asks for. Errors of the envelope and of
+//! the headers of a call are in `jsonrpc_errors`, those of `requestState` in `mrtr`.
 
-use plugport_tests::http::{Client, Reply, STATELESS};
+use plugport_tests::http_client::{Client, HttpResponse, STATELESS};
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn listing(meta: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": "m", "method": "tools/list", "params": { "_meta": meta } }).to_string()
 }
 
-async fn stateless(client: &Client, body: String) -> Reply {
+async fn stateless(client: &Client, body: String) -> HttpResponse {
     client.post(&[("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")], body).await
 }
 
@@ -201,7 +201,7 @@ async fn methods_of_http_that_nobody_can_use() {
         (Method::DELETE, &[known], 404),
         (Method::GET, &[known, events], 404),
     ] {
-        assert_eq!(client.ask(method.clone(), headers).await, status, "{method} {headers:?}");
+        assert_eq!(client.echo(method.clone(), headers).await, status, "{method} {headers:?}");
     }
 }
 
@@ -321,7 +321,7 @@ async fn more_than_anyone_needs() {
 #[tokio::test]
 async fn lines_on_stdio() {
     let folder = plugport_tests::guests::folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     for (line, code) in [
         ("{", -32700),
         ("nonsense", -32700),

@@ -1,8 +1,8 @@
-//! Guests ask clients with sessions: each question is a request on the stream of the request that the guest serves.
+//! A guest's client requests in a session: each is sent on the stream of the request that the guest serves.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::{Client, Session};
+use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ async fn several_questions_go_out_together_and_each_gets_its_own_answer() {
 async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() {
     let server = asker("").await;
     let unable = Client::new(server.url()).session("2025-11-25").await;
-    let text = |reply: plugport_tests::http::Reply| reply.tool_text().to_owned();
+    let text = |reply: plugport_tests::http_client::HttpResponse| reply.tool_text().to_owned();
     for (method, params, capability) in [
         ("sampling/createMessage", prompt(), "sampling"),
         ("elicitation/create", form(), "elicitation"),

@@ -1,8 +1,9 @@
-//! The streams of sessions: for what comes unasked, resumable, closed on purpose, and never in each other's way.
+//! The SSE streams of sessions: unsolicited messages, resumption, streams that the server closes, and streams beside each
+//! other.
 
 use std::time::Duration;
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -193,12 +194,12 @@ async fn a_client_that_never_reads_is_given_up() {
     tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
     let given_up = async {
         // Its listing at start was the first.
-        while server.audited("call", 2).await.len() < 2 || server.open_files() > files {
+        while server.wait_for_audit("call", 2).await.len() < 2 || server.open_files() > files {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("the connection is given up");
-    let line = server.audited("call", 2).await.remove(1);
+    let line = server.wait_for_audit("call", 2).await.remove(1);
     assert_eq!(line["outcome"], "cancelled", "{line}");
     drop(stream);
 }

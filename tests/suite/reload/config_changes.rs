@@ -1,10 +1,10 @@
-//! What the operator says changes while the server serves: in `plugport.toml`, and in a file beside a plugin.
+//! `plugport.toml` and sidecars change while the server serves.
 
 use std::path::Path;
 
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, said};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{wait_for_answer, wait_for_log_times};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -38,21 +38,21 @@ async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
     let mut stream = session.listen(None).await;
     assert_eq!(tools(&client).await, ["one-version"]);
     say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"two\"\n");
-    answers(&client, "two-version", Some("a")).await;
+    wait_for_answer(&client, "two-version", Some("a")).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     assert_eq!(tools(&client).await, ["two-version"]);
     say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = 3\ncolour = 1\n");
-    server.says("2 mistakes in").await;
-    server.says("what the configuration said before still holds").await;
+    server.wait_for_log("2 mistakes in").await;
+    server.wait_for_log("what the configuration said before still holds").await;
     assert_eq!(tools(&client).await, ["two-version"]);
     say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n[plugins.v]\nlimits = { fuel = 1 }\n");
-    server.says("holds from the next start on").await;
+    server.wait_for_log("holds from the next start on").await;
     // The new limits let it not even start, so the version with the old ones stays.
-    server.says("(limit `fuel`)").await;
-    answers(&client, "two-version", Some("a")).await;
+    server.wait_for_log("(limit `fuel`)").await;
+    wait_for_answer(&client, "two-version", Some("a")).await;
     say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n");
-    answers(&client, "v-version", Some("a")).await;
-    assert_eq!(server.said().matches("mistakes in").count(), 1, "{}", server.said());
+    wait_for_answer(&client, "v-version", Some("a")).await;
+    assert_eq!(server.log().matches("mistakes in").count(), 1, "{}", server.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,16 +60,16 @@ async fn a_file_beside_a_plugin_configures_it() {
     let (server, client) = served("").await;
     assert_eq!(tools(&client).await, ["v-version"]);
     say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\n");
-    said(&server, "published v: v-version", 2).await;
+    wait_for_log_times(&server, "published v: v-version", 2).await;
     say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\nlimit = 1\n");
-    server.says("v.toml:2: limit: unknown key").await;
+    server.wait_for_log("v.toml:2: limit: unknown key").await;
     let calls = [client.call("v-version", json!({})).await, client.call("v-version", json!({})).await];
     let refused =
         calls.iter().filter(|call| call.answer().to_string().contains("tool_calls_per_second")).count();
     assert_eq!(refused, 1, "what held before still does: {calls:?}");
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
-    said(&server, "published v: v-version", 3).await;
-    answers(&client, "v-version", Some("a")).await;
+    wait_for_log_times(&server, "published v: v-version", 3).await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
 /// A file comes along more easily than a line in `plugport.toml`: it gives a plugin nobody's name.
@@ -77,11 +77,11 @@ async fn a_file_beside_a_plugin_configures_it() {
 async fn a_file_beside_a_plugin_gives_it_no_other_name() {
     let (server, client) = served("[server]\ngrants_beside = true\n").await;
     say(server.folder(), "v.toml", "prefix = \"mail\"\n");
-    server.says("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
+    server.wait_for_log("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
     assert_eq!(tools(&client).await, ["v-version"]);
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
     say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"mail\"\n");
-    answers(&client, "mail-version", Some("a")).await;
+    wait_for_answer(&client, "mail-version", Some("a")).await;
 }
 
 /// The twin without permission: a file that came with a plugin grants it nothing.
@@ -89,11 +89,11 @@ async fn a_file_beside_a_plugin_gives_it_no_other_name() {
 async fn a_file_beside_a_plugin_grants_nothing_unless_it_may() {
     let (server, client) = served("").await;
     say(server.folder(), "v.toml", "[grants]\nkv = true\n");
-    server.says("only when `grants_beside = true` is set under [server]").await;
+    server.wait_for_log("only when `grants_beside = true` is set under [server]").await;
     assert_eq!(tools(&client).await, ["v-version"]);
     say(server.folder(), "plugport.toml", "[server]\ngrants_beside = true\n");
-    server.says("may keep up to 16 MiB between calls").await;
-    answers(&client, "v-version", Some("a")).await;
+    server.wait_for_log("may keep up to 16 MiB between calls").await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
 /// What is under way keeps the limits with which it began.

@@ -1,19 +1,19 @@
-//! What changes under calls and what does not: versions are replaced while calls wait for an answer, bad ones come between
-//! good ones, plugins are deleted, and the server is told to stop. What the machine does wrong is in `faults`.
+//! Versions are replaced, rejected or deleted while calls run, and the server is told to stop. Calls end with the version that
+//! they began with, within the drain time. Faults of the machine are in `faults`.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::{Neighbour, Source};
+use plugport_tests::containment::{Neighbour, Source};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files;
-use plugport_tests::http::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
-use plugport_tests::reload::{answers, put, put_bytes, said, tools};
+use plugport_tests::http_client::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
+use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 use crate::cli::status::versions;
-use crate::mcp::mrtr::{Caller, accepted, state};
+use crate::mcp::mrtr::{AnsweringClient, accepted, state};
 use crate::mcp::session_client_requests::{able, model_says};
 
 /// As many as one plugin may have waiting when nothing is configured.
@@ -35,8 +35,8 @@ async fn first_reporter(more: &str) -> Server {
 
 /// Puts the second build in place and waits until it answers.
 async fn replace(server: &Server) {
-    put_bytes(&reporter(2), server.folder(), "r.wasm");
-    answers(&Client::new(server.url()), "version", Some("2")).await;
+    install_bytes(&reporter(2), server.folder(), "r.wasm");
+    wait_for_answer(&Client::new(server.url()), "version", Some("2")).await;
 }
 
 /// The tool for the question of this number: half of them are for the model.
@@ -87,7 +87,7 @@ async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_ask
 #[tokio::test(flavor = "multi_thread")]
 async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
-    let caller = Caller::of(&server);
+    let caller = AnsweringClient::of(&server);
     let mut states = Vec::new();
     for number in 0..WAITING {
         states.push(state(&caller.call(tool(number), &json!({}), json!({})).await));
@@ -114,7 +114,7 @@ async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_r
     let server = first_reporter("[server]\ndrain_s = 1\n").await;
     let session = Client::new(server.url()).session_with(LEGACY, able()).await;
     let asked = ask_in(&session, 4).await;
-    let caller = Caller::of(&server);
+    let caller = AnsweringClient::of(&server);
     let parked = state(&caller.call("ask_person", &json!({}), json!({})).await);
     replace(&server).await;
     for (mut stream, _) in asked {
@@ -135,31 +135,31 @@ async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_call
     let first = std::fs::read(guest("version_a")).unwrap();
     let server = Server::builder().file("v.wasm", &first).guest("polite").start().await;
     let client = Client::new(server.url());
-    let visiting = Neighbour::new(server.url()).visit();
-    let listed = tools(&client).await;
+    let neighbour_loop = Neighbour::new(server.url()).start_loop();
+    let listed = tool_names(&client).await;
     let good = versions(&server, "v")[0]["digest"].clone();
     let never_lists = || std::fs::read(guest("hostile_loop_in_list_tools")).unwrap();
     let made = ["half", "noise", "core_module", "other_world", "text", "empty"].map(hostile_files::made);
     let bad: Vec<Vec<u8>> = made.into_iter().chain([never_lists()]).collect();
     for (number, bytes) in bad.iter().enumerate() {
-        put_bytes(bytes, server.folder(), "v.wasm");
-        said(&server, "skipped ", number + 1).await;
+        install_bytes(bytes, server.folder(), "v.wasm");
+        wait_for_log_times(&server, "skipped ", number + 1).await;
         assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
-        assert_eq!(tools(&client).await, listed);
+        assert_eq!(tool_names(&client).await, listed);
         let known = versions(&server, "v");
         let [served, failed] = known.as_slice() else { panic!("two entries were expected: {known:?}") };
         assert_eq!((&served["state"], &served["digest"]), (&json!("serving"), &good));
         assert_eq!(failed["state"], "failed");
         assert!(failed["why"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
     }
-    put("version_b", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("b")).await;
+    install_guest("version_b", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("b")).await;
     let known = versions(&server, "v");
     let failed = known.iter().filter(|version| version["state"] == "failed").count();
     assert!(failed == 0 && known[0]["digest"] != good, "{known:?}");
-    assert_eq!(server.said().matches("skipped ").count(), bad.len(), "{}", server.said());
-    assert_eq!(server.said().matches("removed ").count(), 0, "{}", server.said());
-    visiting.end().await;
+    assert_eq!(server.log().matches("skipped ").count(), bad.len(), "{}", server.log());
+    assert_eq!(server.log().matches("removed ").count(), 0, "{}", server.log());
+    neighbour_loop.end().await;
 }
 
 /// Opens what a client without sessions listens on, and waits until it is open.
@@ -199,7 +199,7 @@ async fn a_plugin_deleted_under_its_calls_finishes_them_and_is_unknown_then() {
     for stream in [&mut unasked, &mut listening] {
         assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     }
-    assert_eq!(tools(&client).await, ["version_a-version"]);
+    assert_eq!(tool_names(&client).await, ["version_a-version"]);
     for reply in [
         client.call("polite-echo", json!({ "message": "x" })).await,
         session.call("polite-echo", json!({ "message": "x" })).await,
@@ -229,14 +229,14 @@ async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has
     }
     assert!(!nap.is_finished(), "the call was over before the server took no more");
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
-    assert_eq!(server.ended().await, Some(0));
+    assert_eq!(server.wait_for_exit().await, Some(0));
 }
 
 /// C6, on a pipe.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     let plugins = folder(&["polite"]);
-    let mut pipe = Pipe::start(plugins.path());
+    let mut pipe = StdioClient::start(plugins.path());
     pipe.initialize(LEGACY).await;
     // The list waits for what is compiled; the call that follows is then under way at once.
     pipe.request(json!("list"), "tools/list", json!({})).await;
@@ -248,7 +248,7 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     pipe.signal("-TERM").await;
     let answer = pipe.next().await;
     assert_eq!(answer["result"]["content"][0]["text"], "rested", "{answer}");
-    assert_eq!(pipe.ended().await, Some(0));
+    assert_eq!(pipe.wait_for_exit().await, Some(0));
 }
 
 /// C6.
@@ -263,6 +263,6 @@ async fn a_second_signal_ends_the_server_at_once() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let begun = Instant::now();
     server.signal("-TERM").await;
-    assert_eq!(server.ended().await, Some(1), "it did not finish what it had");
+    assert_eq!(server.wait_for_exit().await, Some(1), "it did not finish what it had");
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }

@@ -1,12 +1,12 @@
-//! Names belong to whom they say: whatever the order in which files come, and whoever is first by alphabet.
+//! A name belongs to the plugin that it begins with, in whatever order files come and sort.
 
 use std::path::Path;
 
-use plugport_tests::guests::{PATIENT, folder, guest};
+use plugport_tests::guests::{LONG_START, folder, guest};
 use plugport_tests::hostile_files::burdened;
-use plugport_tests::http::Client;
-use plugport_tests::raw::Raw;
-use plugport_tests::reload::{answers, put_bytes, said, tools};
+use plugport_tests::http_client::Client;
+use plugport_tests::raw_server::RawServer;
+use plugport_tests::reload::{install_bytes, tool_names, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
@@ -60,28 +60,28 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 async fn a_name_goes_to_whom_it_says_when_the_squatter_was_there_first() {
     let server = Server::builder().file("github.wasm", &squatter()).start().await;
     let client = Client::new(server.url());
-    answers(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
     let mut stream = client.session("2025-11-25").await.listen(None).await;
-    put_bytes(&owner(), server.folder(), "github-issues.wasm");
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    install_bytes(&owner(), server.folder(), "github-issues.wasm");
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
-    said(&server, TAKEN, 1).await;
-    assert_eq!(tools(&client).await, [NAME, "github-list"]);
-    put_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some(answer(3).as_str())).await;
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_log_times(&server, TAKEN, 1).await;
+    assert_eq!(tool_names(&client).await, [NAME, "github-list"]);
+    install_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
+    wait_for_answer(&client, "github-list", Some(answer(3).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    answers(&client, NAME, Some(answer(3).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(3).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_goes_to_whom_it_says_when_the_squatter_comes_later_and_after_a_restart() {
     let server = Server::builder().file("github-issues.wasm", &owner()).start().await;
     let client = Client::new(server.url());
-    put_bytes(&squatter(), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some(answer(1).as_str())).await;
-    answers(&client, NAME, Some(answer(2).as_str())).await;
-    said(&server, TAKEN, 1).await;
+    install_bytes(&squatter(), server.folder(), "github.wasm");
+    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_log_times(&server, TAKEN, 1).await;
     drop(server);
     let both = Server::builder().file("github.wasm", &squatter()).file("github-issues.wasm", &owner());
     let server = both.start().await;
@@ -95,7 +95,7 @@ async fn a_uri_that_names_nobody_is_not_answered_for_before_all_are_there() {
     let slow = burdened(&std::fs::read(guest("library")).unwrap(), 10_000);
     std::fs::write(plugins.path().join("other.wasm"), slow).unwrap();
     for _ in 0..2 {
-        let server = Raw::start(plugins.path(), PATIENT);
+        let server = RawServer::start(plugins.path(), LONG_START);
         let client = Client::new(server.url().await);
         let read = client.request("resources/read", json!({ "uri": "lib:page/1" })).await;
         assert!(read.answer()["error"]["code"].is_i64(), "{read:?}");
@@ -111,9 +111,9 @@ async fn a_plugin_that_cannot_be_served_keeps_its_names() {
         .start()
         .await;
     let client = Client::new(server.url());
-    answers(&client, "github-list", Some(answer(1).as_str())).await;
-    assert_eq!(tools(&client).await, ["github-list"]);
-    said(&server, TAKEN, 1).await;
+    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["github-list"]);
+    wait_for_log_times(&server, TAKEN, 1).await;
 }
 
 #[test]
@@ -160,19 +160,21 @@ async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it()
     let server = builder.config(strict).start().await;
     let client = Client::new(server.url());
     assert_eq!(client.call(NAME, json!({})).await.tool_text(), answer(2));
-    server.says(TAKEN).await;
+    server.wait_for_log(TAKEN).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    server.says("not published: issues-create: has not been approved; run `plugport approve github").await;
-    assert_eq!(tools(&client).await, ["github-list"], "nobody has said who has it now");
+    server
+        .wait_for_log("not published: issues-create: has not been approved; run `plugport approve github")
+        .await;
+    assert_eq!(tool_names(&client).await, ["github-list"], "nobody has said who has it now");
     let approve = |name: &str| run(server.folder(), &["approve", name, "--yes"]);
     let (_, out) = tokio::task::block_in_place(|| approve("github"));
     assert!(out.contains("tool `issues-create` added"), "{out}");
-    answers(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
     std::fs::write(server.folder().join("github-issues.wasm"), owner()).unwrap();
     let (_, out) = tokio::task::block_in_place(|| approve("github-issues"));
     let note = "note: `github-issues-create`, which was approved of `github`, belongs to it\n";
     assert!(out.contains(note), "{out}");
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,11 +188,13 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
         .start()
         .await;
     let client = Client::new(server.url());
-    assert_eq!(tools(&client).await, ["other-send"]);
+    assert_eq!(tool_names(&client).await, ["other-send"]);
     server
-        .says("its name looks like that of the plugin `mail`, and nothing says which of them is meant")
+        .wait_for_log(
+            "its name looks like that of the plugin `mail`, and nothing says which of them is meant",
+        )
         .await;
-    server.says("only letters, digits, `_`, `-` and `.` are allowed; rename the file").await;
+    server.wait_for_log("only letters, digits, `_`, `-` and `.` are allowed; rename the file").await;
     let config = server.folder().join("plugport.toml");
     let (code, out) = run(server.folder(), &["check"]);
     assert!(
@@ -198,12 +202,12 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
         "{out}"
     );
     std::fs::write(&config, "[plugins.mail]\n").unwrap();
-    answers(&client, "mail-send", Some(answer(2).as_str())).await;
-    assert_eq!(tools(&client).await, ["mail-send", "other-send"]);
-    server.says("its name looks like that of the plugin `mail`; rename its file").await;
+    wait_for_answer(&client, "mail-send", Some(answer(2).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["mail-send", "other-send"]);
+    server.wait_for_log("its name looks like that of the plugin `mail`; rename its file").await;
     std::fs::write(&config, "[plugins.Mail]\nprefix = \"post\"\n").unwrap();
-    answers(&client, "post-send", Some(answer(1).as_str())).await;
-    assert_eq!(tools(&client).await, ["mail-send", "other-send", "post-send"]);
+    wait_for_answer(&client, "post-send", Some(answer(1).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["mail-send", "other-send", "post-send"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,17 +219,17 @@ async fn a_uri_is_read_by_the_plugin_that_it_names() {
     for uri in ["lib:page/static", "lib:item/7/data"] {
         client.request("resources/read", json!({ "uri": uri })).await;
         let is_its_read = |line: &Value| line["function"] == "resources/read" && line["name"] == uri;
-        let reads = server.audited_as(is_its_read, 1).await;
+        let reads = server.wait_for_audit_lines(is_its_read, 1).await;
         assert_eq!(reads[0]["plugin"], "lib", "{uri}");
     }
     server
-        .says("not published: lib:page/static: the URI `lib:page/static` belongs to the plugin `lib`")
+        .wait_for_log("not published: lib:page/static: the URI `lib:page/static` belongs to the plugin `lib`")
         .await;
-    server.says("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
-    put_bytes(&library, server.folder(), "books.wasm");
+    server.wait_for_log("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
+    install_bytes(&library, server.folder(), "books.wasm");
     std::fs::remove_file(server.folder().join("lib.wasm")).unwrap();
     // Of what names nobody, nobody knows whose it is.
-    said(&server, "with the same right; name one of them in plugport.toml", 2).await;
+    wait_for_log_times(&server, "with the same right; name one of them in plugport.toml", 2).await;
     let listed = client.request("resources/list", json!({})).await;
     assert_eq!(listed.result()["resources"], json!([]));
 }

@@ -1,14 +1,14 @@
-//! What is taken away while the server serves is gone, also from a version that goes on because another cannot take its
-//! place; and nothing that was begun before gets past it.
+//! Revoked grants, approvals and signatures take effect at once, also for a version that stays because its successor is
+//! rejected, and for loads that began before.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::homes;
+use plugport_tests::build::xdg_homes;
 use plugport_tests::guests::guest;
 use plugport_tests::hostile_files::burdened;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, wait_for_answer};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -38,10 +38,10 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     );
     let config = format!("[plugins.lister.grants]\n{grant}\n");
     let server = Server::builder().guest("polite").guest("lister").config(&config).start().await;
-    server.says("published lister: ").await;
+    server.wait_for_log("published lister: ").await;
     say(server.folder(), "");
-    server.says("refused to list").await;
-    server.says("removed lister: ").await;
+    server.wait_for_log("refused to list").await;
+    server.wait_for_log("removed lister: ").await;
     assert_eq!(
         Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
         "x"
@@ -62,18 +62,18 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     say(server.folder(), "");
     let begun = Instant::now();
-    server.says("removed lister: ").await;
+    server.wait_for_log("removed lister: ").await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert!(
-        !server.said().contains("refused to list"),
+        !server.log().contains("refused to list"),
         "it was compiled too soon to try anything: {}",
-        server.said()
+        server.log()
     );
     // It comes back with what it needs.
     say(server.folder(), &config);
     let deadline = Instant::now() + Duration::from_secs(60);
-    while server.said().matches("published lister: ").count() < 2 {
-        assert!(Instant::now() < deadline, "{}", server.said());
+    while server.log().matches("published lister: ").count() < 2 {
+        assert!(Instant::now() < deadline, "{}", server.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -85,8 +85,8 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let key = minisign::KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
     say(server.folder(), &format!("[server]\nsignature_keys = [{key:?}]\nrequire_signature = true\n"));
-    answers(&client, "v-version", None).await;
-    server.says("v.wasm.minisig").await;
+    wait_for_answer(&client, "v-version", None).await;
+    server.wait_for_log("v.wasm.minisig").await;
 }
 
 /// What is compiled while the folder becomes strict is judged by what holds when it is ready.
@@ -101,8 +101,8 @@ async fn what_was_begun_before_is_judged_by_what_holds_now() {
         "it was compiled too soon to try anything"
     );
     say(server.folder(), "[server]\npin = \"strict\"\n");
-    answers(&client, "polite-echo", None).await;
-    server.says("slow.wasm: has not been approved").await;
+    wait_for_answer(&client, "polite-echo", None).await;
+    server.wait_for_log("slow.wasm: has not been approved").await;
     // By now it would be there.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(tools(&client).await, [""; 0]);
@@ -119,11 +119,11 @@ async fn a_damaged_lock_loses_no_edit_of_the_configuration() {
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("plugport.lock"), "torn").unwrap();
     say(server.folder(), "[server]\npin = \"warn\"\n[plugins.v]\nprefix = \"w\"\n");
-    answers(&client, "w-version", Some("a")).await;
-    server.says("what was approved before still is").await;
+    wait_for_answer(&client, "w-version", Some("a")).await;
+    server.wait_for_log("what was approved before still is").await;
     std::fs::remove_file(server.folder().join("plugport.lock")).unwrap();
     say(server.folder(), "[server]\npin = \"strict\"\n");
-    answers(&client, "w-version", None).await;
+    wait_for_answer(&client, "w-version", None).await;
     assert_eq!(tools(&client).await, [""; 0]);
 }
 
@@ -135,18 +135,18 @@ async fn a_bad_file_is_told_after_many_others_and_is_not_forgotten() {
         builder = builder.file(&format!("bad{n:02}.wasm"), b"nothing");
     }
     let server = builder.start().await;
-    put("version_a", server.folder(), "v.wasm");
-    server.says("published v: ").await;
+    install_guest("version_a", server.folder(), "v.wasm");
+    server.wait_for_log("published v: ").await;
     std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
-    server.says("/v.wasm: is damaged").await;
+    server.wait_for_log("/v.wasm: is damaged").await;
     say(server.folder(), "[limits]\nwall_ms = 20_000\n");
-    server.says("the configuration has changed").await;
+    server.wait_for_log("the configuration has changed").await;
     let deadline = Instant::now() + Duration::from_secs(3);
     while Instant::now() < deadline {
         let status = plugport_tests::server::program()
             .args(["status", "--json"])
             .current_dir(server.folder())
-            .envs(homes(server.folder()))
+            .envs(xdg_homes(server.folder()))
             .output()
             .unwrap();
         let told = String::from_utf8(status.stdout).unwrap();

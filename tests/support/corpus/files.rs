@@ -1,17 +1,17 @@
 //! Files, directories and networks: what the tests of grants and of loading show.
 
-use super::Shown::{Cannot, Contained, Soak, Test};
-use super::{Attack, Entry, Ground, Source};
+use super::Evidence::{Contained, Soak, Test, Untestable};
+use super::{Attack, AttackGrant, Entry, Source};
 
-const READ: Ground = Ground::Directory { write: false };
-const WRITE: Ground = Ground::Directory { write: true };
+const READ: AttackGrant = AttackGrant::Directory { write: false };
+const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 
 /// Times that a test can wait for.
 const SHORT: &str = "limits = { http_ms = 200, wall_ms = 20_000 }";
 
 /// A file that is refused when the server starts.
-const fn file(name: &'static str, says: &'static str) -> super::Shown {
-    Contained(Attack::refused(Source::Made(name), says))
+const fn file(name: &'static str, says: &'static str) -> super::Evidence {
+    Contained(Attack::rejected(Source::Made(name), says))
 }
 
 /// An entry that one test of the suite shows.
@@ -19,9 +19,9 @@ const fn entry(
     id: &'static str,
     name: &'static str,
     what: &'static str,
-    shown: &'static [super::Shown],
+    evidence: &'static [super::Evidence],
 ) -> Entry {
-    Entry { id, name, what, shown }
+    Entry { id, name, what, evidence }
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -32,13 +32,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_path_dotdot", "escape", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_path_dotdot", "escape", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_path_dotdot"),
         ],
@@ -50,18 +50,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_symlink_escape", "follow", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "links": {links}}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "links": {links}}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_symlink_escape", "follow", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "links": {links}}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "links": {links}}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_symlink_escape", "make", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "targets": ["../canary.txt", "/etc/passwd", ".."]}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "targets": ["../canary.txt", "/etc/passwd", ".."]}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_symlink_escape"),
             Test("hostile_symlink_escape_without_permission"),
@@ -73,7 +73,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         "reads /proc, /dev, /sys and /etc",
         &[
             Contained(
-                Attack::call("hostile_proc_probe", "probe", "ok", "No such file").with(r#"{}"#).on(READ),
+                Attack::call("hostile_proc_probe", "probe", "ok", "No such file")
+                    .arguments(r#"{}"#)
+                    .granted(READ),
             ),
             Contained(Attack::call("hostile_proc_probe", "probe", "ok", "No such file")),
             Test("hostile_proc_probe"),
@@ -86,30 +88,30 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_disk_filler", "fill", "ok", "os error 29")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE)
                     .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "pour", "ok", "quota")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE)
                     .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "append_all", "ok", "os error 29")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "crowd", "ok", "Quota exceeded")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "sparse", "ok", "Quota exceeded")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_disk_filler_with_bytes"),
             Test("hostile_disk_filler_with_files"),
@@ -125,9 +127,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_ssrf_literals", "probe", "ok", "HttpRequestDenied")
-                    .with(r#"{"port": {port}}"#)
-                    .on(Ground::Web)
-                    .under("limits = { wall_ms = 60_000 }")
+                    .arguments(r#"{"port": {port}}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { wall_ms = 60_000 }")
                     .times(5),
             ),
             Test("hostile_ssrf_literals"),
@@ -140,13 +142,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_ssrf_redirect", "follow", "ok", "1 hops")
-                    .with(r#"{"url": "http://{authority}/redirect?http://127.0.0.1:{port}/"}"#)
-                    .on(Ground::Web),
+                    .arguments(r#"{"url": "http://{authority}/redirect?http://127.0.0.1:{port}/"}"#)
+                    .granted(AttackGrant::BadWebServer),
             ),
             Contained(
                 Attack::call("hostile_ssrf_redirect", "follow", "ok", "16 hops")
-                    .with(r#"{"url": "http://{authority}/loop"}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"url": "http://{authority}/loop"}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(25),
             ),
             Test("hostile_ssrf_redirect"),
@@ -158,7 +160,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "names a host whose address changes",
         &[
             Test("a_name_that_leads_to_this_machine_is_refused"),
-            Cannot(
+            Untestable(
                 "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
                  `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
                  `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/sandbox/egress/tests.rs` show it",
@@ -172,52 +174,52 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseBodySize")
-                    .with(r#"{"authority": "{authority}", "path": "/endless"}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"authority": "{authority}", "path": "/endless"}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
-                    .with(r#"{"authority": "{authority}", "path": "/drip"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT)
+                    .arguments(r#"{"authority": "{authority}", "path": "/drip"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
-                    .with(r#"{"authority": "{authority}", "path": "/silent"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT)
+                    .arguments(r#"{"authority": "{authority}", "path": "/silent"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseHeaderSectionSize")
-                    .with(r#"{"authority": "{authority}", "path": "/headers"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/headers"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "200 100000 end")
-                    .with(r#"{"authority": "{authority}", "path": "/gzip"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/gzip"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpProtocolError")
-                    .with(r#"{"authority": "{authority}", "path": "/garbage"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/garbage"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "parallel", "ok", "ConnectionLimitReached")
-                    .with(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "forget", "ok", "forgotten")
-                    .with(r#"{"authority": "{authority}", "path": "/silent"}"#)
-                    .on(Ground::Web),
+                    .arguments(r#"{"authority": "{authority}", "path": "/silent"}"#)
+                    .granted(AttackGrant::BadWebServer),
             ),
             Test("hostile_http_bomb"),
             Test("ten_thousand_requests_at_once_are_four"),
@@ -231,23 +233,23 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_fd_exhaustion", "files", "ok", "32: ")
-                    .with(r#"{"path": "/d/own.txt"}"#)
-                    .on(READ),
+                    .arguments(r#"{"path": "/d/own.txt"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "listings", "ok", "32: ")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "streams", "ok", "32: ")
-                    .with(r#"{"directory": "/d", "name": "own.txt"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "name": "own.txt"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "sockets", "ok", "Permission denied")
-                    .with(r#"{}"#)
-                    .on(READ),
+                    .arguments(r#"{}"#)
+                    .granted(READ),
             ),
             Test("hostile_fd_exhaustion"),
         ],

@@ -1,8 +1,8 @@
 //! What host functions are made to keep, and to do at once.
 
 use super::Entry;
-use super::Shown::{Contained, Test};
-use crate::contained::{Attack, Ground};
+use super::Evidence::{Contained, Test};
+use crate::containment::{Attack, AttackGrant};
 
 /// Kept behind handles, all of them together.
 const TOO_MUCH: &str = "or has the server keep, takes more than 8 MiB in the server (limit `transfer_mib`)";
@@ -11,9 +11,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     id: "H60",
     name: "held",
     what: "has the host keep long keys, fields, paths and bodies behind a thousand handles",
-    shown: &[
+    evidence: &[
         Contained(
-            Attack::call("hostile_held", "keys", "ok", "0 kept").under("grants = { kv = true }").times(5),
+            Attack::call("hostile_held", "keys", "ok", "0 kept")
+                .configured("grants = { kv = true }")
+                .times(5),
         ),
         Contained(fields(r#"{"copies": false}"#)),
         Contained(fields(r#"{"copies": true}"#)),
@@ -27,11 +29,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
 }];
 
 const fn fields(arguments: &'static str) -> Attack {
-    let attack = web("fields", "limit", TOO_MUCH).with(arguments);
+    let attack = web("fields", "limit", TOO_MUCH).arguments(arguments);
     // Without optimisation so many calls of the host take a second.
-    if cfg!(debug_assertions) { attack.under("limits = { cpu_ms = 20_000 }") } else { attack }
+    if cfg!(debug_assertions) { attack.configured("limits = { cpu_ms = 20_000 }") } else { attack }
 }
 
 const fn web(tool: &'static str, outcome: &'static str, says: &'static str) -> Attack {
-    Attack::call("hostile_held", tool, outcome, says).on(Ground::Web).times(5)
+    Attack::call("hostile_held", tool, outcome, says).granted(AttackGrant::BadWebServer).times(5)
 }

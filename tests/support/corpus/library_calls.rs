@@ -1,7 +1,7 @@
 //! What the host does for a guest: functions with arguments that are much too large.
 
-use super::Shown::{Contained, Test};
-use super::{Attack, Entry, Ground};
+use super::Evidence::{Contained, Test};
+use super::{Attack, AttackGrant, Entry};
 
 const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 const KEEPING: &str = "grants = { kv = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
@@ -15,8 +15,10 @@ const FEW: u32 = 4;
 /// Which one comes first depends on the machine.
 const LIMIT: &str = "(limit `";
 
-const fn endless(arguments: &'static str, config: &'static str) -> super::Shown {
-    Contained(Attack::call(GUEST, "repeat", "limit", LIMIT).with(arguments).under(config).times(FEW))
+const fn endless(arguments: &'static str, config: &'static str) -> super::Evidence {
+    Contained(
+        Attack::call(GUEST, "repeat", "limit", LIMIT).arguments(arguments).configured(config).times(FEW),
+    )
 }
 
 /// As much as one call of the host may hand over.
@@ -30,7 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     id: "F5",
     name: "large_calls",
     what: "calls functions of the host with megabytes, again and again",
-    shown: &[
+    evidence: &[
         endless(long!("resolve"), LITTLE_TIME),
         endless(long!("fields-has"), LITTLE_TIME),
         endless(long!("fields-append"), LITTLE_TIME),
@@ -50,16 +52,16 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         endless(long!("kv-set-many"), KEEPING),
         Contained(
             Attack::call(GUEST, "repeat", "limit", LIMIT)
-                .with(long!("open-at"))
-                .under(LITTLE_TIME)
-                .on(Ground::Directory { write: true })
+                .arguments(long!("open-at"))
+                .configured(LITTLE_TIME)
+                .granted(AttackGrant::Directory { write: true })
                 .times(FEW),
         ),
         Contained(
             Attack::call(GUEST, "repeat", "limit", LIMIT)
-                .with(long!("symlink-at"))
-                .under(LITTLE_TIME)
-                .on(Ground::Directory { write: true })
+                .arguments(long!("symlink-at"))
+                .configured(LITTLE_TIME)
+                .granted(AttackGrant::Directory { write: true })
                 .times(FEW),
         ),
         Test("what_a_client_says_of_itself_is_not_read_anew_for_nothing"),

@@ -6,6 +6,7 @@
 //! quotas, S for what the server itself is made to compute.
 
 mod advisories;
+mod blocked_threads;
 mod calls;
 mod clients;
 mod descriptions;
@@ -15,9 +16,8 @@ mod library_calls;
 mod names;
 mod quota;
 mod schemas;
-mod threads;
 
-use crate::contained::{Attack, Deed, ENDED, Ground, Source};
+use crate::containment::{Attack, AttackAction, AttackGrant, ENDED, Source};
 
 /// What the corpus has of one idea.
 #[derive(Debug)]
@@ -29,12 +29,12 @@ pub struct Entry {
     /// What it tries.
     pub what: &'static str,
     /// What shows that it fails.
-    pub shown: &'static [Shown],
+    pub evidence: &'static [Evidence],
 }
 
 /// What shows that an attack fails.
 #[derive(Debug)]
-pub enum Shown {
+pub enum Evidence {
     /// It goes through [`assert_contained`](crate::contained::assert_contained).
     Contained(Attack),
     /// A test of the suite with this name.
@@ -42,7 +42,7 @@ pub enum Shown {
     /// A test of the suite that takes so long that it only runs when somebody asks for it.
     Soak(&'static str),
     /// It cannot be shown, for this reason.
-    Cannot(&'static str),
+    Untestable(&'static str),
 }
 
 /// The corpus, in the order of the ids.
@@ -56,24 +56,24 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .chain(quota::ENTRIES)
         .chain(schemas::ENTRIES)
         .chain(advisories::ENTRIES)
-        .chain(threads::ENTRIES)
+        .chain(blocked_threads::ENTRIES)
         .chain(library_calls::ENTRIES)
         .chain(clients::ENTRIES)
 }
 
 /// The attacks that are calls and take time, the guest's own or the server's: those that three attackers make at once.
-pub fn assaults() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
+pub fn parallel_attacks() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
     let found = entries().filter(|entry| entry.id.starts_with(['F', 'S']));
     let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
-    attacks.filter(|(_, attack)| matches!(attack.deed, Deed::Calls { .. }))
+    attacks.filter(|(_, attack)| matches!(attack.action, AttackAction::Calls { .. }))
 }
 
 impl Entry {
     /// What goes through the eight points.
     pub fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
-        self.shown.iter().filter_map(|shown| match shown {
-            Shown::Contained(attack) => Some(attack),
-            Shown::Test(_) | Shown::Soak(_) | Shown::Cannot(_) => None,
+        self.evidence.iter().filter_map(|evidence| match evidence {
+            Evidence::Contained(attack) => Some(attack),
+            Evidence::Test(_) | Evidence::Soak(_) | Evidence::Untestable(_) => None,
         })
     }
 
@@ -86,7 +86,7 @@ impl Entry {
     pub fn guests(&self) -> impl Iterator<Item = &'static str> {
         self.attacks().filter_map(|attack| match attack.source {
             Source::Guest(name) | Source::Variant(name, _) => Some(name),
-            Source::Wat(_) | Source::Made(_) | Source::Passing(_) => None,
+            Source::Wat(_) | Source::Made(_) | Source::Adapter(_) => None,
         })
     }
 }

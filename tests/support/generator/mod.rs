@@ -3,14 +3,14 @@
 //! What is asserted is what every attack of the corpus has to keep. Whatever it finds becomes an entry of the corpus, with a
 //! shape of its own, since a seed means something else as soon as the generator learns more.
 
+mod adapters;
 mod campaign;
-mod passing;
+mod components;
 mod random;
-mod shapes;
 mod values;
 
-pub use campaign::{Campaign, Found};
-pub use passing::{Passing, Way};
+pub use adapters::{AdapterComponent, Direction};
+pub use campaign::{Campaign, CampaignReport};
+pub use components::{random_adapter, random_call};
 pub use random::Random;
-pub use shapes::{attack, passing};
-pub use values::{ENCODINGS, Encoding, What};
+pub use values::{ENCODINGS, Encoding, PassedValue};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 use crate::wasm;
 
 const BUILD: &str = "guests-build";
@@ -21,12 +21,12 @@ pub(crate) fn run(repository: &Repository, wanted: &[String]) -> Outcome {
     let to = repository.target("guests");
     if !usual.is_empty() {
         let build = wasm::build(repository, &repository.guests(), BUILD);
-        steps::run(choosing(build, "--example", &usual))?;
+        run_command::run(choosing(build, "--example", &usual))?;
         wasm::publish(&usual, &wasm::built(repository, BUILD).join("examples"), &to)?;
     }
     if !plain.is_empty() {
         let build = wasm::build(repository, &repository.plain_guests(), PLAIN_BUILD);
-        steps::run(choosing(build, "--package", &plain))?;
+        run_command::run(choosing(build, "--package", &plain))?;
         wasm::publish(&plain, &wasm::built(repository, PLAIN_BUILD), &to)?;
     }
     Ok(())

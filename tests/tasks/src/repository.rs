@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-use crate::steps::{Failure, Outcome};
+use crate::run_command::{Failure, Outcome};
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) struct Repository {

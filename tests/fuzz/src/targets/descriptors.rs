@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::expansion::expand;
 use crate::Target;
-use crate::fields::Fields;
-use crate::naive::{assert_readable, depth, is_json, strings};
+use crate::reference::{assert_readable, depth, is_json, strings};
+use crate::split_input::Fields;
 
 pub(crate) const TARGET: Target = Target {
     name: "descriptors",
