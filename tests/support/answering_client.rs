@@ -1,7 +1,7 @@
-//! A client that is asked: the same calls and the same answers in both eras of the protocol.
+//! A client that answers client requests, with a session and without one.
 //!
-//! With a session a question is a request on the stream of the call; without one the call is answered with its questions
-//! and comes again. What a guest does must not depend on it, so a test that says everything once can run twice.
+//! In a session, a client request is sent on the stream of the call; a stateless call is answered with `input_required` and
+//! sent again (MRTR). What a guest does must not depend on that, so one test can run with both.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 
 use crate::http_client::{Client, HttpResponse, LEGACY, STATELESS, Session};
 
-/// What such a client says that it can.
+/// The capabilities that such a client declares.
 fn capabilities() -> Value {
     json!({ "sampling": {}, "elicitation": { "form": {} }, "roots": {} })
 }
 
-/// A client of one era that can answer everything.
+/// A client that can answer every client request, with or without a session.
 pub enum AnsweringClient {
     Session(Session),
     Stateless(Client),
 }
 
-/// A call from its request to its answer.
+/// What was sent for one call, from its request to its result.
 #[derive(Debug, Default)]
 pub struct CallTranscript {
-    /// The params of the questions, in order.
+    /// The params of the client requests, in order.
     pub client_requests: Vec<Value>,
-    /// Everything else that came before the answer.
+    /// The notifications that came before the result.
     pub notifications: Vec<Value>,
     /// The result, or the error, of the call.
     pub answer: Value,
@@ -47,7 +47,7 @@ impl CallTranscript {
 }
 
 impl AnsweringClient {
-    /// One for each era.
+    /// One with a session and one without.
     pub async fn both(url: String) -> [Self; 2] {
         let client = Client::new(url);
         let session = client.session_with(LEGACY, capabilities()).await;
@@ -62,7 +62,7 @@ impl AnsweringClient {
         }
     }
 
-    /// The result of a request that asks nothing.
+    /// The result of a request without client requests.
     pub async fn request(&self, method: &str, params: Value) -> Value {
         let reply = match self {
             Self::Session(session) => session.request(method, params).await,
@@ -71,7 +71,7 @@ impl AnsweringClient {
         reply.result().clone()
     }
 
-    /// Calls a tool, and gives these answers to what it asks, in order.
+    /// Calls a tool, and answers its client requests with these results, in order.
     pub async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> CallTranscript {
         let params = json!({ "name": tool, "arguments": arguments });
         let mut answers: VecDeque<Value> = answers.iter().cloned().collect();

@@ -1,4 +1,4 @@
-//! A web server on this machine that behaves as badly as it is asked to. It counts who comes.
+//! A web server on this machine that misbehaves as its path says, and counts its requests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! The official conformance suite of MCP, at the exact versions in `tests/clients/conformance`.
 //!
-//! The suite says of each check how it ended, in a file per scenario; its exit code only counts what it scores, so the
-//! files are what is read here.
+//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the checks that it scores, so
+//! the files are read here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! Clients that others wrote: the official Python and TypeScript packages, fastmcp, and what people meet a server with first,
-//! at the exact versions in `tests/clients`.
+//! Clients that others wrote, at the exact versions in `tests/clients`: the official Python and TypeScript packages, fastmcp,
+//! the Inspector and more.
 //!
-//! They are installed into `target/clients` by the first test that needs them, so that neither a person nor CI has a
-//! step to remember. A stamp beside an installation holds the requirements it was made from; when these change, or the
-//! interpreter has gone, it is made anew. A lock keeps test processes that start together from installing twice.
+//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI has a step to remember. A
+//! copy of the requirements beside an installation tells when it must be made anew. A lock keeps test processes that start
+//! together from installing twice.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -119,10 +119,10 @@ fn python(place: &Path, source: &Path) -> Result<PathBuf> {
         "import sys; sys.exit(sys.version_info < (3, 11))",
         "Python 3.11 or newer, as `python3`",
     )?;
-    start_anew(place)?;
+    recreate(place)?;
     run(Command::new("python3").args(["-m", "venv"]).arg(place))?;
     run(Command::new(&program).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))?;
-    stamp(place, &wanted)?;
+    mark_installed(place, &wanted)?;
     Ok(program)
 }
 
@@ -149,19 +149,19 @@ pub(crate) fn node_packages(place: &Path, source: &Path) -> Result<()> {
     if is_current(place, &wanted)? {
         return Ok(());
     }
-    start_anew(place)?;
+    recreate(place)?;
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(source.join(file), place.join(file))?;
     }
     run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))?;
-    stamp(place, &wanted)
+    mark_installed(place, &wanted)
 }
 
 /// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
 pub(crate) fn require(program: &str, check: &str, what: &str) -> Result<()> {
     let flag = if program == "node" { "-e" } else { "-c" };
     let fits = Command::new(program).args([flag, check]).output().is_ok_and(|output| output.status.success());
-    ensure!(fits, "the tests with outside clients need {what}; install it and run them again");
+    ensure!(fits, "the tests with external clients need {what}; install it and run them again");
     Ok(())
 }
 
@@ -170,13 +170,13 @@ fn run(command: &mut Command) -> Result<()> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!(
-            "cannot install an outside client (the first time needs a network): {command:?} failed:\n{said}"
+            "cannot install an external client (the first time needs a network): {command:?} failed:\n{said}"
         );
     }
     Ok(())
 }
 
-fn start_anew(place: &Path) -> Result<()> {
+fn recreate(place: &Path) -> Result<()> {
     if place.exists() {
         std::fs::remove_dir_all(place)?;
     }
@@ -189,7 +189,7 @@ fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
     Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
 }
 
-fn stamp(place: &Path, wanted: &Path) -> Result<()> {
+fn mark_installed(place: &Path, wanted: &Path) -> Result<()> {
     std::fs::copy(wanted, place.join("installed"))?;
     Ok(())
 }

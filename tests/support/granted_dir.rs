@@ -1,4 +1,4 @@
-//! A directory that a guest was granted, and what lies beside it and was not.
+//! A granted directory with files and links around it that were not granted.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;

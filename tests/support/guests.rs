@@ -1,4 +1,4 @@
-//! Folders with guests in them.
+//! Plugin folders with guests in them.
 
 use std::path::{Path, PathBuf};
 

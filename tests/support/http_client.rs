@@ -1,4 +1,4 @@
-//! A client of Streamable HTTP that hides nothing: headers in, status and messages out.
+//! A client of Streamable HTTP that shows headers, status and messages.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::mcp_schema::{Conversation, SentRequests};
 
-/// Both eras, by the revision that speaks for them.
+/// The newest revision with sessions, and the stateless one.
 pub const LEGACY: &str = "2025-11-25";
 pub const STATELESS: &str = "2026-07-28";
 

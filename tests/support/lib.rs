@@ -1,4 +1,4 @@
-//! What the suite stands on: guests and plugins built from source, the real binary, and clients that show the wire.
+//! The support code of the suite: guests and plugins built from source, the real binary, and clients that show the wire.
 //!
 //! Everything is built once per test process by the repository's own commands, so a clean checkout needs no preparation
 //! and nothing can be stale.
@@ -15,6 +15,7 @@
 pub mod answering_client;
 pub mod bad_web_server;
 pub mod build;
+pub mod command;
 pub mod conformance;
 pub mod containment;
 pub mod corpus;

@@ -1,7 +1,7 @@
-//! The JSON Schemas that MCP publishes: every message that a test receives from the server is held against them.
+//! Validates every message that a test receives from the server against the JSON Schemas that MCP publishes.
 //!
-//! Which definition a message must fit follows from what it is and from the request that it answers. A definition is
-//! compiled once for all tests.
+//! The definition follows from the kind of the message and from the request that it answers. Each definition is compiled once
+//! for all tests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_known_by_its_request_whatever_it_comes_on() {
+    fn a_response_is_known_by_its_request_whatever_it_comes_on() {
         let memory = SentRequests::default();
         let mut post = Conversation::of_session("2025-11-25", "s", &memory);
         post.sent(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));

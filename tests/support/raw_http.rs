@@ -1,4 +1,4 @@
-//! A client of HTTP that is nothing but its socket: what it sends is sent as it is, on one connection.
+//! An HTTP client that sends bytes as they are, on one connection.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! POSTs written to a socket by hand, for clients that stop in the middle of a request and read only when they want to.
+//! POSTs written to a socket by hand, for clients that stop in the middle of a request or do not read.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

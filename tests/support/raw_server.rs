@@ -1,4 +1,4 @@
-//! The real binary, watched from its first moment and killed at any: [`crate::server`] waits until all is well.
+//! The real binary, observed from its first moment and killed at any time; [`crate::server`] waits until it serves.
 
 use std::path::Path;
 use std::process::Stdio;

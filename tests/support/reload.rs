@@ -1,4 +1,4 @@
-//! Puts builds of a plugin into a folder that is served, and waits until they are.
+//! Copies builds of a plugin into a served folder, and waits until they are published.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -58,6 +58,11 @@ pub async fn wait_for_log_times(server: &Server, text: &str, times: usize) {
 pub async fn tool_names(client: &Client) -> Vec<String> {
     let reply = client.request("tools/list", json!({})).await;
     names_in(reply.result())
+}
+
+/// The tools that are listed, on the first page.
+pub async fn listed_tools(client: &Client) -> Vec<Value> {
+    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
 }
 
 /// The names in a listing of tools.

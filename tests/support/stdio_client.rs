@@ -1,4 +1,4 @@
-//! A client on a pipe that sees every line.
+//! A client over stdio that checks every line.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The rules once more, read as simply as they can be: slow, obvious, and sharing no code with what they are held against.
+//! Reference implementations of the rules: slow, obvious, and without code of what they are compared with.
 
 use serde_json::Value;
 
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_told_from_what_is_none() {
+    fn json_is_distinguished_from_other_text() {
         for good in ["{}", " [1, -0.5e+3, \"\\u00e9\\n\", true,null,{\"a\" : {}}] ", "0", "\"\u{7f}\""] {
             assert!(is_json(good.as_bytes()), "{good}");
         }

@@ -62,11 +62,11 @@ fn elsewhere(filter: &str) {
 async fn together() -> u32 {
     let mut failed = 0;
     println!("\n| all together | |\n|---|---|");
-    match tokio::spawn(containment::sequence()).await {
+    match tokio::spawn(containment::all_in_sequence()).await {
         Ok(outcome) => println!("| the whole corpus in sequence against one server | {outcome} |"),
         Err(_) => failed += 1,
     }
-    match tokio::spawn(containment::fairness()).await {
+    match tokio::spawn(containment::eight_spinning_guests()).await {
         Ok(outcome) => println!("| eight spinning guests | {outcome} |"),
         Err(_) => failed += 1,
     }

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plugport_tests::containment::{ParallelAttack, assault};
+use plugport_tests::containment::{ParallelAttack, attack_in_parallel};
 use plugport_tests::corpus;
 
 #[tokio::main]
@@ -19,7 +19,7 @@ async fn main() -> ExitCode {
         if !format!("{} {} {}", entry.id, entry.name, attack.source.plugin()).contains(&filter) {
             continue;
         }
-        let running = tokio::spawn(assault(attack, Duration::from_secs(seconds)));
+        let running = tokio::spawn(attack_in_parallel(attack, Duration::from_secs(seconds)));
         match running.await {
             Ok(found) => println!("{}", found.markdown()),
             Err(_) => {

@@ -55,13 +55,13 @@ fn race(plugins: [&[&str]; 2]) -> usize {
 }
 
 #[test]
-fn two_who_approve_two_plugins_at_once_have_both_approved() {
+fn approving_two_plugins_at_the_same_time_approves_both() {
     let late: usize = (0..TIMES).map(|_| race([&["a"], &["b"]])).sum();
     println!("{late} of {TIMES} times one of two was too late");
 }
 
 #[test]
-fn two_who_approve_everything_at_once_have_it_approved() {
+fn approving_everything_twice_at_the_same_time_approves_it() {
     let late: usize = (0..TIMES).map(|_| race([&[], &[]])).sum();
     println!("{late} of {TIMES} times one of two was too late");
 }

@@ -2,17 +2,18 @@
 //! served until the operator approves it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::shared_cache_home;
+use plugport_tests::command::output;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http_client::Client;
-use plugport_tests::reload::{install_guest, wait_for_answer};
+use plugport_tests::reload::{install_guest, listed_tools, wait_for_answer};
 use plugport_tests::server::{Builder, Server, binary, program};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const STRICT: &str = "[server]\npin = \"strict\"\n";
 
@@ -27,13 +28,7 @@ fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     if config.exists() {
         command.arg("--config").arg(config);
     }
-    ended(command.stdin(Stdio::null()))
-}
-
-/// How a program ended, and what it said.
-fn ended(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(command.stdin(Stdio::null()))
 }
 
 fn accept(folder: &Path, more: &[&str]) -> String {
@@ -42,7 +37,7 @@ fn accept(folder: &Path, more: &[&str]) -> String {
     out
 }
 
-fn lock(folder: &Path) -> PathBuf {
+fn lockfile(folder: &Path) -> PathBuf {
     folder.join("plugport.lock")
 }
 
@@ -53,10 +48,6 @@ fn approved(config: &str) -> Builder {
     std::fs::write(builder.folder().join("plugport.toml"), config).unwrap();
     accept(builder.folder(), &[]);
     builder
-}
-
-async fn tools(client: &Client) -> Vec<Value> {
-    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -71,20 +62,20 @@ fn a_new_plugin_is_shown_whole_and_written_down_when_it_is_accepted() {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");
     }
     assert!(err.contains("run `plugport approve` on a terminal, or with --yes"), "{err}");
-    assert!(!lock(plugins.path()).exists(), "nothing is written that nobody accepted");
+    assert!(!lockfile(plugins.path()).exists(), "nothing is written that nobody accepted");
     assert!(accept(plugins.path(), &["version_a"]).ends_with("plugport.lock\n"));
-    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(plugins.path())).unwrap();
     assert!(text.contains("[plugins.version_a.tools.version]\n"), "{text}");
     assert!(text.contains("\ndescription: Say which build this is.\n"), "{text}");
     assert_eq!(accept(plugins.path(), &[]), "nothing has changed since it was approved\n");
-    assert_eq!(std::fs::read_to_string(lock(plugins.path())).unwrap(), text);
+    assert_eq!(std::fs::read_to_string(lockfile(plugins.path())).unwrap(), text);
     let (code, _, err) = approve(plugins.path(), &["other"]);
     assert_eq!((code, err.contains("there is no plugin `other`")), (Some(2), true), "{err}");
     assert!(err.contains("there are: version_a"), "{err}");
 }
 
 #[test]
-fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
+fn deleted_plugins_lose_their_approval_and_broken_ones_keep_it() {
     let plugins = folder(&["version_a", "version_b"]);
     accept(plugins.path(), &[]);
     std::fs::remove_file(plugins.path().join("version_a.wasm")).unwrap();
@@ -93,7 +84,7 @@ fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("version_b.wasm: cannot be approved\n  fault: "), "{out}");
     assert!(out.contains("version_a is not in the folder any more"), "{out}");
-    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(plugins.path())).unwrap();
     assert!(!text.contains("version_a") && text.contains("[plugins.version_b]"), "{text}");
 }
 
@@ -108,10 +99,10 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     let there = ["--config", config.to_str().unwrap()];
     let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
     assert_eq!((code, out.contains("approve --granted lister")), (Some(1), true), "{out}");
-    assert!(!lock(place.path()).exists() && !place.path().join("marks/listed").exists());
+    assert!(!lockfile(place.path()).exists() && !place.path().join("marks/listed").exists());
     let out = accept(plugins.path(), &[&there[..], &["--granted"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
-    let text = std::fs::read_to_string(lock(place.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(place.path())).unwrap();
     assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
     assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
     assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
@@ -125,7 +116,7 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
 
 /// Whoever sits at a terminal was asked, and need not be told to go to one.
 #[test]
-fn who_says_no_at_a_terminal_is_not_sent_to_one() {
+fn declining_at_a_terminal_gives_no_advice_to_use_one() {
     let plugins = folder(&["version_a"]);
     let answer = plugins.path().join("answer");
     std::fs::write(&answer, "n\n").unwrap();
@@ -134,22 +125,22 @@ fn who_says_no_at_a_terminal_is_not_sent_to_one() {
     python.args(["-c", terminal, binary().to_str().unwrap(), "approve", "--plugins", "."]);
     python.env("XDG_CACHE_HOME", shared_cache_home());
     python.current_dir(plugins.path()).stdin(std::fs::File::open(answer).unwrap());
-    let (code, out, err) = ended(&mut python);
+    let (code, out, err) = output(&mut python);
     assert_eq!(code, Some(1), "{out}{err}");
     assert!(out.contains("Accept version_a? [y/N]"), "{out}");
     assert!(out.contains("what was not accepted is not approved") && !out.contains("on a terminal"), "{out}");
-    assert!(!lock(plugins.path()).exists());
+    assert!(!lockfile(plugins.path()).exists());
 }
 
 /// Runs `plugport call` on a plugin of the folder, or on a file.
 fn call(folder: &Path, plugin: &str) -> (Option<i32>, String, String) {
     let mut command = program();
     command.args(["call", plugin, "version", "--plugins"]).arg(folder);
-    ended(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
+    output(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
 }
 
 #[test]
-fn a_call_without_a_server_is_judged_as_by_one() {
+fn plugport_call_needs_the_same_approval_as_a_server() {
     let builder = approved(STRICT);
     let folder = builder.folder();
     let served = |answer: &str| {
@@ -188,7 +179,7 @@ async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("\"$0\" {advised} --yes")).arg(binary()).current_dir("/");
     shell.env("XDG_CACHE_HOME", shared_cache_home());
-    let (code, out, err) = ended(&mut shell);
+    let (code, out, err) = output(&mut shell);
     assert_eq!(code, Some(0), "{advised}: {out}{err}");
     wait_for_answer(&Client::new(server.url()), "v-version", Some("b")).await;
 }
@@ -229,25 +220,25 @@ async fn no_call_fails_while_an_update_is_approved() {
 
 /// P1: another binary that says the same of itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_file_is_held_and_the_approved_one_goes_on() {
+async fn a_changed_file_waits_for_approval_and_the_approved_one_goes_on() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let before = tools(&client).await;
+    let before = listed_tools(&client).await;
     assert_eq!((before.len(), &before[0]["name"]), (1, &json!("v-version")));
     install_guest("version_b", server.folder(), "v.wasm");
     server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
     install_guest("polite", server.folder(), "p.wasm");
     server.wait_for_log("has not been approved; run `plugport approve p --plugins ").await;
-    assert_eq!(tools(&client).await, before);
+    assert_eq!(listed_tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let out = accept(server.folder(), &["v"]);
     assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
     assert!(!out.contains("tool `"), "only its file is another:\n{out}");
     wait_for_answer(&client, "v-version", Some("b")).await;
-    assert_eq!(tools(&client).await, before, "p was not approved");
+    assert_eq!(listed_tools(&client).await, before, "p was not approved");
     accept(server.folder(), &["p"]);
     let deadline = Instant::now() + Duration::from_secs(60);
-    while tools(&client).await == before {
+    while listed_tools(&client).await == before {
         assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -256,53 +247,53 @@ async fn another_file_is_held_and_the_approved_one_goes_on() {
 
 /// Replaces the approved `v` by another guest: nothing of it is shown until it is accepted, and what is shown then has all of
 /// `told` in it.
-async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
+async fn waits_until_accepted(name: &str, answer: &str, told: &[&str]) {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let before = tools(&client).await;
+    let before = listed_tools(&client).await;
     install_guest(name, server.folder(), "v.wasm");
     server.wait_for_log(REMEDY).await;
-    assert_eq!(tools(&client).await, before);
+    assert_eq!(listed_tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let (code, out, _) = approve(server.folder(), &["v"]);
     assert_eq!(code, Some(1), "{out}");
     for line in told {
         assert!(out.contains(line), "{line:?} is not in:\n{out}");
     }
-    assert_eq!(tools(&client).await, before, "it was only shown");
+    assert_eq!(listed_tools(&client).await, before, "it was only shown");
     accept(server.folder(), &["v"]);
     wait_for_answer(&client, "v-version", Some(answer)).await;
 }
 
 /// P2.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_description_is_held() {
+async fn a_changed_description_waits_for_approval() {
     let told = [
         "tool `version` changed:\n",
         "    -description: Say which build this is.\n",
         "other tools have answered.",
     ];
-    held_until_accepted("pin_description", "described", &told).await;
+    waits_until_accepted("pin_description", "described", &told).await;
 }
 
 /// P3.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wider_schema_is_held() {
-    held_until_accepted("pin_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"]).await;
+async fn a_wider_schema_waits_for_approval() {
+    waits_until_accepted("pin_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"]).await;
 }
 
 /// P4.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_import_is_held() {
-    held_until_accepted("pin_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
+async fn a_new_import_waits_for_approval() {
+    waits_until_accepted("pin_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
 }
 
 /// P5: a lock that is not as it was written is no lock to go by.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_was_torn_or_edited_is_found_out() {
+async fn a_torn_or_edited_lockfile_is_detected() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let (folder, file) = (server.folder(), lock(server.folder()));
+    let (folder, file) = (server.folder(), lockfile(server.folder()));
     let text = std::fs::read_to_string(&file).unwrap();
     let digest = text.find("digest = \"sha256:").unwrap() + "digest = \"sha256:".len();
     let wrong = format!("{}{}{}", &text[..digest], "0".repeat(64), &text[digest + 64..]);
@@ -337,7 +328,7 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
 
 /// A program that was approved can say something else whenever it is listed. Nobody hears of that.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_running_plugin_says_anew_is_held() {
+async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     let data = tempfile::tempdir().unwrap();
     let config = format!(
         "{STRICT}[plugins.library.grants]\ndirs = [{{ host = {:?}, guest = \"/data\", write = true }}]\n",
@@ -354,7 +345,7 @@ async fn what_a_running_plugin_says_anew_is_held() {
     client.call("library-write", json!({})).await;
     server.wait_for_log("offers what cannot be published").await;
     assert_eq!(resources().await, before);
-    let text = serde_json::to_string(&tools(&client).await).unwrap();
+    let text = serde_json::to_string(&listed_tools(&client).await).unwrap();
     assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
 }
 
@@ -373,10 +364,10 @@ async fn warnings_are_given_and_everything_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_developers_folder_is_not_compared() {
+async fn without_approval_nothing_is_compared() {
     for config in ["[server]\npin = \"off\"\n", ""] {
         let builder = approved(config);
-        std::fs::write(lock(builder.folder()), "torn").unwrap();
+        std::fs::write(lockfile(builder.folder()), "torn").unwrap();
         let server = builder.start().await;
         let client = Client::new(server.url());
         install_guest("version_b", server.folder(), "v.wasm");
@@ -386,10 +377,10 @@ async fn a_developers_folder_is_not_compared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_other_machines_can_reach_serves_what_was_approved() {
+async fn a_server_open_to_other_machines_serves_what_was_approved() {
     let server = approved("").guest("polite").listen("0.0.0.0:0").start().await;
     server.wait_for_log("has not been approved; run `plugport approve polite --plugins ").await;
     let client = Client::new(server.url().replace("0.0.0.0", "127.0.0.1"));
-    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    let names: Vec<_> = listed_tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, [json!("v-version")]);
 }

@@ -3,13 +3,14 @@
 use std::io::Cursor;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use minisign::KeyPair;
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http_client::Client;
-use plugport_tests::server::{Builder, Server, program};
+use plugport_tests::server::{Builder, Server};
 use serde_json::{Value, json};
 
 const FILE: &str = "version_a.wasm";
@@ -244,11 +245,6 @@ async fn a_signature_that_comes_later_makes_its_plugin_served() {
     assert_eq!(lines.last().unwrap()["signed_by"], id(&key), "{lines:?}");
 }
 
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = program().args(args).output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
-}
-
 #[test]
 fn a_check_finds_what_would_be_refused() {
     let (key, plugins) = (new_key(), folder(&["version_a", "version_b"]));
@@ -256,13 +252,15 @@ fn a_check_finds_what_would_be_refused() {
     let file = plugins.path().join("plugport.toml");
     std::fs::write(&file, config(&[named(&key)], true)).unwrap();
     let (folder, file) = (plugins.path().to_str().unwrap(), file.to_str().unwrap());
-    let (code, out, _) = run(&["check", "--plugins", folder, "--config", file, "--json"]);
+    let (code, out, _) = run_plugport(&["check", "--plugins", folder, "--config", file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["plugins"][0]["name"]), (Some(1), &json!("version_a")), "{found:#}");
     let why = found["skipped"][0]["why"].as_str().unwrap();
     assert!(why.contains("version_b.wasm.minisig: is not there"), "{why}");
     // A call of a plugin of the folder is held to the same.
-    let call = |plugin: &str, tool: &str| run(&["call", plugin, tool, "--plugins", folder, "--config", file]);
+    let call = |plugin: &str, tool: &str| {
+        run_plugport(&["call", plugin, tool, "--plugins", folder, "--config", file])
+    };
     assert_eq!(call("version_a", "version").1, "a\n");
     let (code, out, err) = call("version_b", "version");
     assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
@@ -280,9 +278,9 @@ fn inspect_says_what_a_signature_comes_to() {
             std::fs::write(&config_file, config(&[named(key)], true)).unwrap();
             args.extend(["--config", config_file.to_str().unwrap()]);
         }
-        let (code, words, err) = run(&args);
+        let (code, words, err) = run_plugport(&args);
         assert_eq!(code, Some(0), "{err}");
-        let (_, json, _) = run(&[&args[..], &["--json"]].concat());
+        let (_, json, _) = run_plugport(&[&args[..], &["--json"]].concat());
         (words, serde_json::from_str::<Value>(&json).unwrap()["signature"].clone())
     };
     let (words, found) = inspect(None);

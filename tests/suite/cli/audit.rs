@@ -62,7 +62,7 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_hung_up_on_has_a_line_too() {
+async fn a_call_whose_client_disconnects_has_a_line_too() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let nap = tokio::spawn({
@@ -77,7 +77,7 @@ async fn a_call_that_is_hung_up_on_has_a_line_too() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_its_contract_is_no_success() {
+async fn an_invalid_result_is_no_success() {
     let server = Server::builder().guest("hostile_bad_json").start().await;
     Client::new(server.url()).call("hostile_bad_json-forged", json!({})).await.tool_error();
     let lines = server.wait_for_audit("call", 2).await;
@@ -132,7 +132,7 @@ async fn an_audit_that_was_asked_for_and_cannot_be_written_stops_the_start() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_refused_is_noted_with_the_reason() {
+async fn a_rejected_file_is_audited_with_the_reason() {
     let server = Server::builder().guest("polite").file("bad.wasm", b"\0asm\x01\0\0\0").start().await;
     let loads = server.wait_for_audit("load", 2).await;
     assert_eq!(outcomes(&loads), ["refused", "published"]);

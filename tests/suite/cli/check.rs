@@ -124,7 +124,7 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
 }
 
 #[test]
-fn a_section_under_the_wrong_name_is_guessed() {
+fn a_misnamed_section_gets_a_suggestion() {
     let plugins = folder(&["polite"]);
     for section in ["\"polite.wasm\"", "Polite", "polit"] {
         let (code, out, _) = check(plugins.path(), &format!("[plugins.{section}]\n"), &[]);
@@ -198,7 +198,7 @@ async fn a_check_runs_beside_the_server_that_it_is_about() {
 }
 
 #[test]
-fn a_check_gives_plugins_nothing_and_calls_none_broken_for_that() {
+fn a_check_grants_nothing_and_reports_no_plugin_as_broken_for_that() {
     let plugins = folder(&["lister"]);
     let marks = tempfile::tempdir().unwrap();
     let config = format!(

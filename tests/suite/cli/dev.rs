@@ -81,7 +81,7 @@ impl Dev {
     }
 
     /// Waits until its build has noted so many beginnings.
-    async fn began(&self, times: usize) {
+    async fn wait_for_builds(&self, times: usize) {
         let file = self.project().join(".began");
         let deadline = Instant::now() + PATIENCE;
         while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < times {
@@ -91,7 +91,7 @@ impl Dev {
     }
 
     /// Waits until so many builds have ended, and sees that no other follows.
-    async fn rests_after(&self, builds: usize) {
+    async fn wait_until_idle_after(&self, builds: usize) {
         self.wait_for_log("built in ", builds).await;
         // Longer than the sources are left unseen.
         tokio::time::sleep(Duration::from_secs(4)).await;
@@ -160,13 +160,13 @@ async fn send(signal: &str, pid: u32) {
 }
 
 /// Whether a process runs; one that is dead and not yet buried does not.
-fn runs(pid: &str) -> bool {
+fn is_running(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z"))
 }
 
-async fn gone(pid: &str) {
+async fn wait_until_gone(pid: &str) {
     let deadline = Instant::now() + Duration::from_secs(10);
-    while runs(pid) {
+    while is_running(pid) {
         assert!(Instant::now() < deadline, "process {pid} still runs");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -213,10 +213,10 @@ async fn what_is_saved_is_built_and_served() {
     dev.save("a");
     answers(&client, "a").await;
     let server = dev.server().to_string();
-    assert!(runs(&server));
+    assert!(is_running(&server));
     assert_eq!(std::fs::read_to_string(dev.project().join(".plugport-dev/.gitignore")).unwrap(), "*\n");
     assert_eq!(dev.terminate().await, Some(0));
-    gone(&server).await;
+    wait_until_gone(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -242,7 +242,7 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     }
     dev.save("a");
     answers(&client, "a").await;
-    gone(&std::fs::read_to_string(&file).unwrap()).await;
+    wait_until_gone(&std::fs::read_to_string(&file).unwrap()).await;
     // The same when everything ends.
     std::fs::remove_file(&file).unwrap();
     dev.save("slow");
@@ -252,7 +252,7 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     }
     let building = std::fs::read_to_string(&file).unwrap();
     assert_eq!(dev.terminate().await, Some(0));
-    gone(&building).await;
+    wait_until_gone(&building).await;
 }
 
 /// What cargo does with a project whose build script writes into its source: what it writes is made of another file.
@@ -271,10 +271,10 @@ async fn a_cargo_project_whose_build_writes_into_its_source_is_built_and_comes_t
     let client = dev.client().await;
     dev.wait_for_log("published my-tool: my-tool-version", 1).await;
     dev.wait_for_log("changed while it was built: src/gen.rs; building", 1).await;
-    dev.rests_after(2).await;
+    dev.wait_until_idle_after(2).await;
     dev.save("b");
     tool_answers(&client, "my-tool-version", "b").await;
-    dev.rests_after(4).await;
+    dev.wait_until_idle_after(4).await;
     assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
 }
@@ -289,14 +289,14 @@ async fn an_npm_project_is_built_with_its_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_every_build_writes_anew_is_taken_for_theirs_and_told() {
+async fn files_that_every_build_rewrites_are_ignored_and_named() {
     let writes = format!("date +%N > generated.txt\nmkdir -p old; date +%N >> old/$$.txt\n{BUILD}");
     let dev = Dev::start("a", &writes, &["--build", "sh build.sh"]);
     dev.wait_for_log("generated.txt: taken for what the build makes", 1).await;
-    dev.rests_after(4).await;
+    dev.wait_until_idle_after(4).await;
     dev.save("b");
     answers(&dev.client().await, "b").await;
-    dev.rests_after(8).await;
+    dev.wait_until_idle_after(8).await;
     assert_eq!(dev.times("generated.txt: taken"), 1, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
 }
@@ -306,13 +306,13 @@ async fn what_is_saved_twice_while_builds_run_is_built() {
     let slow = format!("source=$(cat source.txt); echo x >> .began; sleep 3\n{BUILD}")
         .replace("$(cat source.txt).wasm", "$source.wasm");
     let dev = Dev::start("a", &slow, &["--build", "sh build.sh"]);
-    dev.began(1).await;
+    dev.wait_for_builds(1).await;
     dev.save("b");
-    dev.began(2).await;
+    dev.wait_for_builds(2).await;
     dev.save("a");
     dev.wait_for_log("changed while it was built: source.txt; building", 1).await;
-    dev.began(3).await;
-    dev.rests_after(2).await;
+    dev.wait_for_builds(3).await;
+    dev.wait_until_idle_after(2).await;
     answers(&dev.client().await, "a").await;
     assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     // The first that was served was "b".
@@ -321,7 +321,7 @@ async fn what_is_saved_twice_while_builds_run_is_built() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_says_itself_is_no_change_of_the_project() {
+async fn output_of_dev_is_no_change_of_the_project() {
     let dev = Dev::prepared("a", BUILD, &["--build", "sh build.sh"], |dir, command| {
         command.stderr(File::create(dir.join("versions/dev.err")).unwrap());
     });
@@ -351,7 +351,7 @@ async fn what_a_plugin_logs_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_that_turns_up_holds() {
+async fn a_configuration_that_appears_later_is_used() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     answers(&dev.client().await, "a").await;
     let file = dev.project().join("plugport.toml");
@@ -376,7 +376,7 @@ async fn a_build_that_makes_a_core_module_is_told_how_to_make_a_component() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_ends_ends_it() {
+async fn dev_ends_with_its_server() {
     let mut dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     dev.wait_for_log("built in ", 1).await;
     send("-KILL", dev.server()).await;

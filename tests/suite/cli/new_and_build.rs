@@ -7,10 +7,11 @@ use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::root;
+use plugport_tests::command::output;
 use plugport_tests::guests::guest;
 use plugport_tests::server::program;
 use serde_json::{Value, json};
@@ -22,8 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = program();
     command.args(args).current_dir(here).env("PATH", here.join("bin")).env_remove("VIRTUAL_ENV");
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(&mut command)
 }
 
 fn put(root: &Path, name: &str, text: &str) {
@@ -191,7 +191,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
 }
 
 #[test]
-fn what_no_server_could_load_is_a_failed_build_that_stays_for_a_look() {
+fn a_component_that_no_server_could_load_fails_the_build_and_stays() {
     let here = tempfile::tempdir().unwrap();
     put(here.path(), "pyproject.toml", "[project]\nname = 'empty'\n");
     let script =

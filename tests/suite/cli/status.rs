@@ -2,25 +2,24 @@
 //! of calls.
 
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::{sockets, xdg_homes};
+use plugport_tests::command::output;
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::http_client::{Client, HttpResponse, LEGACY};
 use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, asker, form};
+use crate::mcp::session_client_requests::{asker, capabilities, form};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What `plugport status` says in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)).output();
-    let Output { status, stdout, stderr } = output.unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)))
 }
 
 /// The servers of whoever has the home of this folder.
@@ -46,7 +45,7 @@ fn version(server: &Server, name: &str) -> Value {
 }
 
 /// Waits until one version is in this state.
-async fn stands(server: &Server, name: &str, state: &str) -> Value {
+async fn wait_for_state(server: &Server, name: &str, state: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let known = versions(server, name);
@@ -66,7 +65,7 @@ fn replace(server: &Server, file: &str, by: &str) {
 }
 
 #[tokio::test]
-async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
+async fn status_shows_plugins_with_the_outcomes_of_their_calls() {
     let config = "[plugins.polite]\nlimits = { wall_ms = 2_000, tool_calls_per_second = 3 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let client = Client::new(server.url());
@@ -100,7 +99,7 @@ async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_told_with_the_reason() {
+async fn status_shows_plugins_that_are_not_served_with_the_reason() {
     let server =
         Server::builder().guest("polite").file("broken.wasm", b"\0asm\x0d\0\x01\0\xff").start().await;
     let broken = version(&server, "broken");
@@ -112,7 +111,7 @@ async fn what_is_not_served_is_told_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_left_alone_is_told_as_such() {
+async fn status_shows_a_quarantined_plugin() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3 }\n";
     let server = Server::builder().guest("hostile_panic").config(config).start().await;
     let client = Client::new(server.url());
@@ -170,7 +169,7 @@ async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
+async fn status_shows_every_server_of_a_user_and_none_that_was_killed() {
     let server = Server::builder().guest("polite").start().await;
     let others = folder(&["version_a"]);
     let mut editor = StdioServer::start(server.folder(), others.path());
@@ -192,7 +191,7 @@ async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
 }
 
 #[test]
-fn without_a_server_it_is_told_what_to_look_at() {
+fn status_without_a_server_says_where_to_look() {
     let place = tempfile::tempdir().unwrap();
     let (code, out, err) = run(place.path(), &[]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
@@ -238,7 +237,7 @@ async fn has_problems(folder: &Path, kinds: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_the_server_cannot_follow_is_told_until_it_can() {
+async fn status_shows_problems_until_they_are_solved() {
     let config = "[server]\npin = \"warn\"\n";
     let server = Server::builder().guest("version_a").config(config).start().await;
     let folder = server.folder();
@@ -260,7 +259,7 @@ async fn what_the_server_cannot_follow_is_told_until_it_can() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
+async fn status_shows_a_plugin_that_is_served_without_approval() {
     let server = Server::builder().guest("version_a").config("[server]\npin = \"warn\"\n").start().await;
     let served = version(&server, "version_a");
     assert_eq!(served["state"], "serving");
@@ -269,7 +268,7 @@ async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn items_that_are_not_published_are_told_with_the_reason() {
+async fn status_shows_rejected_items_with_the_reason() {
     let server = Server::builder().guest("library").start().await;
     let library = version(&server, "library");
     let items = library["unpublished"].as_array().unwrap();
@@ -295,9 +294,9 @@ async fn the_state_folder_may_have_a_long_path() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_nobody_approved_is_told_as_held() {
+async fn status_shows_a_plugin_that_waits_for_approval() {
     let server = Server::builder().guest("version_a").config("[server]\npin = \"strict\"\n").start().await;
-    let held = stands(&server, "version_a", "held").await;
+    let held = wait_for_state(&server, "version_a", "held").await;
     assert!(held["why"].as_str().unwrap().contains("plugport approve"), "{held}");
     assert_eq!(servers(server.folder())[0]["pin"], "strict");
 }
@@ -314,7 +313,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
     let before = version(&server, "polite");
     assert_eq!(before["running"], 1);
     replace(&server, "polite.wasm", "version_a");
-    let draining = stands(&server, "polite", "draining").await;
+    let draining = wait_for_state(&server, "polite", "draining").await;
     assert_eq!((&draining["digest"], &draining["running"]), (&before["digest"], &json!(1)));
     let ended = nap.await.unwrap();
     assert!(
@@ -333,18 +332,18 @@ fn question() -> Value {
 
 /// C2: a call that waits for its client has no stream open; the client hears of the end when it comes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
+async fn a_suspended_stateless_call_ends_with_its_version() {
     let server = asker("[server]\ndrain_s = 1\n").await;
     let client = Client::new(server.url());
     let call = async |more: Value| -> HttpResponse {
         let mut params = json!({ "name": "ask", "arguments": question() });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
     };
     let asked = call(json!({})).await;
     assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
     replace(&server, "asker.wasm", "version_a");
-    stands(&server, "asker", "draining").await;
+    wait_for_state(&server, "asker", "draining").await;
     while versions(&server, "asker").len() > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -355,9 +354,9 @@ async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
 
 /// Where a stream is open, it hears at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_of_a_session_that_waits_is_ended_with_its_version() {
+async fn a_suspended_call_of_a_session_ends_with_its_version() {
     let server = asker("[server]\ndrain_s = 1\n").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let params = json!({ "name": "ask", "arguments": question() });
     let mut stream = session.stream(json!(7), "tools/call", params).await;
     let asked = stream.message().await;

@@ -25,12 +25,12 @@ use tokio::process::{Child, Command};
 const UNWRITABLE: &str = "/proc";
 
 /// A person who has never run the server: a home, and nothing in it.
-struct FirstListClient {
+struct FreshHome {
     home: TempDir,
     plugins: PathBuf,
 }
 
-impl FirstListClient {
+impl FreshHome {
     fn of(plugins: &Path) -> Self {
         Self { home: tempfile::tempdir().unwrap(), plugins: plugins.to_owned() }
     }
@@ -71,9 +71,9 @@ fn examples() -> PathBuf {
 
 /// Every tool that the plugins have, once everything is compiled.
 async fn all(plugins: &Path) -> BTreeSet<String> {
-    let newcomer = FirstListClient::of(plugins);
-    let (_server, url) = newcomer.serve().await;
-    let said = newcomer.home.path().join("said");
+    let fresh_home = FreshHome::of(plugins);
+    let (_server, url) = fresh_home.serve().await;
+    let said = fresh_home.home.path().join("said");
     let loaded = || std::fs::read_to_string(&said).unwrap_or_default().contains("\nloaded ");
     wait_until("all is loaded", loaded).await;
     tool_names(&Client::new(url)).await.into_iter().collect()
@@ -85,14 +85,14 @@ async fn first_list(
     transport: &'static str,
     plugins: &Path,
 ) -> Result<BTreeSet<String>> {
-    let newcomer = FirstListClient::of(plugins);
+    let fresh_home = FreshHome::of(plugins);
     let mut server = None;
     let target = if transport == "http" {
-        let (child, url) = newcomer.serve().await;
+        let (child, url) = fresh_home.serve().await;
         server = Some(child);
         vec![url]
     } else {
-        newcomer.command(&["--stdio"])
+        fresh_home.command(&["--stdio"])
     };
     let report = client.drive("first_list", transport, "first", target).await;
     drop(server);

@@ -64,7 +64,7 @@ async fn assert_survives(times: usize, seed: u64) {
         written: AtomicU64::default(),
         swaps: AtomicU64::default(),
     });
-    let listed = home.first_lives().await;
+    let listed = home.short_runs().await;
     let mut random = seeded(seed);
     let mut slowest = Duration::ZERO;
     for _ in 0..times {
@@ -80,7 +80,7 @@ async fn assert_survives(times: usize, seed: u64) {
         assert_eq!(tool_names(&client).await, listed, "{}", server.log());
         slowest = slowest.max(begun.elapsed());
         home.assert_intact(&server, &client).await;
-        home.live(&mut server, Duration::from_millis(random(LIFE) as u64)).await;
+        home.run_for(&mut server, Duration::from_millis(random(LIFE) as u64)).await;
     }
     println!(
         "{times} kills; the slowest start took {slowest:?}, {} notes",
@@ -104,7 +104,7 @@ impl Home {
     }
 
     /// Quiet lives, in which every build is compiled; what the last one lists.
-    async fn first_lives(&self) -> Vec<String> {
+    async fn short_runs(&self) -> Vec<String> {
         copy(&plugin("notes"), self.path());
         let mut listed = Vec::new();
         for build in ["version_b", "version_a"] {
@@ -122,7 +122,7 @@ impl Home {
     }
 
     /// Everything at once for a while, and the end without a warning.
-    async fn live(self: &Arc<Self>, server: &mut RawServer, life: Duration) {
+    async fn run_for(self: &Arc<Self>, server: &mut RawServer, life: Duration) {
         let neighbour = Neighbour::new(server.url().await);
         let over = Arc::new(AtomicBool::default());
         let mut busy = JoinSet::new();

@@ -23,7 +23,7 @@ async fn limit(server: &Server, bytes: Option<u64>) {
 }
 
 /// The files with compiled code, and those that are not finished.
-fn kept(folder: &Path) -> Vec<String> {
+fn cached_files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(code_cache(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != "secret").collect()
@@ -31,7 +31,7 @@ fn kept(folder: &Path) -> Vec<String> {
 
 /// Code for which there is no room is not kept, and nothing for plugins is; that costs nobody a call.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
+async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
     // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
@@ -41,7 +41,7 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     install_guest("version_b", server.folder(), "v.wasm");
     wait_for_answer(&client, "v-version", Some("b")).await;
     Neighbour::new(server.url()).echo().await;
-    assert_eq!(kept(server.folder()), [""; 0], "{}", server.log());
+    assert_eq!(cached_files(server.folder()), [""; 0], "{}", server.log());
     for (remark, remedy) in [
         (
             "compiled code cannot be kept",
@@ -57,7 +57,7 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
     install_guest("pin_description", server.folder(), "v.wasm");
     wait_for_answer(&client, "v-version", Some("described")).await;
     let deadline = Instant::now() + Duration::from_secs(10);
-    while kept(server.folder()).is_empty() {
+    while cached_files(server.folder()).is_empty() {
         assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -109,7 +109,7 @@ async fn counts(client: &Client) -> [u64; 2] {
 /// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well, and
 /// is there for the next server too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
+async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     let state = tempfile::tempdir().unwrap();
     let server = notebooks(state.path()).start().await;
     let client = Client::new(server.url());

@@ -78,7 +78,7 @@ fn listing(folder: &Path) -> Vec<OsString> {
 
 /// A lock for which there is no room leaves the one that is there.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_leaves_the_lock_as_it_was() {
+async fn a_full_disk_leaves_the_lockfile_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let plugins = place.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
@@ -103,7 +103,7 @@ async fn a_full_disk_leaves_the_lock_as_it_was() {
 /// What watches the folder watches the folder that it found. Through a link that names another one since, no event ever
 /// comes, and looking must find what changed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_event_tells_of_is_found_within_seconds() {
+async fn changes_without_an_event_are_found_within_seconds() {
     let outside = tempfile::tempdir().unwrap();
     let (link, next) = (outside.path().join("plugins"), outside.path().join("next"));
     for folder in ["0", "1"] {
@@ -156,7 +156,7 @@ async fn files_with_times_of_other_centuries_are_found() {
 
 /// A name that nobody answers for costs the call that asked for it, and nobody else waits.
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_cannot_be_looked_up_fail_their_calls_alone() {
+async fn names_that_do_not_resolve_fail_only_their_calls() {
     let config = "[plugins.fetcher.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
     let server = Server::builder().guest("polite").guest("fetcher").config(config).start().await;
     let client = Client::new(server.url());

@@ -5,7 +5,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, form, prompt};
+use crate::mcp::session_client_requests::{capabilities, form, prompt};
 
 /// What would allow the denials of this plugin that the audit has, once it has as many.
 pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
@@ -16,7 +16,7 @@ pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> V
 
 async fn question_is_denied(method: &str, params: Value, line: &str) {
     let server = Server::builder().guest("asker").start().await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     let call = json!({ "name": "asker-ask", "arguments": { "method": method, "params": params } });
     let reply = session.request("tools/call", call).await;
     assert_eq!(reply.messages.len(), 1, "the client is asked nothing: {reply:?}");
@@ -42,7 +42,7 @@ async fn roots_are_denied() {
 }
 
 #[tokio::test]
-async fn the_store_is_denied() {
+async fn the_key_value_store_is_denied() {
     let server = Server::builder().plugin("notes").start().await;
     let reply = Client::new(server.url()).call("notes-find_notes", json!({})).await;
     reply.tool_error();

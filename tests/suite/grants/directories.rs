@@ -36,7 +36,7 @@ async fn a_directory_is_read_only_unless_writing_was_granted() {
 }
 
 #[tokio::test]
-async fn a_directory_that_has_gone_is_the_operators_to_hear_of() {
+async fn a_missing_granted_directory_is_reported_to_the_operator() {
     let dir = tempfile::tempdir().unwrap();
     let gone = dir.path().join("gone");
     std::fs::create_dir(&gone).unwrap();

@@ -197,7 +197,7 @@ async fn soak_hostile_quota_race() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_that_no_system_takes_are_refused_before_anybody_looks_at_them() {
+async fn impossible_paths_are_rejected_before_they_are_opened() {
     let dir = tempfile::tempdir().unwrap();
     let server = racers(dir.path()).await;
     let client = Client::new(server.url());

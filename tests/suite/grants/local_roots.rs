@@ -59,7 +59,7 @@ async fn read(session: &Session, path: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
+async fn a_session_is_asked_once_for_roots_and_only_allowed_ones_can_be_read() {
     let dir = place();
     let root = dir.path().canonicalize().unwrap();
     let (project, other) = (root.join("allowed/my project"), root.join("other"));
@@ -91,7 +91,7 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stateless_client_is_asked_before_the_guest_starts() {
+async fn a_stateless_client_is_asked_for_roots_before_the_guest_starts() {
     let dir = place();
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let server = serve(dir.path(), READ).await;
@@ -114,18 +114,18 @@ async fn a_stateless_client_is_asked_before_the_guest_starts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
+async fn without_a_grant_or_for_a_remote_client_no_roots_are_asked_for_or_opened() {
     let dir = place();
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let file = project.join("file.txt");
-    let able = json!({ "roots": {} });
+    let capabilities = json!({ "roots": {} });
     let server = serve(dir.path(), READ).await;
     // A client that has no roots, and one behind a proxy.
     let client = Client::new(server.url());
     assert_ne!(read(&client.session("2025-11-25").await, &file).await, "project");
     for header in ["x-forwarded-for", "forwarded"] {
         let params = json!({ "name": "scribe-read", "arguments": { "path": file },
-            "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: able } });
+            "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: capabilities } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
@@ -139,7 +139,7 @@ async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
     // May ask, but not read.
     for grant in ["true", "false"] {
         let server = serve(dir.path(), grant).await;
-        let session = Client::new(server.url()).session_with("2025-11-25", able.clone()).await;
+        let session = Client::new(server.url()).session_with("2025-11-25", capabilities.clone()).await;
         assert_ne!(read(&session, &file).await, "project", "{grant}");
     }
 }

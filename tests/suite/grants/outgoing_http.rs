@@ -111,7 +111,7 @@ fn name_of_this_machine() -> Option<(String, IpAddr)> {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_this_machine_is_refused() {
+async fn a_name_that_resolves_to_this_machine_is_denied() {
     let Some((name, address)) = name_of_this_machine() else {
         // The unit tests of `sandbox::egress` show the same with a resolver of their own.
         eprintln!("skipped: /etc/hosts has no name but `localhost` that leads to this machine");
@@ -128,7 +128,7 @@ async fn a_name_that_leads_to_this_machine_is_refused() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_prove_who_it_is_gets_no_request() {
+async fn a_host_without_a_valid_certificate_gets_no_request() {
     let web = BadWebServer::start().await;
     let config = format!("[plugins.fetcher.grants]\nhttp = [\"https://{}\"]\n", web.authority());
     let server = Server::builder().guest("fetcher").config(&config).start().await;
@@ -268,7 +268,7 @@ async fn hostile_http_bomb() {
 }
 
 #[tokio::test]
-async fn ten_thousand_requests_at_once_are_four() {
+async fn of_ten_thousand_requests_four_run_at_once() {
     let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 1500, cpu_ms = 20_000").await;
     let arguments = |path: &str| json!({ "authority": web.authority(), "path": path, "count": 10_000 });
@@ -283,7 +283,7 @@ async fn ten_thousand_requests_at_once_are_four() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_ends_with_its_call() {
+async fn an_unfinished_request_ends_with_its_call() {
     let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 60_000").await;
     let arguments = json!({ "authority": web.authority(), "path": "/silent" });

@@ -46,7 +46,7 @@ impl Authority {
     }
 
     /// What a host needs to prove that it is `name`, between these years.
-    fn vouch(&self, name: &str, from: i32, until: i32) -> ServerConfig {
+    fn certificate(&self, name: &str, from: i32, until: i32) -> ServerConfig {
         let mut params = named("a host", &[name]);
         params.not_before = date_time_ymd(from, 1, 1);
         params.not_after = date_time_ymd(until, 1, 1);
@@ -127,9 +127,9 @@ fn grants(hosts: &[&Host]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_proves_who_it_is_answers_over_tls() {
+async fn a_host_with_a_valid_certificate_answers_over_tls() {
     let authority = Authority::new("trusted");
-    let host = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
+    let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
     let server = authority.trusted().guest("fetcher").config(&grants(&[&host])).start().await;
     let client = Client::new(server.url());
     let reply = client.call("fetcher-fetch", json!({ "url": host.url("/page?x=1#top") })).await;
@@ -147,15 +147,15 @@ async fn a_host_that_proves_who_it_is_answers_over_tls() {
 
 /// The guest hears that it is the certificate, the operator what is wrong with it, and the host nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_proves_something_else_gets_no_request() {
+async fn a_host_with_another_certificate_gets_no_request() {
     let (authority, stranger) = (Authority::new("trusted"), Authority::new("stranger"));
-    let honest = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
+    let honest = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
     let liars = [
-        (authority.vouch("other.test", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
-        (authority.vouch("127.0.0.2", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
-        (stranger.vouch(HERE, 2_000, 3_000), "UnknownIssuer"),
-        (authority.vouch(HERE, 2_000, 2_020), "certificate expired"),
-        (authority.vouch(HERE, 2_900, 3_000), "certificate not valid yet"),
+        (authority.certificate("other.test", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
+        (authority.certificate("127.0.0.2", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
+        (stranger.certificate(HERE, 2_000, 3_000), "UnknownIssuer"),
+        (authority.certificate(HERE, 2_000, 2_020), "certificate expired"),
+        (authority.certificate(HERE, 2_900, 3_000), "certificate not valid yet"),
     ];
     let mut hosts = Vec::new();
     for (config, why) in liars {
@@ -187,9 +187,9 @@ async fn a_host_that_proves_something_else_gets_no_request() {
 
 /// Without anyone to vouch for hosts it is the server that lacks something, and the operator hears once what.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_authorities_nothing_is_sent_and_the_operator_hears_why() {
+async fn without_certificate_authorities_nothing_is_sent_and_the_log_says_why() {
     let authority = Authority::new("trusted");
-    let host = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
+    let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
     let builder = Server::builder().guest("fetcher").config(&grants(&[&host]));
     let server = builder.env("SSL_CERT_FILE", "/nowhere/ca.pem").env("SSL_CERT_DIR", "").start().await;
     let client = Client::new(server.url());

@@ -119,7 +119,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
+async fn a_client_that_opens_sessions_without_end_shuts_nobody_out() {
     let server = Server::builder().guest("polite").config("[server]\nsessions = 50\n").start().await;
     let neighbour = Client::new(server.url()).session(LEGACY).await;
     assert_eq!(neighbour.request("ping", json!({})).await.status, 200);
@@ -129,15 +129,15 @@ async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
         assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
     }
     assert_eq!(neighbour.request("ping", json!({})).await.status, 200, "it used its session");
-    let newcomer = Client::from(server.url(), [127, 0, 0, 2]).session(LEGACY).await;
+    let new_client = Client::from(server.url(), [127, 0, 0, 2]).session(LEGACY).await;
     for _ in 0..100 {
         assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
     }
-    assert_eq!(newcomer.request("ping", json!({})).await.status, 200);
+    assert_eq!(new_client.request("ping", json!({})).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_all_connections_loses_them_to_newcomers() {
+async fn a_client_that_takes_all_connections_loses_them_to_new_clients() {
     let server = Server::builder().guest("polite").config("[server]\nconnections = 8\n").start().await;
     let mut idle = Vec::new();
     for _ in 0..40 {
@@ -150,7 +150,7 @@ async fn whoever_takes_all_connections_loses_them_to_newcomers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_server_can_come_to_keep_is_told_at_its_start() {
+async fn the_memory_that_clients_can_take_is_logged_at_the_start() {
     let _machine = whole_machine().await;
     let config = "[server]\nbuffers_mib = 64\nguest_memory_mib = 1024\nconnections = 100\n";
     let plugins = folder(&[]);

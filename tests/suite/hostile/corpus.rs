@@ -199,7 +199,7 @@ fn every_hostile_guest_belongs_to_an_entry() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_whole_corpus_in_sequence_stays_within_768_mib() {
-    containment::sequence().await;
+    containment::all_in_sequence().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -260,17 +260,17 @@ async fn progress_only_grows_and_only_so_often() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn progress_that_goes_back_or_is_no_number_is_not_told() {
+async fn progress_that_goes_back_or_is_no_number_is_not_sent() {
     assert_eq!(progress_of("back").await, [(19_999.0, json!(20_000.0))]);
     assert_eq!(progress_of("nothing").await, [(1.0, Value::Null)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_is_asked_a_few_times_however_often_a_guest_asks() {
+async fn a_client_gets_a_few_requests_however_often_a_guest_asks() {
     let grants = "[plugins.hostile_sampling_flood.grants]\nsampling = true\nelicitation = true\n";
     let server = Server::builder().guest("hostile_sampling_flood").config(grants).start().await;
-    let able = json!({ "sampling": {}, "elicitation": {} });
-    let session = Client::new(server.url()).session_with("2025-11-25", able).await;
+    let capabilities = json!({ "sampling": {}, "elicitation": {} });
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities).await;
     for (tool, method, answer) in [
         (
             "model",

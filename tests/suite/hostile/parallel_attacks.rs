@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use plugport_tests::containment::{ManyClients, PATIENCE, ParallelAttack, assault};
+use plugport_tests::containment::{ManyClients, PATIENCE, ParallelAttack, attack_in_parallel};
 use plugport_tests::corpus;
 use plugport_tests::generator::Campaign;
 
@@ -55,7 +55,7 @@ async fn soak_three_attackers_of_every_kind_leave_room_for_others() {
     let mut failed = Vec::new();
     println!("{}", ParallelAttack::HEADING);
     for (_, attack) in corpus::parallel_attacks() {
-        let found = assault(attack, Duration::from_secs(10)).await;
+        let found = attack_in_parallel(attack, Duration::from_secs(10)).await;
         println!("{}", found.markdown());
         failed.extend(wrong(&found));
     }
@@ -101,6 +101,6 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "soak: ten minutes"]
-async fn soak_a_crowd_of_attackers_stays_within_a_gibibyte() {
+async fn soak_many_clients_and_plugins_stay_within_a_gibibyte() {
     println!("{:?}", ManyClients { clients: 64, time: Duration::from_secs(600) }.assert_survived().await);
 }

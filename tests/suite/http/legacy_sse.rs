@@ -4,7 +4,7 @@ use plugport_tests::http_client::{Client, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, asker};
+use crate::mcp::session_client_requests::{asker, capabilities};
 
 /// A client of the first revision.
 struct LegacySseClient {
@@ -30,7 +30,7 @@ impl LegacySseClient {
     }
 
     async fn initialize(&mut self) {
-        let params = json!({ "protocolVersion": "2024-11-05", "capabilities": able(),
+        let params = json!({ "protocolVersion": "2024-11-05", "capabilities": capabilities(),
                              "clientInfo": { "name": "suite", "version": "1" } });
         self.send(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
         assert_eq!(self.stream.message().await["result"]["protocolVersion"], "2024-11-05");
@@ -39,7 +39,7 @@ impl LegacySseClient {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_asks_over_the_stream_of_the_first_revision() {
+async fn a_guest_sends_client_requests_over_http_and_sse() {
     let server = asker("").await;
     let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;

@@ -101,7 +101,7 @@ async fn a_connection_that_ends_with_a_refusal_says_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_to_go_on() {
+async fn expect_100_continue_is_answered() {
     let server = Server::builder().guest("polite").start().await;
     let mut socket = RawConnection::to(&server.url()).await;
     let body = discover("1");
@@ -119,7 +119,7 @@ async fn a_client_that_asks_first_is_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_reach_nothing() {
+async fn cross_site_requests_are_rejected() {
     let server = Server::builder().guest("polite").start().await;
     let mut socket = RawConnection::to(&server.url()).await;
     for line in ["GET /sse", "GET /mcp", "POST /mcp", "DELETE /mcp", "POST /messages?sessionId=x", "GET /"] {

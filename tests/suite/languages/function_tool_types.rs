@@ -1,10 +1,9 @@
 //! Values of every type go to a function tool and come back unchanged.
 
 use plugport_tests::http_client::Client;
+use plugport_tests::reload::listed_tools;
 use plugport_tests::server::Server;
 use serde_json::{Map, Value, json};
-
-use crate::languages::function_tools::tools;
 
 /// Rounds through each function of the zoo.
 const ROUNDS: usize = 12;
@@ -97,7 +96,7 @@ async fn every_type_goes_there_and_back_unchanged() {
     let server = Server::builder().guest("plain-zoo").start().await;
     let client = Client::new(server.url());
     let (mut dice, mut echoes) = (RandomValues(6), 0);
-    for tool in tools(&client).await {
+    for tool in listed_tools(&client).await {
         let name = tool["name"].as_str().unwrap();
         let Some(schema) = tool["inputSchema"]["properties"].get("v") else { continue };
         if name.ends_with("echo-result") {

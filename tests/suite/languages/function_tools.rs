@@ -1,23 +1,20 @@
 //! Function tools: components that know nothing of MCP, with the same limits as plugins.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport_tests::bad_web_server::BadWebServer;
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
 use plugport_tests::http_client::Client;
-use plugport_tests::server::{Server, binary, program};
+use plugport_tests::reload::listed_tools;
+use plugport_tests::server::{Server, binary};
 use serde_json::{Value, json};
 
 /// What is published, as clients see it.
-pub(crate) async fn tools(client: &Client) -> Vec<Value> {
-    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
-}
-
 #[tokio::test]
 async fn components_in_the_manner_of_other_hosts_run_unchanged() {
     let web = BadWebServer::start().await;
@@ -47,7 +44,7 @@ async fn components_in_the_manner_of_other_hosts_run_unchanged() {
 }
 
 #[tokio::test]
-async fn plain_components_are_held_by_the_same_walls() {
+async fn function_tools_have_the_same_limits() {
     let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
@@ -66,7 +63,7 @@ async fn plain_components_are_held_by_the_same_walls() {
 }
 
 #[tokio::test]
-async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
+async fn a_call_that_never_reaches_the_guest_does_not_count_as_a_success() {
     let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_traps = 2 }";
     let config = format!("[plugins.plain-arithmetic]\nlimits = {limits}\n");
     let server = Server::builder().guest("plain-arithmetic").config(&config).start().await;
@@ -82,7 +79,7 @@ async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
+async fn too_long_arguments_are_rejected_and_quarantine_nothing() {
     let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_traps = 2 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
@@ -100,7 +97,7 @@ async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
 }
 
 #[tokio::test]
-async fn a_call_that_ends_before_it_reaches_the_guest_is_not_held_against_it() {
+async fn a_call_that_ends_before_it_reaches_the_guest_quarantines_nothing() {
     let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_traps = 2 }\n";
     let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
@@ -159,7 +156,7 @@ async fn what_arguments_take_as_values_is_taken_from_the_memory_of_instances() {
 }
 
 #[test]
-fn functions_of_deep_types_are_left_out_and_are_no_fault() {
+fn functions_of_deep_types_are_not_published_and_are_no_error() {
     for (levels, wrap) in [(31, ("(record (field \"a\" ", "))")), (20, ("(option ", ")"))] {
         let folder = tempfile::tempdir().unwrap();
         let mut types = String::new();
@@ -183,7 +180,7 @@ fn functions_of_deep_types_are_left_out_and_are_no_fault() {
                  (canon lift (core func $j "take") (memory (core memory $j "memory")) (realloc (core func $j "re"))))"#
         );
         std::fs::write(folder.path().join("deep.wasm"), with_answer(&deep)).unwrap();
-        let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+        let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
         assert_eq!(code, Some(0), "{out}{err}");
         let remarks: Vec<&str> = out.lines().filter(|line| line.contains("remark: the function")).collect();
         assert!(remarks.len() == 1 && remarks[0].contains("limit `schema_depth`"), "{out}");
@@ -207,7 +204,7 @@ fn with_answer(more: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_is() {
+async fn components_without_usable_functions_are_rejected_with_what_they_are() {
     let exporting =
         |name: &str| component(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
     let handles = component(
@@ -281,7 +278,7 @@ async fn every_wasi_from_0_2_0_to_0_2_12_links_and_they_mix() {
 }
 
 #[tokio::test]
-async fn what_a_component_exports_beside_its_tools_is_tolerated() {
+async fn other_exports_of_a_component_are_tolerated() {
     let wat = |name: &str| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/wat");
         std::fs::read_to_string(folder.join(name)).unwrap()
@@ -304,16 +301,9 @@ async fn what_a_component_exports_beside_its_tools_is_tolerated() {
     let whole = format!("{}{extra}", shell.trim_end().strip_suffix(')').unwrap());
     let server = Server::builder().file("both.wasm", &component(&whole)).start().await;
     let client = Client::new(server.url());
-    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    let names: Vec<_> = listed_tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, ["both-go"], "{}", server.log());
     assert_eq!(client.call("both-go", json!({})).await.tool_text(), "ok");
-}
-
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let place = tempfile::tempdir().unwrap();
-    let output = program().args(args).current_dir(place.path()).output();
-    let Output { status, stdout, stderr } = output.unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
 /// A component with a tool, a function that cannot be one, and words about the tool.
@@ -336,34 +326,35 @@ fn described(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_command_line_knows_plain_components() {
+fn the_command_line_knows_function_tools() {
     let folder = tempfile::tempdir().unwrap();
     let file = described(folder.path()).display().to_string();
-    let (code, out, err) = run(&["call", &file, "answer"]);
+    let (code, out, err) = run_plugport(&["call", &file, "answer"]);
     assert_eq!((code, out.as_str()), (Some(0), "{\"result\":42}\n"), "{err}");
-    let (code, _, err) = run(&["call", &file, "take"]);
+    let (code, _, err) = run_plugport(&["call", &file, "take"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
 
-    let (_, out, err) = run(&["inspect", &file]);
+    let (_, out, err) = run_plugport(&["inspect", &file]);
     assert!(out.contains("a plain component") && out.contains("What it all comes to."), "{out}{err}");
     assert!(out.contains("functions that are no tools\n  take: its type has a handle"), "{out}");
-    let (_, out, _) = run(&["inspect", &file, "--json"]);
+    let (_, out, _) = run_plugport(&["inspect", &file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&found["plain"], &found["leftOut"][0]["function"]), (&json!(true), &json!("take")));
 
-    let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+    let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("remark: the function take is no tool"), "{out}");
 
     let arithmetic = guest("plain-arithmetic").display().to_string();
-    let (code, out, err) = run(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
+    let (code, out, err) =
+        run_plugport(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
     let result: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &result["structuredContent"]), (Some(0), &json!({ "result": 5 })), "{err}");
 }
 
 #[tokio::test]
-async fn words_about_a_function_come_with_code_that_was_kept_too() {
+async fn cached_code_has_the_documentation_of_functions_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = described(folder.path());
     let cache = CodeCache::open(&folder.path().join("state"), 64).unwrap();

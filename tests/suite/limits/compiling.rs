@@ -30,14 +30,9 @@ const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 
 /// What must hold for calls while something is compiled.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Where a server keeps compiled code.
-fn cache(plugins: &Path) -> PathBuf {
-    code_cache(plugins)
-}
-
 /// The names of the files in the cache that end like this.
-fn kept(plugins: &Path, suffix: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(cache(plugins)).unwrap();
+fn cached_files(plugins: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(code_cache(plugins)).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.to_str().unwrap().ends_with(suffix));
     paths.sort();
@@ -232,7 +227,7 @@ async fn a_killed_server_takes_its_compiler_along_and_the_next_one_starts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
+async fn a_server_killed_at_any_moment_does_not_harm_the_next() {
     let plugins = folder(&["polite", "version_a"]);
     let mut random = seeded(7);
     for _ in 0..12 {
@@ -248,7 +243,7 @@ async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
         }
         tokio::time::sleep(wait).await;
         server.child.kill().await.unwrap();
-        for code in std::fs::read_dir(cache(plugins.path())).into_iter().flatten() {
+        for code in std::fs::read_dir(code_cache(plugins.path())).into_iter().flatten() {
             let path = code.unwrap().path();
             if random(3) == 0 && path.extension().is_some() {
                 std::fs::remove_file(path).unwrap();
@@ -260,7 +255,11 @@ async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
     let said = server.log();
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
     assert!(!said.contains("not as it was kept"), "a torn file had a name: {said}");
-    assert_eq!((kept(plugins.path(), ".code").len(), kept(plugins.path(), "").len()), (2, 3), "leftovers");
+    assert_eq!(
+        (cached_files(plugins.path(), ".code").len(), cached_files(plugins.path(), "").len()),
+        (2, 3),
+        "leftovers"
+    );
 }
 
 /// With 1 ms for compiling, only what was kept can be published.
@@ -273,7 +272,7 @@ async fn publishes(plugins: &Path, config: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
+async fn compiled_code_is_cached_and_tampered_code_is_not_used() {
     let plugins = folder(&["polite", "version_a"]);
     let path = plugins.path();
     assert!(publishes(path, KEPT_ONLY).await.contains("loaded 0 plugins"));
@@ -281,7 +280,7 @@ async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
     let said = publishes(path, KEPT_ONLY).await;
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
 
-    let codes = kept(path, ".code");
+    let codes = cached_files(path, ".code");
     let mut bytes = std::fs::read(&codes[0]).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -298,7 +297,7 @@ async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
     assert!(said.contains("loaded 0 plugins"), "swapped files: {said}");
     publishes(path, "").await;
 
-    std::fs::write(cache(path).join("secret"), [7; 32]).unwrap();
+    std::fs::write(code_cache(path).join("secret"), [7; 32]).unwrap();
     let said = publishes(path, KEPT_ONLY).await;
     assert!(said.contains("loaded 0 plugins"), "another's secret: {said}");
     let said = publishes(path, "").await;
@@ -321,7 +320,7 @@ async fn servers_that_start_together_share_what_they_compile() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only() {
+async fn the_compiler_of_a_stopped_server_delays_other_plugins_for_seconds_only() {
     let state = TempDir::new().unwrap();
     let config = format!("[server]\nstate = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
     let folders = [folder(&[]), folder(&[])];
@@ -346,7 +345,7 @@ const READING: Duration = Duration::from_millis(500);
 
 /// Clients that are short-lived come to an end of compiling so, one after the other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
+async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     let plugins = folder(&[]);
     let slow = hostile_files::burdened(&std::fs::read(guest("version_a")).unwrap(), 10_000);
     write(plugins.path(), "slow", &slow);
@@ -358,18 +357,18 @@ async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
     assert!(server.child.wait().await.unwrap().success());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(
-        kept(plugins.path(), ".code"),
+        cached_files(plugins.path(), ".code"),
         [""; 0].map(PathBuf::from),
         "it was compiled too soon to try anything"
     );
     wait_until("the compiler has ended", || !compilers.iter().any(|pid| is_running(*pid))).await;
-    wait_until("what it made is kept", || kept(plugins.path(), ".code").len() == 1).await;
+    wait_until("what it made is kept", || cached_files(plugins.path(), ".code").len() == 1).await;
     assert!(publishes(plugins.path(), KEPT_ONLY).await.contains("published slow"));
 }
 
 /// What takes too long is nobody's any more when its time is over.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_behind_has_no_more_time_than_it_had() {
+async fn a_compiler_that_is_left_behind_keeps_its_time_limit() {
     let plugins = folder(&[]);
     write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
     let mut server = RawServer::start(plugins.path(), "[limits]\ncompile_ms = 3000\n");
@@ -384,15 +383,15 @@ async fn what_is_left_behind_has_no_more_time_than_it_had() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_place_for_compiled_code_the_server_says_so_and_serves() {
+async fn without_a_code_cache_the_server_says_so_and_serves() {
     let plugins = folder(&["polite"]);
-    std::fs::create_dir_all(cache(plugins.path()).parent().unwrap()).unwrap();
-    std::fs::write(cache(plugins.path()), b"not a folder").unwrap();
+    std::fs::create_dir_all(code_cache(plugins.path()).parent().unwrap()).unwrap();
+    std::fs::write(code_cache(plugins.path()), b"not a folder").unwrap();
     let said = publishes(plugins.path(), "").await;
     assert!(said.contains("compiled code cannot be kept in") && said.contains("published polite"), "{said}");
     let other = folder(&["polite"]);
     publishes(other.path(), "[server]\ncompiled_cache_mib = 0\n").await;
-    assert!(!cache(other.path()).exists());
+    assert!(!code_cache(other.path()).exists());
 }
 
 /// H30: nothing that is done to a good file does more than make it invalid.
@@ -442,7 +441,7 @@ async fn survive(files: Vec<Vec<u8>>) {
 }
 
 #[tokio::test]
-async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
+async fn plugport_call_uses_the_code_cache_of_a_server_and_makes_no_state() {
     let (plugins, own) = (folder(&["polite"]), TempDir::new().unwrap());
     let call = async |config: &str| {
         let file = plugins.path().join("plugport.toml");
@@ -468,7 +467,7 @@ async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
 
 /// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.
 #[tokio::test]
-async fn what_was_kept_loads_at_once() {
+async fn cached_code_loads_at_once() {
     let plugins = folder(&["polite"]);
     let state = plugins.path().join("state");
     let load = async || {

@@ -9,7 +9,7 @@ use serde_json::json;
 const MOST: u64 = 128 << 20;
 
 #[tokio::test]
-async fn what_is_kept_behind_handles_does_not_grow_the_server() {
+async fn memory_behind_handles_does_not_grow_the_server() {
     let server = Server::builder().guest("hostile_held");
     let config =
         "[limits]\nquarantine_traps = 1000\ncpu_ms = 20_000\n[plugins.hostile_held.grants]\nkv = true\n";

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const CANCELLED: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_neighbour_answers_while_results_are_checked() {
+async fn a_neighbour_answers_while_results_are_validated() {
     let server = Server::builder().guest("polite").guest("hostile_schema_checks").alone().start().await;
     let neighbour = Neighbour::new(server.url());
     neighbour.echo_times(10).await;
@@ -43,7 +43,7 @@ async fn a_neighbour_answers_while_results_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_of_a_result_is_in_the_account_of_its_call() {
+async fn validating_a_result_counts_as_time_of_its_call() {
     let limits = "[limits]\ncpu_ms = 100\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let arguments = json!({ "items": 500_000 });
@@ -55,7 +55,7 @@ async fn a_check_of_a_result_is_in_the_account_of_its_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_from_nobody() {
+async fn validating_arguments_for_too_long_is_audited_and_quarantines_nothing() {
     let limits = "[limits]\ncpu_ms = 100\nquarantine_traps = 2\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let client = Client::new(server.url());
@@ -79,7 +79,7 @@ async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
+async fn a_call_is_counted_once_and_before_its_arguments_are_validated() {
     let limits = "[limits]\ncpu_ms = 100\ntool_calls_per_second = 1\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let want = |items: usize| {
@@ -88,9 +88,9 @@ async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
         async move { client.call("hostile_schema_checks-want", arguments).await }
     };
     assert_eq!(want(1).await.tool_text(), "had");
-    let dear: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
+    let costly: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
     let mut refused = 0;
-    for call in dear {
+    for call in costly {
         let reply = call.await.unwrap();
         refused += usize::from(reply.tool_error().contains("(limit `tool_calls_per_second`)"));
     }
@@ -98,7 +98,7 @@ async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_ends_with_its_call() {
+async fn validation_ends_with_its_call() {
     let limits = "[limits]\ncpu_ms = 600000\nwall_ms = 600000\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).alone().start().await;
     let call = || {

@@ -6,7 +6,7 @@ use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, model_says, prompt};
+use crate::mcp::session_client_requests::{capabilities, model_says, prompt};
 
 async fn flood(client: &Client, tool: &str, calls: usize) -> Vec<Value> {
     let calls: Vec<_> = (0..calls)
@@ -86,7 +86,7 @@ async fn completions_have_a_rate() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
+async fn a_plugin_that_keeps_failing_is_quarantined() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3, quarantine_s = 2 }\n";
     let server = Server::builder().guest("hostile_panic").guest("polite").config(config).start().await;
     let client = Client::new(server.url());
@@ -113,7 +113,7 @@ async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
 }
 
 #[tokio::test]
-async fn bad_arguments_of_one_caller_do_not_take_a_plugin_from_others() {
+async fn bad_arguments_of_one_caller_do_not_quarantine_a_plugin() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_traps = 3 }\n";
     let server = Server::builder().guest("hostile_panic").config(config).start().await;
     let client = Client::new(server.url());
@@ -160,11 +160,11 @@ async fn refused_to(session: &Session, tokens: u64) -> String {
 }
 
 #[tokio::test]
-async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
+async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
     let config = "[plugins.asker]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
                   [plugins.asker.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
     let server = Server::builder().guest("asker").config(config).start().await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
     answered(&session, 2, 500).await;
     answered(&session, 3, 500).await;

@@ -52,7 +52,7 @@ async fn hanging_up_does_not_cancel_a_request_of_a_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stdio_cancels_in_both_eras() {
+async fn stdio_cancels_with_and_without_sessions() {
     let folder = folder(&["polite"]);
     // The input may end right behind the last line.
     for delay in [300, 0, 0, 0, 0, 0] {

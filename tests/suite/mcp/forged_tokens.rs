@@ -98,7 +98,7 @@ async fn a_cursor_of_a_list_that_has_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn states_with_any_character_altered_are_no_states() {
+async fn request_states_with_any_character_altered_are_rejected() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
@@ -119,7 +119,7 @@ async fn states_with_any_character_altered_are_no_states() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn states_of_other_requests() {
+async fn request_states_of_other_requests() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());

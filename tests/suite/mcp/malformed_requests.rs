@@ -21,7 +21,7 @@ async fn stateless(client: &Client, body: String) -> HttpResponse {
 }
 
 #[tokio::test]
-async fn a_stateless_request_that_does_not_say_who_asks() {
+async fn stateless_requests_without_client_metadata() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     for (meta, code) in [
@@ -102,7 +102,7 @@ async fn names_in_headers_that_are_not_those_in_the_body() {
 }
 
 #[tokio::test]
-async fn messages_that_are_none_in_either_era() {
+async fn invalid_messages_with_and_without_sessions() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
@@ -296,7 +296,7 @@ async fn what_is_wrong_is_named_by_its_field() {
 }
 
 #[tokio::test]
-async fn more_than_anyone_needs() {
+async fn requests_that_are_too_large() {
     let server = Server::builder().guest("polite").config("[server]\nbody_kib = 64\n").start().await;
     let client = Client::new(server.url());
     let large =

@@ -7,7 +7,7 @@ use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{GRANTED, able, asker, form, model_says, prompt};
+use crate::mcp::session_client_requests::{GRANTED, asker, capabilities, form, model_says, prompt};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -21,7 +21,7 @@ impl AnsweringClient {
     pub(crate) async fn call(&self, tool: &str, arguments: &Value, more: Value) -> HttpResponse {
         let mut params = json!({ "name": tool, "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+        self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn state(reply: &HttpResponse) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_goes_on_where_it_asked() {
+async fn a_call_resumes_where_it_sent_its_client_request() {
     let server = asker("").await;
     let caller = AnsweringClient::of(&server);
     let asked = caller.call("twice", &asking("who"), json!({})).await;
@@ -130,7 +130,7 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parked_calls_expire_and_make_way() {
+async fn suspended_calls_expire_and_make_way() {
     let server = asker("[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 2\n").await;
     let caller = AnsweringClient::of(&server);
     let first = state(&caller.call("ask", &asking("who"), json!({})).await);

@@ -43,7 +43,7 @@ async fn resources_are_listed_and_read_in_every_revision() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_has_the_error_of_its_revision() {
+async fn a_missing_item_has_the_error_of_its_revision() {
     let server = library().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;

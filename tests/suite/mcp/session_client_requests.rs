@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) const GRANTED: &str = "[plugins.asker]\nprefix = \"\"\n[plugins.asker.grants]\nsampling = true\nelicitation = true\nroots = true\n";
 
 /// A client that can answer everything.
-pub(crate) fn able() -> Value {
+pub(crate) fn capabilities() -> Value {
     json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} }, "roots": {} })
 }
 
@@ -36,7 +36,7 @@ fn ask(method: &str, params: Value) -> Value {
 }
 
 async fn session(server: &Server, revision: &str) -> Session {
-    Client::new(server.url()).session_with(revision, able()).await
+    Client::new(server.url()).session_with(revision, capabilities()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,7 +58,7 @@ async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_questions_go_out_together_and_each_gets_its_own_answer() {
+async fn several_client_requests_go_out_together_and_each_gets_its_own_response() {
     let server = asker("").await;
     let session = session(&server, "2025-11-25").await;
     let questions = json!([
@@ -102,22 +102,23 @@ async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() 
     let reply = old.request("tools/call", ask("elicitation/create", form())).await;
     assert!(text(reply).contains("MissingCapability(\"elicitation\")"));
 
-    let able = session(&server, "2025-11-25").await;
-    let mut stream = able.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
+    let capabilities = session(&server, "2025-11-25").await;
+    let mut stream =
+        capabilities.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
     let question = stream.message().await;
     let error = json!({ "code": -1, "message": "User rejected sampling request" });
-    able.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
+    capabilities.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
     assert!(stream.message().await.to_string().contains("Rejected(\\\"User rejected"));
 
-    let mut stream = able.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
+    let mut stream = capabilities.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
     let question = stream.message().await;
-    able.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
+    capabilities.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains("cannot be used: the field `name` does not fit the form"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() {
+async fn nothing_is_sent_without_a_grant_and_malformed_client_requests_are_never_sent() {
     let server = Server::builder().guest("asker").start().await;
     let session = session(&server, "2025-11-25").await;
     let params = json!({ "method": "sampling/createMessage", "params": prompt() });
@@ -142,7 +143,7 @@ async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_that_waits_holds_nobody_up_and_is_not_timed() {
+async fn a_suspended_call_delays_nobody_and_its_clock_stands_still() {
     let server = asker("[plugins.asker.limits]\nconcurrent_calls = 1\nwall_ms = 400\n").await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("waits"), "tools/call", ask("roots/list", json!({}))).await;
@@ -156,7 +157,7 @@ async fn a_guest_that_waits_holds_nobody_up_and_is_not_timed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_call_takes_its_question_back() {
+async fn a_cancelled_call_cancels_its_client_request() {
     let server = asker("").await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("c"), "tools/call", ask("roots/list", json!({}))).await;
@@ -169,7 +170,7 @@ async fn a_cancelled_call_takes_its_question_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_calls_are_bounded_in_number_and_in_time() {
+async fn suspended_calls_are_bounded_in_number_and_in_time() {
     let limits = "[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 1\n";
     let server = asker(limits).await;
     let session = session(&server, "2025-11-25").await;
@@ -190,7 +191,7 @@ async fn waiting_calls_are_bounded_in_number_and_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_questions_is_refused_before_it_costs_anyone_time() {
+async fn a_flood_of_client_requests_is_rejected_before_it_costs_anyone_time() {
     let server = Server::builder().guest("asker").start().await;
     let session = session(&server, "2025-11-25").await;
     let questions: Vec<Value> =

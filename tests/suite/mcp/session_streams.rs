@@ -7,7 +7,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-use crate::mcp::session_client_requests::{able, asker};
+use crate::mcp::session_client_requests::{asker, capabilities};
 
 fn narrate(steps: u32) -> serde_json::Value {
     json!({ "name": "polite-narrate", "arguments": { "steps": steps }, "_meta": { "progressToken": "p" } })
@@ -32,8 +32,8 @@ async fn a_broken_stream_is_resumed_after_the_last_event_that_was_seen() {
     for unknown in ["99-1", "nonsense", "1-ffff"] {
         assert_eq!(session.listen(Some(unknown)).await.status, 400, "{unknown}");
     }
-    let stranger = Client::new(server.url()).session("2025-11-25").await;
-    assert_eq!(stranger.listen(Some(ids[1])).await.status, 400, "streams belong to their session");
+    let other = Client::new(server.url()).session("2025-11-25").await;
+    assert_eq!(other.listen(Some(ids[1])).await.status, 400, "streams belong to their session");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +88,7 @@ async fn a_session_that_is_silent_for_too_long_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_holds_up_neither_itself_nor_others() {
+async fn a_client_that_does_not_read_delays_neither_itself_nor_others() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
@@ -109,7 +109,7 @@ async fn who_does_not_read_holds_up_neither_itself_nor_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn several_streams_of_one_session_carry_their_own_messages_only() {
     let server = asker("").await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     let roots = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     let mut streams = Vec::new();
     for id in 0..3 {

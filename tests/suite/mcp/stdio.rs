@@ -5,13 +5,13 @@ use plugport_tests::http_client::stateless_meta;
 use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{GRANTED, able, model_says, prompt};
+use crate::mcp::session_client_requests::{GRANTED, capabilities, model_says, prompt};
 
 /// As long as a line may be, bytes.
 const LONGEST: usize = 4 << 20;
 
 #[tokio::test]
-async fn both_eras_share_one_pipe() {
+async fn sessions_and_stateless_requests_share_one_connection() {
     let folder = folder(&["polite"]);
     let mut pipe = StdioClient::start(folder.path());
     pipe.request(json!("d"), "server/discover", json!({ "_meta": stateless_meta() })).await;
@@ -97,11 +97,11 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
 }
 
 #[tokio::test]
-async fn a_question_whose_answer_is_too_long_is_given_up() {
+async fn a_client_request_whose_response_is_too_long_fails() {
     let folder = folder(&["asker"]);
     std::fs::write(folder.path().join("plugport.toml"), format!("{LONG_START}{GRANTED}")).unwrap();
     let mut pipe = StdioClient::start(folder.path());
-    pipe.initialize_with("2025-11-25", able()).await;
+    pipe.initialize_with("2025-11-25", capabilities()).await;
     let ask = json!({ "method": "sampling/createMessage", "params": prompt() });
     pipe.request(json!(1), "tools/call", json!({ "name": "ask", "arguments": ask })).await;
     let question = pipe.next().await;

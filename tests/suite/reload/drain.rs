@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::status::versions;
 use crate::mcp::mrtr::{AnsweringClient, accepted, state};
-use crate::mcp::session_client_requests::{able, model_says};
+use crate::mcp::session_client_requests::{capabilities, model_says};
 
 /// As many as one plugin may have waiting when nothing is configured.
 const WAITING: usize = 32;
@@ -69,7 +69,7 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let asked = ask_in(&session, WAITING).await;
     replace(&server).await;
     for (number, (mut stream, question)) in asked.into_iter().enumerate() {
@@ -112,10 +112,10 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_replaced() {
     let server = first_reporter("[server]\ndrain_s = 1\n").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let asked = ask_in(&session, 4).await;
     let caller = AnsweringClient::of(&server);
-    let parked = state(&caller.call("ask_person", &json!({}), json!({})).await);
+    let request_state = state(&caller.call("ask_person", &json!({}), json!({})).await);
     replace(&server).await;
     for (mut stream, _) in asked {
         let mut message = stream.message().await;
@@ -124,7 +124,7 @@ async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_r
         }
         assert!(message.get("method").is_none() && message.to_string().contains("replaced"), "{message}");
     }
-    let retry = json!({ "requestState": parked, "inputResponses": accepted("who", "Ada") });
+    let retry = json!({ "requestState": request_state, "inputResponses": accepted("who", "Ada") });
     let late = caller.call("ask_person", &json!({}), retry).await;
     assert!(late.text.contains("replaced") && !late.text.contains("heard"), "{late:?}");
 }
@@ -206,8 +206,8 @@ async fn a_plugin_deleted_under_its_calls_finishes_them_and_is_unknown_then() {
     ] {
         assert_eq!(reply.error_code(), -32602, "{reply:?}");
     }
-    let resting = naps.iter().filter(|nap| !nap.is_finished()).count();
-    assert!(resting > 0, "the calls were over before the plugin was gone, so nothing was tried");
+    let running = naps.iter().filter(|nap| !nap.is_finished()).count();
+    assert!(running > 0, "the calls were over before the plugin was gone, so nothing was tried");
     for nap in naps {
         assert_eq!(nap.await.unwrap().tool_text(), "rested");
     }

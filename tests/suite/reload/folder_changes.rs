@@ -108,7 +108,7 @@ async fn a_call_ends_with_the_version_it_began_with() {
 
 /// Files that come together are published together, and clients hear of it once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_burst_of_files_is_told_once() {
+async fn a_burst_of_files_is_announced_once() {
     let server = Server::builder().guest("version_a").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;

@@ -72,7 +72,7 @@ async fn initialize_waits_for_no_plugin_that_is_loaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
+async fn an_incomplete_list_is_not_to_be_cached() {
     let plugins = cold();
     let server = RawServer::start(plugins.path(), "[server]\nstart_wait_ms = 0\n");
     let client = Client::new(server.url().await);
@@ -88,7 +88,7 @@ async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_hears_of_progress_and_can_cancel() {
+async fn a_request_that_waits_for_the_load_gets_progress_and_can_be_cancelled() {
     let plugins = cold();
     let mut pipe = StdioClient::cold(plugins.path());
     pipe.initialize("2025-11-25").await;
@@ -154,7 +154,7 @@ async fn from_a_directory_that_cannot_be_written_a_short_lived_client_gets_the_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_home_it_is_said_what_is_not_kept() {
+async fn without_a_home_the_log_says_what_is_not_saved() {
     let plugins = folder(&["polite"]);
     let mut command = Command::from(program());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir("/");
@@ -187,7 +187,7 @@ async fn notes(client: &Client) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_the_other_is_killed() {
+async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_is_killed() {
     let place = folder(&[]);
     copy(&plugin("notes"), place.path());
     let (mut first, second) = (notebook(place.path()), notebook(place.path()));
@@ -219,7 +219,7 @@ async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hangup_is_no_end_and_reads_everything_again() {
+async fn sighup_reads_everything_again_and_ends_nothing() {
     let config = "[plugins.settings.grants]\nsecrets = { token = { file = \"token.txt\" } }\n";
     let builder = Server::builder().guest("settings").config(config).file("token.txt", b"first-token");
     let server = builder.start().await;

@@ -85,7 +85,7 @@ async fn a_server_without_plugins_says_so_and_serves() {
 }
 
 #[tokio::test]
-async fn a_crowd_of_files_is_bounded_and_told_in_a_few_lines() {
+async fn very_many_files_are_bounded_and_logged_in_a_few_lines() {
     let mut builder = Server::builder().guest("polite").config("[server]\nplugins = 80\n");
     for n in 0..120 {
         builder = builder.file(&format!("bad{n:03}.wasm"), b"nothing");

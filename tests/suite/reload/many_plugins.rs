@@ -40,7 +40,7 @@ async fn first_list(plugins: &Path, config: &str) -> (RawServer, Vec<String>, Du
 }
 
 /// Waits until the server tells of a change after which the tool is listed.
-async fn told_of(stream: &mut Stream, client: &Client, tool: &str) {
+async fn wait_until_announced(stream: &mut Stream, client: &Client, tool: &str) {
     loop {
         assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
         if tool_names(client).await.iter().any(|name| name == tool) {
@@ -107,14 +107,14 @@ async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     assert!(!server.log().contains("published a_slow: "), "the others waited:\n{}", server.log());
     assert_eq!(client.call("version_b-version", json!({})).await.tool_text(), "b");
 
-    told_of(&mut stream, &client, "a_slow-version").await;
+    wait_until_announced(&mut stream, &client, "a_slow-version").await;
     assert_eq!(client.call("a_slow-version", json!({})).await.tool_text(), "a");
     server.wait_for_log("\nloaded").await;
 }
 
 /// The first list never misses what was compiled before, however long something else takes.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
+async fn cached_plugins_are_in_the_first_list_and_the_rest_is_announced() {
     let _machine = whole_machine().await;
     let plugins = folder(&["polite", "version_b"]);
     let (mut first, ..) = first_list(plugins.path(), LONG_START).await;
@@ -142,7 +142,7 @@ async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
         if wait > 0 {
             let session = Client::new(server.url().await).session(LEGACY).await;
             let mut stream = session.listen(None).await;
-            told_of(&mut stream, &Client::new(server.url().await), "a_slow-version").await;
+            wait_until_announced(&mut stream, &Client::new(server.url().await), "a_slow-version").await;
         }
         let compilers = children(server.pid());
         server.child.kill().await.unwrap();

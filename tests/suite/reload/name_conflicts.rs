@@ -31,7 +31,7 @@ fn answer(number: u32) -> String {
 }
 
 /// `github`, with a tool that would take a name of `github-issues`.
-fn squatter() -> Vec<u8> {
+fn first_claimant() -> Vec<u8> {
     answering(&["list", "issues-create"], 1)
 }
 
@@ -57,8 +57,8 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_goes_to_whom_it_says_when_the_squatter_was_there_first() {
-    let server = Server::builder().file("github.wasm", &squatter()).start().await;
+async fn a_name_goes_to_the_plugin_that_it_names_although_another_was_first() {
+    let server = Server::builder().file("github.wasm", &first_claimant()).start().await;
     let client = Client::new(server.url());
     wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
     let mut stream = client.session("2025-11-25").await.listen(None).await;
@@ -75,22 +75,22 @@ async fn a_name_goes_to_whom_it_says_when_the_squatter_was_there_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_goes_to_whom_it_says_when_the_squatter_comes_later_and_after_a_restart() {
+async fn a_name_goes_to_the_plugin_that_it_names_although_another_comes_later_and_after_a_restart() {
     let server = Server::builder().file("github-issues.wasm", &owner()).start().await;
     let client = Client::new(server.url());
-    install_bytes(&squatter(), server.folder(), "github.wasm");
+    install_bytes(&first_claimant(), server.folder(), "github.wasm");
     wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
     wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
     wait_for_log_times(&server, TAKEN, 1).await;
     drop(server);
-    let both = Server::builder().file("github.wasm", &squatter()).file("github-issues.wasm", &owner());
+    let both = Server::builder().file("github.wasm", &first_claimant()).file("github-issues.wasm", &owner());
     let server = both.start().await;
     assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
 }
 
 /// Its URIs name neither, so that nobody has a right to them who is only quicker.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_uri_that_names_nobody_is_not_answered_for_before_all_are_there() {
+async fn a_uri_that_names_no_plugin_waits_until_all_are_loaded() {
     let plugins = folder(&["library"]);
     let slow = burdened(&std::fs::read(guest("library")).unwrap(), 10_000);
     std::fs::write(plugins.path().join("other.wasm"), slow).unwrap();
@@ -106,7 +106,7 @@ async fn a_uri_that_names_nobody_is_not_answered_for_before_all_are_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_cannot_be_served_keeps_its_names() {
     let server = Server::builder()
-        .file("github.wasm", &squatter())
+        .file("github.wasm", &first_claimant())
         .file("github-issues.wasm", b"nothing")
         .start()
         .await;
@@ -117,9 +117,9 @@ async fn a_plugin_that_cannot_be_served_keeps_its_names() {
 }
 
 #[test]
-fn check_says_who_would_take_a_name_from_whom() {
+fn check_reports_name_conflicts() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("github.wasm"), squatter()).unwrap();
+    std::fs::write(folder.path().join("github.wasm"), first_claimant()).unwrap();
     std::fs::write(folder.path().join("github-issues.wasm"), owner()).unwrap();
     let (code, out) = run(folder.path(), &["check"]);
     assert_eq!(code, Some(1), "{out}");
@@ -134,20 +134,23 @@ fn check_says_who_would_take_a_name_from_whom() {
     }
     let (_, out) = run(folder.path(), &["check", "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
-    let [squatter, owner] = found["plugins"].as_array().unwrap().as_slice() else { panic!("{found:#}") };
-    let [squatter, owner] = if squatter["name"] == "github" { [squatter, owner] } else { [owner, squatter] };
-    let refused = &squatter["refused"][0];
-    assert_eq!((&squatter["ok"], &owner["ok"]), (&json!(false), &json!(true)));
+    let [first_claimant, owner] = found["plugins"].as_array().unwrap().as_slice() else {
+        panic!("{found:#}")
+    };
+    let [first_claimant, owner] =
+        if first_claimant["name"] == "github" { [first_claimant, owner] } else { [owner, first_claimant] };
+    let refused = &first_claimant["refused"][0];
+    assert_eq!((&first_claimant["ok"], &owner["ok"]), (&json!(false), &json!(true)));
     assert_eq!((&refused["key"], &refused["owner"]), (&json!(NAME), &json!("github-issues")));
     assert_eq!(owner["wantedByOthers"], json!([{ "key": NAME, "by": "github" }]));
     assert_eq!(owner["published"]["tools"], json!([NAME]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it() {
+async fn approving_reports_name_conflicts_and_a_name_that_changes_its_plugin_waits_for_it() {
     let strict = "[server]\npin = \"strict\"\n";
     let builder = Server::builder()
-        .file("github.wasm", &squatter())
+        .file("github.wasm", &first_claimant())
         .file("github-issues.wasm", &owner())
         .file("plugport.toml", strict.as_bytes());
     let approve = |name: &str| run(builder.folder(), &["approve", name, "--yes"]);
@@ -178,7 +181,7 @@ async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_which_is_meant() {
+async fn plugins_whose_names_look_alike_wait_until_the_operator_says_which_is_meant() {
     let server = Server::builder()
         .file("Mail.wasm", &answering(&["send"], 1))
         .file("mail.wasm", &answering(&["send"], 2))

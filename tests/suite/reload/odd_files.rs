@@ -33,7 +33,7 @@ fn lines<'a>(said: &'a str, file: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn what_is_no_regular_file_is_skipped_at_once() {
+async fn files_that_are_not_regular_are_rejected_at_once() {
     let builder = Server::builder().guest("polite");
     let folder = builder.folder().to_owned();
     let fifo = Command::new("mkfifo").arg(folder.join("fifo.wasm")).status().unwrap();
@@ -128,7 +128,7 @@ fn may_read_everything() -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_read_any_more_stays_as_it_was() {
+async fn a_plugin_whose_file_becomes_unreadable_stays_as_it_was() {
     if may_read_everything() {
         eprintln!("skipped: root may read whatever its mode is");
         return;
@@ -187,7 +187,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
 
 /// Fewer than the corpus asks for, since each good one is compiled without optimisation.
 #[tokio::test(flavor = "multi_thread")]
-async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
+async fn very_many_files_cost_a_line_each_and_displace_no_good_one() {
     let good = std::fs::read(guest("version_a")).unwrap();
     let mut builder = Server::builder().config("[server]\nplugins = 3000\n").alone();
     for at in 0..10 {
@@ -208,7 +208,7 @@ async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
 }
 
 #[tokio::test]
-async fn files_of_editors_are_left_alone() {
+async fn temporary_files_of_editors_are_ignored() {
     let good = std::fs::read(guest("version_a")).unwrap();
     let mut builder = Server::builder().guest("polite");
     let left = [
@@ -233,7 +233,7 @@ async fn files_of_editors_are_left_alone() {
 }
 
 #[tokio::test]
-async fn twins_do_not_disturb_each_other() {
+async fn copies_of_a_file_do_not_disturb_each_other() {
     let good = std::fs::read(guest("version_a")).unwrap();
     // The same bytes twice, and two names that look alike.
     let server = Server::builder()

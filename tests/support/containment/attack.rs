@@ -1,6 +1,6 @@
-//! One attack: which guest, what it is told to do, and how that must end.
+//! One attack: its guest, its call, and the expected outcome.
 //!
-//! Plain constants, so that the corpus reads as a table.
+//! Attacks are plain constants, so that the corpus reads as a table.
 
 use std::time::Duration;
 
@@ -37,10 +37,10 @@ pub enum AttackAction {
         arguments: &'static str,
         /// As the audit has it, or [`ENDED`].
         outcome: &'static str,
-        /// What the caller is told has this in it.
+        /// The text of the result contains this.
         says: &'static str,
     },
-    /// The file lies in the folder, and is skipped with a line that has this in it.
+    /// The file lies in the folder, and is rejected with a line that contains this.
     Rejected { says: &'static str },
     /// The file lies in the folder, and of its tools only these are published.
     Published { tools: &'static [&'static str], says: &'static [&'static str] },
@@ -53,7 +53,7 @@ pub struct Attack {
     pub action: AttackAction,
     /// Settings of the plugin.
     pub config: &'static str,
-    /// What it was granted besides.
+    /// The grant of the plugin.
     pub grant: AttackGrant,
     pub repeats: u32,
     /// What one repeat may take.
@@ -96,12 +96,12 @@ impl Attack {
         Self::of(Source::Wat(guest), AttackAction::Calls { tool: "go", arguments: "{}", outcome, says })
     }
 
-    /// A file that is refused when the server starts.
+    /// A file that is rejected when the server starts.
     pub const fn rejected(source: Source, says: &'static str) -> Self {
         Self { repeats: 20, ..Self::of(source, AttackAction::Rejected { says }) }
     }
 
-    /// A file whose descriptions are vetted when the server starts.
+    /// A file whose listing is validated when the server starts.
     pub const fn published(
         source: Source,
         tools: &'static [&'static str],
@@ -127,7 +127,7 @@ impl Attack {
         Self { config, ..self }
     }
 
-    /// With this to attack.
+    /// With this grant.
     pub const fn granted(self, grant: AttackGrant) -> Self {
         Self { grant, ..self }
     }

@@ -1,4 +1,4 @@
-//! What an attacked plugin was granted: a directory to climb out of and to fill, or a host that answers badly.
+//! The grants of an attacking plugin: a directory to leave and to fill, or a web server that misbehaves.
 
 use crate::bad_web_server::BadWebServer;
 use crate::granted_dir::{GrantedDir, LINKS};
@@ -16,7 +16,7 @@ pub enum AttackGrant {
     BadWebServer,
 }
 
-/// The ground of one attack, prepared.
+/// The grant of one attack, prepared on disk or on a port.
 pub(super) enum PreparedGrant {
     Nothing,
     GrantedDir { dir: GrantedDir, dirs: String },

@@ -1,8 +1,8 @@
-//! A server with a polite plugin whose neighbour is called all the while, for attacks that no guest makes: clients on raw
-//! sockets, or clients and guests together.
+//! A server under attack by clients on raw sockets, or by clients and guests together, while a neighbour calls the guest
+//! `polite`.
 //!
-//! The same points as for a guest, but without a sentence to expect; what clients are told is for the test to say. The
-//! neighbour calls from another address than everyone else, as another person would.
+//! The points are those of an attack by a guest, but without an expected error text, which the test itself asserts. The
+//! neighbour calls from another address than the attackers, as another person would.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 /// What not even one call of the neighbour may take: of some thousand, the hundredth part is too many to be forgotten.
 const SLOWEST: Duration = Duration::from_secs(2);
 
-/// What a siege came to.
+/// The result of the attack.
 #[derive(Debug)]
 pub struct AttackReport {
     pub before: Latencies,
@@ -38,7 +38,7 @@ pub struct AttackedServer {
 }
 
 impl AttackedServer {
-    /// Starts the server, with the polite plugin beside whatever it has, and lets the neighbour begin.
+    /// Starts the server with the guest `polite` beside its others, and starts the neighbour's loop.
     pub async fn begin(name: &'static str, builder: Builder) -> Self {
         let server = builder.guest("polite").alone().start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);

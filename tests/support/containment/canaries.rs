@@ -1,4 +1,4 @@
-//! What a hostile guest would take if it could: a file, a port and a secret beside the server.
+//! A file, a port and a secret beside the server, which a hostile guest would take if it could.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Attacks side by side and one after the other, against one server.
+//! All attacks of the corpus, one after another, against one server; and eight spinning guests at once.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What a file does that only has to lie there: it is read when the server starts, before anyone can call anything, so what
-//! it costs shows against the same server without it.
+//! Attacks by a file that only lies in the plugin folder. It is read when the server starts, so its cost shows against the same
+//! server without it.
 
 use serde_json::json;
 

@@ -1,9 +1,9 @@
-//! Everyone at once: many hostile clients and eight hostile plugins against a server with default limits, which has to stay
-//! small enough for a machine with a gibibyte.
+//! Many hostile clients and eight hostile plugins at once against a server with default limits, which must stay below a
+//! gibibyte.
 //!
-//! What is watched is the server's own memory with what the system has swapped out of it. To have the system itself end a
-//! server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance
-//! `echo $$ > /sys/fs/cgroup/small/cgroup.procs`.
+//! The server's own memory is watched, together with what the system has swapped out of it. To let the system itself end a
+//! server that grows beyond, set `PLUGPORT_UNDER` to what a shell does before it becomes the server, for instance `echo $$ >
+//! /sys/fs/cgroup/small/cgroup.procs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const GIB: u64 = 1 << 30;
 /// Where the neighbour calls from. Everyone else has one of a few other addresses.
 const ELSEWHERE: [u8; 4] = [127, 0, 0, 2];
 
-/// What a neighbour may wait in such a crowd: served late, but served.
+/// What a neighbour may wait among so many clients: served late, but served.
 const SERVED: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 5 });
 
 /// How often it has to be served in each such time.
@@ -95,7 +95,7 @@ impl ManyClients {
         let calls: usize = outcomes.values().sum();
         let limited = ["cpu_ms", "fuel"].iter().any(|limit| outcomes.contains_key(*limit));
         assert!(limited, "nothing was attacked: {outcomes:?}");
-        assert_no_panic("the crowd", &server, log_limit(time));
+        assert_no_panic("many clients", &server, log_limit(time));
         let most_mib = most.load(Ordering::Relaxed) >> 20;
         assert!(most_mib < GIB >> 20, "the server had {most_mib} MiB");
         let waits = Latencies::of(waits);

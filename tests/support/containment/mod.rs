@@ -1,11 +1,10 @@
-//! What "contained" means, in one place: every attack of the corpus goes through [`assert_contained`], which looks at all
-//! eight points, so that no test can forget one.
+//! Runs an attack of the corpus and asserts all eight points of containment in one place ([`assert_contained`]), so that no
+//! test can forget one.
 //!
-//! An attack runs against the real binary, over HTTP, with a polite plugin loaded beside it and called all the while. It is
+//! An attack runs against the real binary, over HTTP, with the guest `polite` loaded beside it and called all the while. It is
 //! repeated, because what a single call leaks does not show: twenty times in the suite, and by the program `containment` a
-//! hundred times where that takes seconds. While it is measured
-//! it has the machine to itself; for threads that end by themselves it waits beside others. What was measured comes back as a
-//! [`ReportRow`], for whoever prints it.
+//! hundred times where that takes seconds. A measured server has the machine to itself; while it waits for idle threads to end,
+//! other servers may run. The result is a [`ReportRow`].
 
 mod attack;
 mod attack_grant;

@@ -1,6 +1,6 @@
-//! A polite plugin's caller: asks again and again, for an echo if for nothing else, and notes how long it waits.
+//! The caller of the guest `polite`, which measures how long its calls take while others attack.
 //!
-//! It has a client of its own, which checks no schemas, since its own work would count as the server's.
+//! It has an HTTP client of its own that validates no schemas, since that work would count as the server's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 
 use crate::http_client::{STATELESS, stateless_meta};
 
-/// Between two questions: a caller, not a load.
+/// Between two calls: a caller, not a load.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Who asks.
+/// The calling client.
 #[derive(Clone)]
 pub struct Neighbour {
     http: reqwest::Client,
@@ -25,10 +25,10 @@ pub struct Neighbour {
 #[derive(Debug, Clone)]
 pub struct Latencies(Vec<Duration>);
 
-/// Asking in the background.
+/// Calls in the background.
 pub struct NeighbourLoop {
     over: Arc<AtomicBool>,
-    asking: JoinHandle<Vec<Duration>>,
+    task: JoinHandle<Vec<Duration>>,
 }
 
 impl Neighbour {
@@ -43,7 +43,7 @@ impl Neighbour {
         Self { http, url }
     }
 
-    /// Asks once; how long the answer took.
+    /// Calls `polite-echo` once; how long the result took.
     pub async fn echo(&self) -> Duration {
         let (waited, text) = self.call("polite-echo", &json!({ "message": "hello" })).await;
         assert_eq!(text, "hello");
@@ -83,7 +83,7 @@ impl Neighbour {
         request.send().await?.text().await
     }
 
-    /// Asks so many times.
+    /// Calls so many times.
     pub async fn echo_times(&self, times: u32) -> Latencies {
         let mut waits = Vec::new();
         for _ in 0..times {
@@ -92,11 +92,11 @@ impl Neighbour {
         Latencies::of(waits)
     }
 
-    /// Asks until told to end.
+    /// Calls until [`NeighbourLoop::end`].
     pub fn start_loop(&self) -> NeighbourLoop {
         let over = Arc::new(AtomicBool::new(false));
         let (ended, neighbour) = (Arc::clone(&over), self.clone());
-        let asking = tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let mut waits = Vec::new();
             while !ended.load(Ordering::Relaxed) || waits.is_empty() {
                 waits.push(neighbour.echo().await);
@@ -104,7 +104,7 @@ impl Neighbour {
             }
             waits
         });
-        NeighbourLoop { over, asking }
+        NeighbourLoop { over, task }
     }
 }
 
@@ -112,7 +112,7 @@ impl NeighbourLoop {
     /// Waits for the last answer.
     pub async fn end(self) -> Latencies {
         self.over.store(true, Ordering::Relaxed);
-        Latencies::of(self.asking.await.unwrap())
+        Latencies::of(self.task.await.unwrap())
     }
 }
 

@@ -1,5 +1,5 @@
-//! Three callers make one attack at once, again and again, on a machine with two cores: what a neighbour waits, when a call
-//! that is cancelled is gone, and when a server that is told to stop has stopped.
+//! Three attackers make one attack at once, again and again, on a machine with two cores. Measures the waits of a neighbour,
+//! the time until cancelled calls have ended, and the time until the server has stopped.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -187,16 +187,16 @@ async fn call_outcomes(
         lines.retain(own);
     }
     assert_eq!(lines.len(), calls, "{plugin}: one line of the audit for each call");
-    let (mut outcomes, mut dearest) = (BTreeMap::new(), Duration::ZERO);
+    let (mut outcomes, mut most_cpu) = (BTreeMap::new(), Duration::ZERO);
     for line in lines {
         let outcome = line["outcome"].as_str().unwrap_or_default();
         let outcome = line["limit"].as_str().map_or(outcome.to_owned(), |limit| format!("`{limit}`"));
         *outcomes.entry(outcome).or_insert(0) += 1;
         if line["outcome"] == "ok" {
-            dearest = dearest.max(Duration::from_micros(line["cpu_us"].as_u64().unwrap()));
+            most_cpu = most_cpu.max(Duration::from_micros(line["cpu_us"].as_u64().unwrap()));
         }
     }
-    (outcomes, dearest)
+    (outcomes, most_cpu)
 }
 
 /// What an attack's settings say of `cpu_ms`, or the default.

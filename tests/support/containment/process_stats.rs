@@ -1,4 +1,4 @@
-//! How large the server's process is, and which processes it has started.
+//! Memory, open files, threads and child processes of the server's process.
 
 use std::time::Duration;
 

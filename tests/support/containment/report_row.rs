@@ -1,4 +1,4 @@
-//! What one attack came to, as a row of a table.
+//! The result of one attack as a row of a Markdown table.
 
 use super::neighbour::Latencies;
 use super::{Attack, AttackAction};

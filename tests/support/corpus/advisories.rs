@@ -1,4 +1,4 @@
-//! What advisories on Wasmtime told of: each stays fixed, whichever version is used.
+//! Advisories on Wasmtime: each stays fixed, whichever version is used.
 
 use super::Evidence::{Contained, Test};
 use super::{Attack, AttackGrant, Entry, Source};

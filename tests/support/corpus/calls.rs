@@ -263,7 +263,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(5),
             ),
             Test("progress_only_grows_and_only_so_often"),
-            Test("progress_that_goes_back_or_is_no_number_is_not_told"),
+            Test("progress_that_goes_back_or_is_no_number_is_not_sent"),
         ],
     },
     Entry {
@@ -294,7 +294,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .times(10),
             ),
             Contained(Attack::call("hostile_sampling_flood", "password", "ok", "denied 1")),
-            Test("a_client_is_asked_a_few_times_however_often_a_guest_asks"),
+            Test("a_client_gets_a_few_requests_however_often_a_guest_asks"),
             Test("a_form_that_asks_for_a_password_is_for_the_client_to_judge"),
             Untestable(
                 "that such a form is found: what a field is for cannot be checked, so asking people needs a grant",

@@ -18,15 +18,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "unread_answers",
         what: "asks for megabytes and does not read them, or leaves before they come",
         evidence: &[
-            Test("answers_that_nobody_reads_are_bounded"),
-            Test("answers_in_sessions_that_were_left_are_bounded"),
+            Test("unread_responses_are_bounded"),
+            Test("responses_in_abandoned_sessions_are_bounded"),
         ],
     },
     Entry {
         id: "F11",
         name: "many_sessions",
         what: "begins sessions and never uses them",
-        evidence: &[Test("a_newcomer_gets_a_session_after_ten_thousand_that_nobody_uses")],
+        evidence: &[Test("a_new_client_gets_a_session_after_ten_thousand_that_nobody_uses")],
     },
     Entry {
         id: "F12",
@@ -34,7 +34,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "sends requests without an end, or hardly at all",
         evidence: &[
             Test("bodies_that_never_end_are_bounded"),
-            Test("connections_that_say_nothing_make_room_for_others"),
+            Test("silent_connections_make_room_for_others"),
         ],
     },
     Entry {
@@ -57,6 +57,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "F16",
         name: "crowd",
         what: "does all of it at once, from many clients and plugins, on a small machine",
-        evidence: &[Soak("soak_a_crowd_of_attackers_stays_within_a_gibibyte")],
+        evidence: &[Soak("soak_many_clients_and_plugins_stay_within_a_gibibyte")],
     },
 ];

@@ -159,7 +159,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "dns_rebind",
         "names a host whose address changes",
         &[
-            Test("a_name_that_leads_to_this_machine_is_refused"),
+            Test("a_name_that_resolves_to_this_machine_is_denied"),
             Untestable(
                 "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
                  `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
@@ -222,8 +222,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .granted(AttackGrant::BadWebServer),
             ),
             Test("hostile_http_bomb"),
-            Test("ten_thousand_requests_at_once_are_four"),
-            Test("a_request_that_nobody_waits_for_ends_with_its_call"),
+            Test("of_ten_thousand_requests_four_run_at_once"),
+            Test("an_unfinished_request_ends_with_its_call"),
         ],
     ),
     entry(
@@ -323,7 +323,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_call_ends_with_the_version_it_began_with"),
             Test("a_folder_that_goes_and_comes_back_is_followed"),
-            Test("what_may_not_be_read_any_more_stays_as_it_was"),
+            Test("a_plugin_whose_file_becomes_unreadable_stays_as_it_was"),
         ],
     ),
     entry(
@@ -331,7 +331,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "not_a_file",
         "FIFO, socket, directory, device, links and loops of them",
         &[
-            Test("what_is_no_regular_file_is_skipped_at_once"),
+            Test("files_that_are_not_regular_are_rejected_at_once"),
             Test("a_hard_link_is_served_and_followed"),
             Test("a_signature_that_is_no_file_blocks_and_crashes_nothing"),
         ],
@@ -347,7 +347,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "very_many",
         "more files than anyone has plugins",
         &[
-            Test("very_many_files_cost_a_line_each_and_no_good_one_its_place"),
+            Test("very_many_files_cost_a_line_each_and_displace_no_good_one"),
             Test("a_storm_of_changes_delays_no_call"),
         ],
     ),
@@ -355,12 +355,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         "H41",
         "editor_files",
         "what editors and copy programs leave",
-        &[Test("files_of_editors_are_left_alone")],
+        &[Test("temporary_files_of_editors_are_ignored")],
     ),
     entry(
         "H42",
         "twins",
         "two files of one name, or of the same bytes",
-        &[Test("twins_do_not_disturb_each_other")],
+        &[Test("copies_of_a_file_do_not_disturb_each_other")],
     ),
 ];

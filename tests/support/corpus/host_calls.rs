@@ -24,7 +24,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         Contained(web("values", "limit", "(limit `http_header_kib`)")),
         Contained(Attack::call("hostile_held", "crowd", "limit", "(limit `handles`)").times(5)),
         Contained(web("modest", "ok", "3000 in turn")),
-        Test("what_is_kept_behind_handles_does_not_grow_the_server"),
+        Test("memory_behind_handles_does_not_grow_the_server"),
     ],
 }];
 

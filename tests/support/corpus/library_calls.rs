@@ -64,6 +64,6 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
                 .granted(AttackGrant::Directory { write: true })
                 .times(FEW),
         ),
-        Test("what_a_client_says_of_itself_is_not_read_anew_for_nothing"),
+        Test("reading_large_client_metadata_again_and_again_is_charged"),
     ],
 }];

@@ -1,9 +1,9 @@
-//! The hostile corpus: everything that a stranger's component may try, in one table, with what shows that it fails.
+//! The hostile corpus: a table of everything that an untrusted component may try, with the evidence that it fails.
 //!
 //! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
-//! when one is missing (`every_entry_is_tested`). The letters are those of the threat model: H for what was thought of in
-//! advance, A for what an advisory on Wasmtime told of, F for what was found by attacking a version from outside, N for names, Q for
-//! quotas, S for what the server itself is made to compute.
+//! when a test is missing (`every_entry_is_tested`). The letters are those of the threat model: H was thought of in advance, A
+//! comes from advisories on Wasmtime, F was found by attacking a version from outside, N is about names, Q about quotas, and S
+//! about work of the server itself.
 
 mod advisories;
 mod blocked_threads;

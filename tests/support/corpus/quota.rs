@@ -32,7 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .granted(WRITE)
                     .times(3),
             ),
-            Test("paths_that_no_system_takes_are_refused_before_anybody_looks_at_them"),
+            Test("impossible_paths_are_rejected_before_they_are_opened"),
         ],
     },
 ];

@@ -14,7 +14,7 @@ const OUT_OF_TIME: &str = "it computed for longer than 100 ms (limit `cpu_ms`)";
 const CHECKS: &str = "hostile_schema_checks";
 
 /// A check that may end well on a quick machine, and at a limit on another one.
-const fn dear(kind: &'static str, bytes: &'static str) -> super::Evidence {
+const fn costly(kind: &'static str, bytes: &'static str) -> super::Evidence {
     let attack = Attack::call("hostile_dear_checks", kind, ENDED, "").arguments(bytes);
     Contained(attack.configured(LITTLE_TIME).times(FEW))
 }
@@ -52,18 +52,18 @@ pub(super) const ENTRIES: &[Entry] = &[
                     .arguments(r#"{"items":20000}"#)
                     .times(FEW),
             ),
-            dear("unique_lists", r#"{"bytes":1000000}"#),
-            dear("unique_objects", r#"{"bytes":300000}"#),
-            dear("each", r#"{"bytes":1000000}"#),
-            dear("digits", r#"{"bytes":1000000}"#),
-            dear("unevaluated", r#"{"bytes":300000}"#),
-            Test("a_neighbour_answers_while_results_are_checked"),
+            costly("unique_lists", r#"{"bytes":1000000}"#),
+            costly("unique_objects", r#"{"bytes":300000}"#),
+            costly("each", r#"{"bytes":1000000}"#),
+            costly("digits", r#"{"bytes":1000000}"#),
+            costly("unevaluated", r#"{"bytes":300000}"#),
+            Test("a_neighbour_answers_while_results_are_validated"),
         ],
     },
     Entry {
         id: "S2",
         name: "abandoned_checks",
         what: "has results checked whose clients have gone",
-        evidence: &[Test("a_check_ends_with_its_call")],
+        evidence: &[Test("validation_ends_with_its_call")],
     },
 ];

@@ -1,9 +1,8 @@
-//! Components of two instances that pass each other values: what the adapter between them does is none of the guest's own
-//! instructions, and none of the host's functions either.
+//! Components of two instances that pass values to each other through the adapter that Wasmtime generates. The adapter's work
+//! is neither the guest's own instructions nor a host function.
 //!
-//! They are written as text, since no toolchain makes them, and export a plain function. Both memories alias what
-//! they hold, so a kilobyte of component can have gigabytes copied: each entry of a list is the same text, and whatever is
-//! received is put where the last one was.
+//! The components are written as text, since no toolchain makes them, and export a function tool. All entries of a list are the
+//! same text, and whatever is received is written to the same address, so a kilobyte of component can have gigabytes copied.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,7 @@
-//! A server, a neighbour, and attackers that a seed leads, round after round.
+//! Runs generated attacks against one server, round after round, while a neighbour calls it.
 //!
-//! Every round puts new components in the place of the old ones, as an operator who replaces files does, and three callers
-//! attack with them and with the guests that call and answer at random. The server stays the same throughout: what a round
-//! leaves behind adds up.
+//! Each round replaces the components of the round before, as an operator replaces files, and three attackers call them and two
+//! guests that act at random. The server stays the same throughout, so what a round leaks adds up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -78,7 +77,7 @@ struct CampaignRound {
     replies: AttackerReplies,
 }
 
-/// What attackers were told.
+/// What attackers got.
 #[derive(Debug, Default, Clone, Copy)]
 struct AttackerReplies {
     answers: u64,

@@ -1,4 +1,4 @@
-//! What a seed decides: a component, or a call.
+//! Random components and random calls, from a seed.
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_seed_makes_is_a_component_that_fits_into_a_plugins_memory() {
+    fn a_seed_gives_a_component_that_fits_into_a_plugins_memory() {
         let mut random = Random::new(7);
         for _ in 0..10 {
             let passing = random_adapter(&mut random);

@@ -1,4 +1,4 @@
-//! What instances pass each other, and how they spell it.
+//! The values that instances pass to each other, and their string encodings.
 
 /// How an instance spells its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_is_told_from_a_person() {
+    fn cargo_is_distinguished_from_a_person() {
         assert!(is_compiler("/toolchain/bin/rustc") && is_compiler("rustc"));
         assert!(!is_compiler("fuzzing") && !is_compiler(""));
     }

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_told_by_its_file() {
+    fn a_project_is_recognised_by_its_file() {
         let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-languages", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         assert_eq!(Language::of(&folder), None);

@@ -63,7 +63,7 @@ fn check(input: &[u8]) {
     let Ok(grant) = HttpGrant::parse(&pattern) else { return };
     let shown = grant.to_string();
     assert_eq!(HttpGrant::parse(&shown).as_ref(), Ok(&grant), "{pattern:?} is shown as {shown:?}");
-    let reference = Naive::read(&pattern);
+    let reference = ReferencePattern::read(&pattern);
     let Some(asked) = Url::parse(&url).ok().as_ref().and_then(UrlParts::read) else { return };
     // A host that the runtime does not take is never asked for.
     let Ok(host) = Host::parse(&asked.written) else { return };
@@ -120,13 +120,13 @@ impl UrlParts {
 
 /// A pattern, read with the `url` crate.
 #[derive(Debug)]
-struct Naive {
+struct ReferencePattern {
     methods: String,
     below: bool,
     asked: UrlParts,
 }
 
-impl Naive {
+impl ReferencePattern {
     fn read(pattern: &str) -> Self {
         let (methods, uri) =
             pattern.split_once(' ').unwrap_or(("GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS", pattern));
