@@ -1,5 +1,5 @@
-//! What calls cost that wait for their clients: 10,000 of them on one server, the memory that each holds, the latency of
-//! an ordinary call meanwhile, and whether all of them go on when their answers come.
+//! Suspended calls: 10,000 of them on one server, the memory that each holds, the latency of an ordinary call meanwhile, and
+//! whether all of them resume.
 //!
 //! `cargo measure suspended_calls` builds the guest and runs this. Requests go to the routes without a socket.
 
@@ -38,11 +38,11 @@ use support::in_process::runtime;
 
 const SUSPENDED: usize = 10_000;
 const ORDINARY: usize = 2_000;
-const GUEST: &str = "asker";
+const GUEST: &str = "client_requests";
 const VERSION: &str = "2026-07-28";
 
 fn main() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests/asker.wasm");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests/client_requests.wasm");
     let file = PathBuf::from(file);
     assert!(
         file.is_file(),
@@ -62,9 +62,9 @@ async fn measure(file: PathBuf) {
     let begun = Instant::now();
     let mut states = Vec::with_capacity(SUSPENDED);
     for _ in 0..SUSPENDED {
-        states.push(client.park().await);
+        states.push(client.suspend().await);
     }
-    let parking = begun.elapsed();
+    let suspending = begun.elapsed();
     let held = each(resident() - before);
     let seen = each(self::mapped() - mapped);
     let meanwhile = client.latencies().await;
@@ -74,12 +74,12 @@ async fn measure(file: PathBuf) {
     }
     let resuming = begun.elapsed();
     println!(
-        "{SUSPENDED} parked calls: {held:.1} KiB each (aim: at most 64); {seen:.1} when shared pages count for each"
+        "{SUSPENDED} suspended calls: {held:.1} KiB each (aim: at most 64); {seen:.1} when shared pages count for each"
     );
     println!("an ordinary call, idle:      p50 {:>6.1} µs, p99 {:>6.1} µs", idle.0, idle.1);
     println!("an ordinary call, meanwhile: p50 {:>6.1} µs, p99 {:>6.1} µs", meanwhile.0, meanwhile.1);
     println!("  -> {:.2} times idle at the median (aim: under 2)", meanwhile.0 / idle.0);
-    println!("parked at {:.0} per second", SUSPENDED as f64 / parking.as_secs_f64());
+    println!("suspended at {:.0} per second", SUSPENDED as f64 / suspending.as_secs_f64());
     println!(
         "all {SUSPENDED} resumed and answered, at {:.0} per second",
         SUSPENDED as f64 / resuming.as_secs_f64()
@@ -127,20 +127,21 @@ impl Client {
     }
 
     async fn ordinary(&mut self) {
-        let answer = self.call("asker-client", json!({})).await;
+        let answer = self.call("client_requests-client", json!({})).await;
         assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
     }
 
-    async fn park(&mut self) -> String {
-        let answer = self.call("asker-ask", json!({})).await;
+    async fn suspend(&mut self) -> String {
+        let answer = self.call("client_requests-ask", json!({})).await;
         assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
         answer["result"]["requestState"].as_str().unwrap().to_owned()
     }
 
     async fn resume(&mut self, at: usize, state: &str) {
         let answers = json!({ "r": { "roots": [{ "uri": format!("file:///{at}") }] } });
-        let answer =
-            self.call("asker-ask", json!({ "requestState": state, "inputResponses": answers })).await;
+        let answer = self
+            .call("client_requests-ask", json!({ "requestState": state, "inputResponses": answers }))
+            .await;
         assert!(answer.to_string().contains(&format!("file:///{at}")), "{answer}");
     }
 
@@ -157,7 +158,7 @@ impl Client {
     }
 }
 
-/// KiB of one parked call.
+/// KiB of one suspended call.
 fn each(bytes: f64) -> f64 {
     bytes / 1024.0 / SUSPENDED as f64
 }

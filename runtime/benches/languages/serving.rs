@@ -1,4 +1,4 @@
-//! A component as the server has it: compiled once, instantiated, and called with a fresh instance or with one that is kept.
+//! A component as the server runs it: compiled once, instantiated, and called with a fresh or a pooled instance.
 
 use std::path::Path;
 use std::sync::Arc;

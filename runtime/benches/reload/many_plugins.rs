@@ -1,4 +1,4 @@
-//! 200 plugins whose code was kept: how soon all of them are listed, and the memory that each takes while nobody calls it.
+//! 200 plugins with cached code: how soon all of them are listed, and the memory of each while it is idle.
 
 use std::time::{Duration, Instant};
 
@@ -32,9 +32,9 @@ impl ManyPlugins {
             home.put(&format!("p{number:03}.wasm"), &build(number));
         }
         let begun = Instant::now();
-        let served = Server::start(&home).await;
-        complete(&mut Client::new(&served).await, PLUGINS).await;
-        served.end().await;
+        let server = Server::start(&home).await;
+        complete(&mut Client::new(&server).await, PLUGINS).await;
+        server.end().await;
         println!("{PLUGINS} plugins compiled and listed in {:.1} s\n", begun.elapsed().as_secs_f64());
         Self(home)
     }
@@ -43,10 +43,10 @@ impl ManyPlugins {
         let (mut times, mut asked) = (Vec::new(), 0);
         for _ in 0..STARTS {
             let begun = Instant::now();
-            let served = Server::start(&self.0).await;
-            asked = asked.max(complete(&mut Client::new(&served).await, PLUGINS).await);
+            let server = Server::start(&self.0).await;
+            asked = asked.max(complete(&mut Client::new(&server).await, PLUGINS).await);
             times.push(begun.elapsed());
-            served.end().await;
+            server.end().await;
         }
         table.aimed(
             &format!("{PLUGINS} plugins, kept code: from start to complete list"),
@@ -76,10 +76,10 @@ async fn complete(client: &mut Client, tools: usize) -> usize {
 
 /// Memory of a server that has listed its tools and is left alone.
 async fn idle(home: &Home, tools: usize) -> Memory {
-    let served = Server::start(home).await;
-    complete(&mut Client::new(&served).await, tools).await;
+    let server = Server::start(home).await;
+    complete(&mut Client::new(&server).await, tools).await;
     tokio::time::sleep(IDLE).await;
-    let memory = served.memory();
-    served.end().await;
+    let memory = server.memory();
+    server.end().await;
     memory
 }

@@ -104,13 +104,13 @@ pub struct Client {
 }
 
 impl Client {
-    pub async fn new(served: &Server) -> Self {
-        let stream = TcpStream::connect(&served.address).await.unwrap();
+    pub async fn new(server: &Server) -> Self {
+        let stream = TcpStream::connect(&server.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
         // It ends with the sender, or with the server.
         tokio::spawn(connection);
-        Self { address: served.address.clone(), sender }
+        Self { address: server.address.clone(), sender }
     }
 
     async fn send(&mut self, method: Method, headers: &[(&str, &str)], body: String) -> Response<Incoming> {
@@ -160,8 +160,8 @@ pub struct Listener {
 
 impl Listener {
     /// Begins a session and opens its stream.
-    pub async fn open(served: &Server) -> Self {
-        let mut client = Client::new(served).await;
+    pub async fn open(server: &Server) -> Self {
+        let mut client = Client::new(server).await;
         let params = json!({ "protocolVersion": SESSIONS, "capabilities": {},
                              "clientInfo": { "name": "bench", "version": "1" } });
         let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });

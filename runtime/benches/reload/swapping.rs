@@ -1,4 +1,4 @@
-//! The swap itself: kept code of a version is loaded and takes the place of the version before it, without a server around.
+//! The swap itself: cached code of a version is loaded and replaces the version before it, without a server around.
 
 use std::path::Path;
 use std::sync::Arc;

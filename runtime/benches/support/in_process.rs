@@ -1,4 +1,4 @@
-//! Measures something in this process, on this thread.
+//! Measures a function in this process, on this thread.
 
 use std::time::{Duration, Instant};
 

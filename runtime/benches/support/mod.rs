@@ -1,4 +1,4 @@
-//! Pieces of the benchmark: rows, the published guest, and one file per thing that is measured.
+//! Shared parts of the benchmarks: rows, the published guest, and one file per kind of measurement.
 
 pub mod http;
 pub mod in_process;

@@ -1,4 +1,4 @@
-//! The floor: wasmtime with our engine settings and nothing of ours around it but what the guest imports.
+//! The lower bound: wasmtime with our engine settings, and only the imports of the guest around it.
 
 use std::path::Path;
 
@@ -30,11 +30,11 @@ pub struct State {
     table: ResourceTable,
 }
 
-pub struct Raw {
+pub struct RawInstance {
     pre: bindings::ToolPluginPre<State>,
 }
 
-impl Raw {
+impl RawInstance {
     pub async fn new(guest: &Path) -> Self {
         let engine = engine(&ServerConfig { parked_calls: 0, ..ServerConfig::default() }).unwrap();
         let mut linker = Linker::new(&engine);
@@ -45,7 +45,7 @@ impl Raw {
     }
 }
 
-impl BenchFn for Raw {
+impl BenchFn for RawInstance {
     async fn once(&mut self) {
         let state = State { wasi: WasiCtx::builder().build(), table: ResourceTable::new() };
         let mut store = Store::new(self.pre.engine(), state);
@@ -105,32 +105,41 @@ impl request::HostCall for State {
     }
 }
 
-type Asked<T> = wasmtime::Result<Result<T, types::Error>>;
+type HostResult<T> = wasmtime::Result<Result<T, types::Error>>;
 
-fn unused<T>() -> Asked<T> {
+fn unused<T>() -> HostResult<T> {
     Ok(Err(types::Error::Denied(String::new())))
 }
 
 impl sampling::Host for State {
-    async fn create_message(&mut self, _: Resource<Call>, _: Option<String>, _: String) -> Asked<String> {
+    async fn create_message(
+        &mut self,
+        _: Resource<Call>,
+        _: Option<String>,
+        _: String,
+    ) -> HostResult<String> {
         unused()
     }
 }
 
 impl elicitation::Host for State {
-    async fn elicit(&mut self, _: Resource<Call>, _: Option<String>, _: String) -> Asked<String> {
+    async fn elicit(&mut self, _: Resource<Call>, _: Option<String>, _: String) -> HostResult<String> {
         unused()
     }
 }
 
 impl roots::Host for State {
-    async fn list_roots(&mut self, _: Resource<Call>, _: Option<String>) -> Asked<Vec<roots::Root>> {
+    async fn list_roots(&mut self, _: Resource<Call>, _: Option<String>) -> HostResult<Vec<roots::Root>> {
         unused()
     }
 }
 
 impl inputs::Host for State {
-    async fn gather(&mut self, _: Resource<Call>, _: Vec<inputs::Question>) -> Asked<Vec<inputs::Answer>> {
+    async fn gather(
+        &mut self,
+        _: Resource<Call>,
+        _: Vec<inputs::Question>,
+    ) -> HostResult<Vec<inputs::Answer>> {
         unused()
     }
 }

@@ -90,15 +90,15 @@ fn deleted_plugins_lose_their_approval_and_broken_ones_keep_it() {
 
 #[test]
 fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
-    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["lister"]));
+    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["listing_side_effect"]));
     std::fs::create_dir(place.path().join("marks")).unwrap();
     let config = place.path().join("plugport.toml");
-    let grants = "[plugins.lister.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
+    let grants = "[plugins.listing_side_effect.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
                   dirs = [{ host = \"marks\", guest = \"/marks\", write = true }]\n";
     std::fs::write(&config, grants).unwrap();
     let there = ["--config", config.to_str().unwrap()];
     let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
-    assert_eq!((code, out.contains("approve --granted lister")), (Some(1), true), "{out}");
+    assert_eq!((code, out.contains("approve --granted listing_side_effect")), (Some(1), true), "{out}");
     assert!(!lockfile(place.path()).exists() && !place.path().join("marks/listed").exists());
     let out = accept(plugins.path(), &[&there[..], &["--granted"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
@@ -109,7 +109,9 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
     let (_, out, _) = approve(plugins.path(), &[&there[..], &["--granted"]].concat());
     assert!(
-        out.contains("lister has changed since it was approved\n  grants changed:\n    +send HTTP"),
+        out.contains(
+            "listing_side_effect has changed since it was approved\n  grants changed:\n    +send HTTP"
+        ),
         "{out}"
     );
 }
@@ -190,7 +192,7 @@ async fn no_call_fails_while_an_update_is_approved() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
     let mut stream = client.session("2025-11-25").await.listen(None).await;
-    install_guest("pin_description", server.folder(), "v.wasm");
+    install_guest("changed_description", server.folder(), "v.wasm");
     server.wait_for_log(REMEDY).await;
     let enough = Arc::new(AtomicBool::new(false));
     let (caller, until) = (client.clone(), Arc::clone(&enough));
@@ -273,19 +275,20 @@ async fn a_changed_description_waits_for_approval() {
         "    -description: Say which build this is.\n",
         "other tools have answered.",
     ];
-    waits_until_accepted("pin_description", "described", &told).await;
+    waits_until_accepted("changed_description", "described", &told).await;
 }
 
 /// P3.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wider_schema_waits_for_approval() {
-    waits_until_accepted("pin_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"]).await;
+    waits_until_accepted("changed_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"])
+        .await;
 }
 
 /// P4.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_import_waits_for_approval() {
-    waits_until_accepted("pin_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
+    waits_until_accepted("changed_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
 }
 
 /// P5: a lock that is not as it was written is no lock to go by.
@@ -334,7 +337,7 @@ async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
         "{STRICT}[plugins.library.grants]\ndirs = [{{ host = {:?}, guest = \"/data\", write = true }}]\n",
         data.path()
     );
-    let builder = Server::builder().guest("library").guest("hostile_shape_shifter").config(&config);
+    let builder = Server::builder().guest("library").guest("hostile_changing_listing").config(&config);
     std::fs::write(builder.folder().join("plugport.toml"), &config).unwrap();
     accept(builder.folder(), &["--granted"]);
     let server = builder.start().await;
@@ -346,14 +349,14 @@ async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     server.wait_for_log("offers what cannot be published").await;
     assert_eq!(resources().await, before);
     let text = serde_json::to_string(&listed_tools(&client).await).unwrap();
-    assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
+    assert!(!text.contains("hostile_changing_listing"), "it says something else each time: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn warnings_are_given_and_everything_is_served() {
     let server = approved("[server]\npin = \"warn\"\n").start().await;
     let client = Client::new(server.url());
-    install_guest("pin_description", server.folder(), "v.wasm");
+    install_guest("changed_description", server.folder(), "v.wasm");
     wait_for_answer(&client, "v-version", Some("described")).await;
     server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
     server.wait_for_log(&format!("the tool `version` has not been approved; {REMEDY}")).await;

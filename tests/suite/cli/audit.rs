@@ -87,7 +87,7 @@ async fn an_invalid_result_is_no_success() {
 
 #[tokio::test]
 async fn a_denial_names_the_line_that_would_allow_it() {
-    let server = Server::builder().guest("asker").plugin("notes").start().await;
+    let server = Server::builder().guest("client_requests").plugin("notes").start().await;
     let client = Client::new(server.url());
     client.call("notes-find_notes", json!({})).await.tool_error();
     let lines = server.wait_for_audit("denied", 1).await;

@@ -120,16 +120,16 @@ fn a_denied_capability_is_reported_with_what_to_add_to_the_call() {
         (plugin("notes"), "find_notes", "{}", "was denied the key-value store; to allow it, add --grant kv "),
         (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...' "),
         (
-            guest("fetcher"),
+            guest("http_client"),
             "fetch",
             r#"{"url":"http://127.0.0.1:1/"}"#,
             "; to allow it, add --grant 'http=GET http://127.0.0.1:1' ",
         ),
         (
-            guest("asker"),
+            guest("client_requests"),
             "ask",
             r#"{"method":"roots/list","params":{}}"#,
-            "serve it with `plugport serve` and write under [plugins.asker.grants]: roots = true ",
+            "serve it with `plugport serve` and write under [plugins.client_requests.grants]: roots = true ",
         ),
     ] {
         let (_, out, err) = run_plugport(&["call", &path(&plugin), tool, "--args", arguments]);

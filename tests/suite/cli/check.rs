@@ -199,16 +199,18 @@ async fn a_check_runs_beside_the_server_that_it_is_about() {
 
 #[test]
 fn a_check_grants_nothing_and_reports_no_plugin_as_broken_for_that() {
-    let plugins = folder(&["lister"]);
+    let plugins = folder(&["listing_side_effect"]);
     let marks = tempfile::tempdir().unwrap();
     let config = format!(
-        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        "[plugins.listing_side_effect.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         marks.path()
     );
     let (code, out, err) = check(plugins.path(), &config, &[]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(
-        out.contains("lister.wasm: was not checked to the end\n  remark: a check gives it nothing"),
+        out.contains(
+            "listing_side_effect.wasm: was not checked to the end\n  remark: a check gives it nothing"
+        ),
         "{out}"
     );
     assert!(out.ends_with("0 plugins, no faults, 1 not checked to the end\n"), "{out}");
@@ -219,7 +221,7 @@ fn a_check_grants_nothing_and_reports_no_plugin_as_broken_for_that() {
     assert_eq!(marks.path().read_dir().unwrap().count(), 0, "it wrote where it may write when it is served");
     let (code, out, _) = check(plugins.path(), "", &[]);
     assert_eq!(code, Some(1), "nothing is granted that could help: {out}");
-    assert!(out.contains("lister.wasm: cannot be served\n  fault: refused to list"), "{out}");
+    assert!(out.contains("listing_side_effect.wasm: cannot be served\n  fault: refused to list"), "{out}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{asker, capabilities, form};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server, form};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -333,7 +333,7 @@ fn question() -> Value {
 /// C2: a call that waits for its client has no stream open; the client hears of the end when it comes back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suspended_stateless_call_ends_with_its_version() {
-    let server = asker("[server]\ndrain_s = 1\n").await;
+    let server = client_requests_server("[server]\ndrain_s = 1\n").await;
     let client = Client::new(server.url());
     let call = async |more: Value| -> HttpResponse {
         let mut params = json!({ "name": "ask", "arguments": question() });
@@ -342,9 +342,9 @@ async fn a_suspended_stateless_call_ends_with_its_version() {
     };
     let asked = call(json!({})).await;
     assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
-    replace(&server, "asker.wasm", "version_a");
-    wait_for_state(&server, "asker", "draining").await;
-    while versions(&server, "asker").len() > 1 {
+    replace(&server, "client_requests.wasm", "version_a");
+    wait_for_state(&server, "client_requests", "draining").await;
+    while versions(&server, "client_requests").len() > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // Whatever it answers, or nothing.
@@ -355,13 +355,13 @@ async fn a_suspended_stateless_call_ends_with_its_version() {
 /// Where a stream is open, it hears at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_suspended_call_of_a_session_ends_with_its_version() {
-    let server = asker("[server]\ndrain_s = 1\n").await;
+    let server = client_requests_server("[server]\ndrain_s = 1\n").await;
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let params = json!({ "name": "ask", "arguments": question() });
     let mut stream = session.stream(json!(7), "tools/call", params).await;
     let asked = stream.message().await;
     assert_eq!(asked["method"], "elicitation/create", "{asked}");
-    replace(&server, "asker.wasm", "version_a");
+    replace(&server, "client_requests.wasm", "version_a");
     let withdrawn = stream.message().await;
     assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
     let answer = stream.message().await;

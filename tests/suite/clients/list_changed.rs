@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use crate::clients::python_typescript::{agrees, stdio_command};
 use crate::clients::rmcp_client::Era;
-use crate::reload::drain::reporter;
+use crate::reload::drain::version_reporter;
 
 /// How long a client may take for one step: an unoptimised server compiles the plugin first.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -32,9 +32,9 @@ const FILE: &str = "r.wasm";
 /// Publishes the tool, another build of it, and takes it away, each when the client has seen the step before.
 async fn take_steps(steps: &Path, plugins: &Path) -> Result<()> {
     seen(steps, "listening").await?;
-    install_bytes(&reporter(1), plugins, FILE);
+    install_bytes(&version_reporter(1), plugins, FILE);
     seen(steps, "appeared").await?;
-    install_bytes(&reporter(2), plugins, FILE);
+    install_bytes(&version_reporter(2), plugins, FILE);
     seen(steps, "changed").await?;
     std::fs::remove_file(plugins.join(FILE))?;
     seen(steps, "vanished").await
@@ -168,9 +168,9 @@ where
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         Changes::Subscribed(Box::new(client.listen(filter).await?))
     };
-    install_bytes(&reporter(1), plugins, FILE);
+    install_bytes(&version_reporter(1), plugins, FILE);
     changes.until(&client, Some("Say that this is variant 1.")).await?;
-    install_bytes(&reporter(2), plugins, FILE);
+    install_bytes(&version_reporter(2), plugins, FILE);
     changes.until(&client, Some("Say that this is variant 2.")).await?;
     std::fs::remove_file(plugins.join(FILE))?;
     changes.until(&client, None).await?;

@@ -54,7 +54,7 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
         assert!(told.contains(remedy), "{told}");
     }
     limit(&server, None).await;
-    install_guest("pin_description", server.folder(), "v.wasm");
+    install_guest("changed_description", server.folder(), "v.wasm");
     wait_for_answer(&client, "v-version", Some("described")).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while cached_files(server.folder()).is_empty() {

@@ -157,14 +157,14 @@ async fn files_with_times_of_other_centuries_are_found() {
 /// A name that nobody answers for costs the call that asked for it, and nobody else waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_that_do_not_resolve_fail_only_their_calls() {
-    let config = "[plugins.fetcher.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
-    let server = Server::builder().guest("polite").guest("fetcher").config(config).start().await;
+    let config = "[plugins.http_client.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
+    let server = Server::builder().guest("polite").guest("http_client").config(config).start().await;
     let client = Client::new(server.url());
     let asking: Vec<_> = (0..8)
         .map(|_| {
             let client = client.clone();
             let url = json!({ "url": "http://no-such-host.invalid/" });
-            tokio::spawn(async move { client.call("fetcher-fetch", url).await })
+            tokio::spawn(async move { client.call("http_client-fetch", url).await })
         })
         .collect();
     let neighbour = Neighbour::new(server.url());

@@ -15,15 +15,15 @@ pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> V
 }
 
 async fn question_is_denied(method: &str, params: Value, line: &str) {
-    let server = Server::builder().guest("asker").start().await;
+    let server = Server::builder().guest("client_requests").start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
-    let call = json!({ "name": "asker-ask", "arguments": { "method": method, "params": params } });
+    let call = json!({ "name": "client_requests-ask", "arguments": { "method": method, "params": params } });
     let reply = session.request("tools/call", call).await;
     assert_eq!(reply.messages.len(), 1, "the client is asked nothing: {reply:?}");
     let told = reply.tool_text();
     assert!(told.contains("Denied") && !told.contains("plugport.toml") && !told.contains(line), "{told}");
-    assert_eq!(allowed_by(&server, "asker", 1).await, [line]);
-    server.wait_for_log(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
+    assert_eq!(allowed_by(&server, "client_requests", 1).await, [line]);
+    server.wait_for_log(&format!("to allow it, write under [plugins.client_requests.grants]: {line}")).await;
 }
 
 #[tokio::test]
@@ -54,13 +54,13 @@ async fn the_key_value_store_is_denied() {
 /// granted none has none. So it is the guest's own library that fails, and the audit has nothing.
 #[tokio::test]
 async fn directories_are_not_there() {
-    let server = Server::builder().guest("scribe").start().await;
+    let server = Server::builder().guest("file_io").start().await;
     let client = Client::new(server.url());
     for path in ["/etc/passwd", "plugport.toml", "/", "../x"] {
         for (tool, arguments) in
             [("read", json!({ "path": path })), ("write", json!({ "path": path, "text": "x" }))]
         {
-            let reply = client.call(&format!("scribe-{tool}"), arguments).await;
+            let reply = client.call(&format!("file_io-{tool}"), arguments).await;
             assert_eq!(reply.tool_error(), "No such file or directory (os error 44)", "{tool} {path}");
         }
     }

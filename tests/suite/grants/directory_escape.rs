@@ -163,15 +163,15 @@ async fn pipes_and_sockets_are_not_opened() {
     symlink("pipe", inside.join("alias")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
     for write in [false, true] {
-        let server = serve(&place, "scribe", write).await;
+        let server = serve(&place, "file_io", write).await;
         let client = Client::new(server.url());
         for path in ["/d/pipe", "/d/alias", "/d/socket"] {
             for _ in 0..20 {
-                client.call("scribe-read", json!({ "path": path })).await.tool_error();
+                client.call("file_io-read", json!({ "path": path })).await.tool_error();
             }
-            client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+            client.call("file_io-write", json!({ "path": path, "text": "x" })).await.tool_error();
         }
-        assert_eq!(client.call("scribe-read", json!({ "path": "/d/own.txt" })).await.tool_text(), "own");
+        assert_eq!(client.call("file_io-read", json!({ "path": "/d/own.txt" })).await.tool_text(), "own");
     }
 }
 
@@ -186,14 +186,14 @@ async fn the_state_folder_is_hidden_in_a_directory_that_holds_it() {
     symlink("state/secret.txt", dir.path().join("alias")).unwrap();
     symlink("state", dir.path().join("folder")).unwrap();
     let config = format!(
-        "[server]\nstate = {state:?}\n[plugins.scribe.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
+        "[server]\nstate = {state:?}\n[plugins.file_io.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
         dir.path()
     );
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());
-    assert_eq!(client.call("scribe-read", json!({ "path": "/d/open.txt" })).await.tool_text(), "open");
+    assert_eq!(client.call("file_io-read", json!({ "path": "/d/open.txt" })).await.tool_text(), "open");
     for path in ["/d/state/secret.txt", "/d/alias", "/d/folder/secret.txt", "/d/state/../state/secret.txt"] {
-        let reply = client.call("scribe-read", json!({ "path": path })).await;
+        let reply = client.call("file_io-read", json!({ "path": path })).await;
         assert!(!reply.tool_error().contains("secret\""), "{path}: {reply:?}");
     }
 }

@@ -24,8 +24,8 @@ fn place() -> TempDir {
 
 async fn serve(dir: &Path, roots: &str) -> Server {
     let roots = roots.replace("ALLOWED", &format!("{:?}", dir.join("allowed")));
-    let config = format!("[plugins.scribe.grants]\nroots = {roots}\n");
-    Server::builder().guest("scribe").config(&config).start().await
+    let config = format!("[plugins.file_io.grants]\nroots = {roots}\n");
+    Server::builder().guest("file_io").config(&config).start().await
 }
 
 const READ: &str = "{ read = [ALLOWED] }";
@@ -41,7 +41,7 @@ fn roots(paths: &[&Path]) -> Value {
 
 /// Reads a file in a session that is asked for its roots meanwhile.
 async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String {
-    let params = json!({ "name": "scribe-read", "arguments": { "path": path } });
+    let params = json!({ "name": "file_io-read", "arguments": { "path": path } });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "roots/list", "{question}");
@@ -52,7 +52,7 @@ async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String
 
 /// Reads a file in a session that is not asked anything.
 async fn read(session: &Session, path: &Path) -> String {
-    let reading = session.call("scribe-read", json!({ "path": path }));
+    let reading = session.call("file_io-read", json!({ "path": path }));
     let reply = tokio::time::timeout(Duration::from_secs(30), reading).await.unwrap();
     assert_eq!(reply.messages.len(), 1, "nothing was asked: {reply:?}");
     reply.tool_text().to_owned()
@@ -83,7 +83,7 @@ async fn a_session_is_asked_once_for_roots_and_only_allowed_ones_can_be_read() {
     }
     server.wait_for_log("was denied reading the client's root").await;
     let arguments = json!({ "path": project.join("new.txt"), "text": "x" });
-    session.call("scribe-write", arguments).await.tool_error();
+    session.call("file_io-write", arguments).await.tool_error();
     assert!(!project.join("new.txt").exists());
 
     session.notify("notifications/roots/list_changed", json!({})).await;
@@ -98,7 +98,7 @@ async fn a_stateless_client_is_asked_for_roots_before_the_guest_starts() {
     let client = Client::new(server.url());
     let call = async |more: Value| -> HttpResponse {
         let arguments = json!({ "path": project.join("file.txt") });
-        let mut params = json!({ "name": "scribe-read", "arguments": arguments });
+        let mut params = json!({ "name": "file_io-read", "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         client.request_with_meta("tools/call", params, json!({ CAPABILITIES: { "roots": {} } })).await
     };
@@ -124,13 +124,13 @@ async fn without_a_grant_or_for_a_remote_client_no_roots_are_asked_for_or_opened
     let client = Client::new(server.url());
     assert_ne!(read(&client.session("2025-11-25").await, &file).await, "project");
     for header in ["x-forwarded-for", "forwarded"] {
-        let params = json!({ "name": "scribe-read", "arguments": { "path": file },
+        let params = json!({ "name": "file_io-read", "arguments": { "path": file },
             "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: capabilities } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/call"),
-            ("mcp-name", "scribe-read"),
+            ("mcp-name", "file_io-read"),
             (header, "for=192.0.2.1"),
         ];
         client.post(&headers, body.to_string()).await.tool_error();

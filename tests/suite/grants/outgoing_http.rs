@@ -32,7 +32,7 @@ async fn contained(server: &Server, client: &Client, guest: &str, web: &BadWebSe
 }
 
 async fn fetch(client: &Client, url: &str) -> HttpResponse {
-    client.call("fetcher-fetch", json!({ "url": url })).await
+    client.call("http_client-fetch", json!({ "url": url })).await
 }
 
 fn lines(reply: &HttpResponse) -> Vec<String> {
@@ -42,7 +42,7 @@ fn lines(reply: &HttpResponse) -> Vec<String> {
 #[tokio::test]
 async fn a_granted_request_arrives_as_it_was_made() {
     let web = BadWebServer::start().await;
-    let (server, client) = serving("fetcher", &web, "").await;
+    let (server, client) = serving("http_client", &web, "").await;
     let reply = fetch(&client, &web.url("/hello?x=1#top")).await;
     assert!(reply.tool_text().starts_with("200 "), "{reply:?}");
     let head = web.heads().concat().to_ascii_lowercase();
@@ -52,36 +52,37 @@ async fn a_granted_request_arrives_as_it_was_made() {
         "{head}"
     );
     let arguments = json!({ "url": web.url("/"), "method": "POST", "body": "b".repeat(20_000) });
-    let reply = client.call("fetcher-fetch", arguments).await;
+    let reply = client.call("http_client-fetch", arguments).await;
     assert!(reply.tool_text().contains("content-length: 20000"), "{reply:?}");
-    contained(&server, &client, "fetcher", &web).await;
+    contained(&server, &client, "http_client", &web).await;
 }
 
 #[tokio::test]
 async fn without_a_grant_nothing_is_sent() {
     let (web, other) = (BadWebServer::start().await, BadWebServer::start().await);
     let config = format!(
-        "[plugins.fetcher.grants]\nhttp = [\"GET http://{}\", \"http://localhost.example:{}\"]\n",
+        "[plugins.http_client.grants]\nhttp = [\"GET http://{}\", \"http://localhost.example:{}\"]\n",
         web.authority(),
         other.port(),
     );
-    let none = Server::builder().guest("fetcher").start().await;
+    let none = Server::builder().guest("http_client").start().await;
     let reply = fetch(&Client::new(none.url()), &web.url("/")).await;
     assert!(reply.tool_error().contains("does not grant requests to http://127.0.0.1"), "{reply:?}");
-    let allow = format!("write under [plugins.fetcher.grants]: http = [\"GET http://{}\"]", web.authority());
+    let allow =
+        format!("write under [plugins.http_client.grants]: http = [\"GET http://{}\"]", web.authority());
     none.wait_for_log(&allow).await;
     let of = |grant: &str, authority: &str| format!("http = [\"{grant}://{authority}\"]");
-    assert_eq!(allowed_by(&none, "fetcher", 1).await, [of("GET http", &web.authority())]);
+    assert_eq!(allowed_by(&none, "http_client", 1).await, [of("GET http", &web.authority())]);
     drop(none);
 
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let client = Client::new(server.url());
     fetch(&client, &other.url("/")).await.tool_error();
     fetch(&client, &format!("http://localhost:{}/", web.port())).await.tool_error();
     server.wait_for_log(&format!("http = [\"GET http://127.0.0.1:{}\"]", web.port())).await;
     fetch(&client, &format!("https://{}/", web.authority())).await.tool_error();
     let posted = json!({ "url": web.url("/"), "method": "POST" });
-    client.call("fetcher-fetch", posted).await.tool_error();
+    client.call("http_client-fetch", posted).await.tool_error();
     assert_eq!((web.accepted(), other.accepted()), (0, 0));
     let here = web.authority();
     let allow = [
@@ -90,7 +91,7 @@ async fn without_a_grant_nothing_is_sent() {
         of("GET https", &here),
         of("POST http", &here),
     ];
-    assert_eq!(allowed_by(&server, "fetcher", 4).await, allow);
+    assert_eq!(allowed_by(&server, "http_client", 4).await, allow);
     assert!(fetch(&client, &web.url("/")).await.tool_text().starts_with("200 "));
 }
 
@@ -118,20 +119,20 @@ async fn a_name_that_resolves_to_this_machine_is_denied() {
         return;
     };
     let web = BadWebServer::start().await;
-    let config = format!("[plugins.fetcher.grants]\nhttp = [\"http://{name}:{}\"]\n", web.port());
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let config = format!("[plugins.http_client.grants]\nhttp = [\"http://{name}:{}\"]\n", web.port());
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let reply = fetch(&Client::new(server.url()), &format!("http://{name}:{}/", web.port())).await;
     assert!(reply.tool_error().contains("address that is not public"), "{name} {address}: {reply:?}");
     assert_eq!(web.accepted(), 0);
-    let allowed = allowed_by(&server, "fetcher", 1).await;
+    let allowed = allowed_by(&server, "http_client", 1).await;
     assert!(allowed.len() == 1 && allowed[0].contains(&address.to_string()), "{address}: {allowed:?}");
 }
 
 #[tokio::test]
 async fn a_host_without_a_valid_certificate_gets_no_request() {
     let web = BadWebServer::start().await;
-    let config = format!("[plugins.fetcher.grants]\nhttp = [\"https://{}\"]\n", web.authority());
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let config = format!("[plugins.http_client.grants]\nhttp = [\"https://{}\"]\n", web.authority());
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let reply = fetch(&Client::new(server.url()), &format!("https://{}/", web.authority())).await;
     assert!(reply.tool_error().contains("did not prove who it is, or does not speak TLS"), "{reply:?}");
     assert!(web.heads().iter().all(|head| !head.contains("HTTP/1.1")), "{:?}", web.heads());
@@ -292,37 +293,37 @@ async fn an_unfinished_request_ends_with_its_call() {
         contained(&server, &client, "hostile_http_bomb", &web).await;
     }
     // The same when the call is stopped from outside.
-    let config = format!("[plugins.fetcher]\nlimits = {{ wall_ms = 300 }}\n{}", web.grant("fetcher"));
+    let config = format!("[plugins.http_client]\nlimits = {{ wall_ms = 300 }}\n{}", web.grant("http_client"));
     drop(server);
-    let server = Server::builder().guest("polite").guest("fetcher").config(&config).start().await;
+    let server = Server::builder().guest("polite").guest("http_client").config(&config).start().await;
     let client = Client::new(server.url());
     let reply = fetch(&client, &web.url("/silent")).await;
     assert!(
         reply.tool_error().contains("(limit `wall_ms`)"),
         "waiting for a host is the plugin's time: {reply:?}"
     );
-    contained(&server, &client, "fetcher", &web).await;
+    contained(&server, &client, "http_client", &web).await;
 }
 
 #[tokio::test]
-async fn hostile_many_fields() {
+async fn hostile_header_fields() {
     let web = BadWebServer::start().await;
     // What is refused 20,000 times takes a server without optimisation most of a second.
-    let (server, client) = serving("hostile_many_fields", &web, "cpu_ms = 5000").await;
+    let (server, client) = serving("hostile_header_fields", &web, "cpu_ms = 5000").await;
     let memory = server.rss();
     for (tool, expected) in [("append", "http_header_kib"), ("list", "http_header_kib"), ("many", "(limit `")]
     {
-        let reply = client.call(&format!("hostile_many_fields-{tool}"), json!({})).await;
+        let reply = client.call(&format!("hostile_header_fields-{tool}"), json!({})).await;
         assert!(reply.tool_error().contains(expected), "{tool}: {reply:?}");
     }
-    let reply = client.call("hostile_many_fields-texts", json!({})).await;
+    let reply = client.call("hostile_header_fields-texts", json!({})).await;
     let kept_none = |reply: &Value| reply.to_string().contains("0 taken of 200");
     assert!(kept_none(reply.result()) || reply.tool_error().contains("(limit `"), "{reply:?}");
     assert!(server.rss() < memory + (96 << 20), "{memory} bytes, then {}", server.rss());
-    let reply = client.call("hostile_many_fields-wrong", json!({})).await;
+    let reply = client.call("hostile_header_fields-wrong", json!({})).await;
     assert_eq!(reply.tool_text(), "20000 refused");
     assert!(server.log().len() < 100_000, "{} bytes of log", server.log().len());
-    contained(&server, &client, "hostile_many_fields", &web).await;
+    contained(&server, &client, "hostile_header_fields", &web).await;
 }
 
 #[tokio::test]

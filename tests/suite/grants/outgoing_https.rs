@@ -123,23 +123,25 @@ async fn answer(
 /// The lines that grant these hosts to a guest that uses the SDK and to one that does not.
 fn grants(hosts: &[&Host]) -> String {
     let urls: Vec<String> = hosts.iter().map(|host| host.url("")).collect();
-    ["fetcher", "plain-fetch"].map(|plugin| format!("[plugins.{plugin}.grants]\nhttp = {urls:?}\n")).concat()
+    ["http_client", "functions-fetch"]
+        .map(|plugin| format!("[plugins.{plugin}.grants]\nhttp = {urls:?}\n"))
+        .concat()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_with_a_valid_certificate_answers_over_tls() {
     let authority = Authority::new("trusted");
     let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
-    let server = authority.trusted().guest("fetcher").config(&grants(&[&host])).start().await;
+    let server = authority.trusted().guest("http_client").config(&grants(&[&host])).start().await;
     let client = Client::new(server.url());
-    let reply = client.call("fetcher-fetch", json!({ "url": host.url("/page?x=1#top") })).await;
+    let reply = client.call("http_client-fetch", json!({ "url": host.url("/page?x=1#top") })).await;
     assert!(reply.tool_text().starts_with(&format!("200 {BODY}\nxxx")), "{reply:?}");
     let heads = host.heads();
     assert!(heads.len() == 1 && heads[0].starts_with("GET /page?x=1 HTTP/1.1\r\n"), "{heads:?}");
     assert!(heads[0].to_lowercase().contains(&format!("\r\nhost: {}\r\n", host.address)), "{heads:?}");
     // The grant is for TLS, and for this port.
     for url in [format!("http://{}/", host.address), format!("https://{HERE}/")] {
-        let reply = client.call("fetcher-fetch", json!({ "url": url })).await;
+        let reply = client.call("http_client-fetch", json!({ "url": url })).await;
         assert!(reply.tool_error().contains("does not grant requests to"), "{reply:?}");
     }
     assert_eq!(host.heads().len(), 1);
@@ -162,14 +164,14 @@ async fn a_host_with_another_certificate_gets_no_request() {
         hosts.push((Host::start(config).await, why));
     }
     let all: Vec<&Host> = hosts.iter().map(|(host, _)| host).chain([&honest]).collect();
-    let builder = authority.trusted().guest("fetcher").guest("plain-fetch").config(&grants(&all));
+    let builder = authority.trusted().guest("http_client").guest("functions-fetch").config(&grants(&all));
     let server = builder.start().await;
     let client = Client::new(server.url());
     for (host, why) in &hosts {
         let url = json!({ "url": host.url("/") });
-        let typed = client.call("plain-fetch-fetch", url.clone()).await;
+        let typed = client.call("functions-fetch-fetch", url.clone()).await;
         assert!(typed.tool_error().contains("TlsCertificateError"), "{why}: {typed:?}");
-        let told = client.call("fetcher-fetch", url).await;
+        let told = client.call("http_client-fetch", url).await;
         assert!(told.tool_error().contains("the host did not prove who it is"), "{why}: {told:?}");
         let begin = format!("sent nothing to GET {}, which did not prove who it is (", host.url(""));
         // One line for each of the two calls.
@@ -181,7 +183,7 @@ async fn a_host_with_another_certificate_gets_no_request() {
         );
         assert_eq!(host.heads(), [""; 0], "{why}");
     }
-    let reply = client.call("plain-fetch-fetch", json!({ "url": honest.url("/") })).await;
+    let reply = client.call("functions-fetch-fetch", json!({ "url": honest.url("/") })).await;
     assert_eq!(reply.tool_text().len(), BODY, "{reply:?}");
 }
 
@@ -190,11 +192,11 @@ async fn a_host_with_another_certificate_gets_no_request() {
 async fn without_certificate_authorities_nothing_is_sent_and_the_log_says_why() {
     let authority = Authority::new("trusted");
     let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
-    let builder = Server::builder().guest("fetcher").config(&grants(&[&host]));
+    let builder = Server::builder().guest("http_client").config(&grants(&[&host]));
     let server = builder.env("SSL_CERT_FILE", "/nowhere/ca.pem").env("SSL_CERT_DIR", "").start().await;
     let client = Client::new(server.url());
     for _ in 0..3 {
-        let reply = client.call("fetcher-fetch", json!({ "url": host.url("/") })).await;
+        let reply = client.call("http_client-fetch", json!({ "url": host.url("/") })).await;
         let told = reply.tool_error();
         assert!(told.contains("could not be sent: the server knows no certificate authorities"), "{told}");
     }

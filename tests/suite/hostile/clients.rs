@@ -240,13 +240,13 @@ async fn deep_and_wide_json_slows_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
-    let config = "[plugins.hostile_library_calls]\ngrants = { elicitation = true }\n";
+    let config = "[plugins.hostile_host_functions]\ngrants = { elicitation = true }\n";
     let attacked =
-        AttackedServer::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
+        AttackedServer::begin("form", Server::builder().guest("hostile_host_functions").config(config)).await;
     let capabilities = json!({ "elicitation": { "form": {} } });
     let session = Client::new(attacked.server().url()).session_with(LEGACY, capabilities).await;
     let arguments = json!({ "function": "elicitation-many", "bytes": 9_000, "times": 1 });
-    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");
@@ -261,13 +261,13 @@ async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_large_client_metadata_again_and_again_is_charged() {
-    let config = "[plugins.hostile_library_calls]\nlimits = { cpu_ms = 200 }\n";
+    let config = "[plugins.hostile_host_functions]\nlimits = { cpu_ms = 200 }\n";
     let attacked =
-        AttackedServer::begin("meta", Server::builder().guest("hostile_library_calls").config(config)).await;
+        AttackedServer::begin("meta", Server::builder().guest("hostile_host_functions").config(config)).await;
     let client = Client::new(attacked.server().url());
     let pieces: Vec<Value> = (0..300_000).map(|number| json!({ "a": number })).collect();
     let arguments = json!({ "function": "meta", "bytes": 1, "times": 3_000 });
-    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let begun = Instant::now();
     let reply = client.request_with_meta("tools/call", params, json!({ "example.com/large": pieces })).await;
     // Refused for its size, ended at a limit, or read once and done: all the same, if it is soon.

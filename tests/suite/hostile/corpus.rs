@@ -69,8 +69,8 @@ contained! {
     h26b_fd_exhaustion: "H26b";
     h26c_sleep_forever: "H26c";
     h27_shape_shifter: "H27";
-    h28_name_zoo: "H28";
-    h29_schema_zoo: "H29";
+    h28_names: "H28";
+    h29_schemas: "H29";
     h30_truncated: "H30";
     h31_core_module: "H31";
     h32_wrong_world: "H32";
@@ -335,19 +335,19 @@ async fn a_panic_is_in_the_log_with_its_backtrace() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_so_many_tools_are_published() {
-    let zoo = containment::Source::Variant("hostile_name_zoo", 5);
-    let server = Server::builder().file("zoo.wasm", &zoo.bytes()).start().await;
+    let names = containment::Source::Variant("hostile_names", 5);
+    let server = Server::builder().file("names.wasm", &names.bytes()).start().await;
     server.wait_for_log("a plugin may have 256 (limit `tools`)").await;
     assert!(server.log().len() < 64 << 10, "{} bytes of log", server.log().len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_schemas_end_a_call_in_words() {
-    let zoo = |variant| containment::Source::Variant("hostile_schema_zoo", variant).bytes();
+    let names = |variant| containment::Source::Variant("hostile_schemas", variant).bytes();
     let server = Server::builder()
-        .file("round.wasm", &zoo(2))
-        .file("dear.wasm", &zoo(3))
-        .file("words.wasm", &zoo(4))
+        .file("round.wasm", &names(2))
+        .file("dear.wasm", &names(3))
+        .file("words.wasm", &names(4))
         .start()
         .await;
     let client = Client::new(server.url());

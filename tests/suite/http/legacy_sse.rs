@@ -4,7 +4,7 @@ use plugport_tests::http_client::{Client, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{asker, capabilities};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server};
 
 /// A client of the first revision.
 struct LegacySseClient {
@@ -40,7 +40,7 @@ impl LegacySseClient {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_sends_client_requests_over_http_and_sse() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let call = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
@@ -59,7 +59,7 @@ async fn a_guest_sends_client_requests_over_http_and_sse() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stream_is_the_session() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let files = server.open_files();
@@ -83,7 +83,7 @@ async fn the_stream_is_the_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_a_proxy_the_address_has_its_prefix() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let base = server.url().trim_end_matches("/mcp").to_owned();
     let client = Client::new(format!("{base}/sse"));
     let mut stream = client.listen(&[("x-forwarded-prefix", "/tools/")]).await;

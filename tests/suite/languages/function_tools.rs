@@ -18,21 +18,22 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn components_in_the_manner_of_other_hosts_run_unchanged() {
     let web = BadWebServer::start().await;
-    let builder = Server::builder().guest("plain-fetch").guest("plain-clock").guest("plain-arithmetic");
-    let server = builder.config(&web.grant("plain-fetch")).start().await;
+    let builder =
+        Server::builder().guest("functions-fetch").guest("functions-clock").guest("functions-arithmetic");
+    let server = builder.config(&web.grant("functions-fetch")).start().await;
     let client = Client::new(server.url());
-    let page = client.call("plain-fetch-fetch", json!({ "url": web.url("/page") })).await;
+    let page = client.call("functions-fetch-fetch", json!({ "url": web.url("/page") })).await;
     assert!(page.tool_text().starts_with("hello\nGET /page"), "{page:?}");
-    let denied = client.call("plain-fetch-fetch", json!({ "url": "http://example.com/" })).await;
+    let denied = client.call("functions-fetch-fetch", json!({ "url": "http://example.com/" })).await;
     assert!(denied.tool_error().contains("HttpRequestDenied"), "{denied:?}");
 
-    let now = client.call("plain-clock-now", json!({})).await;
+    let now = client.call("functions-clock-now", json!({})).await;
     assert!(now.result()["structuredContent"]["seconds"].as_u64().unwrap() > 1_700_000_000, "{now:?}");
-    let never = client.call("plain-clock-later", json!({ "seconds": "18446744073709551615" })).await;
+    let never = client.call("functions-clock-later", json!({ "seconds": "18446744073709551615" })).await;
     assert_eq!(never.result()["structuredContent"], json!({ "result": null }));
 
     let call =
-        async |tool: &str, arguments| client.call(&format!("plain-arithmetic-{tool}"), arguments).await;
+        async |tool: &str, arguments| client.call(&format!("functions-arithmetic-{tool}"), arguments).await;
     let whole = call("divide", json!({ "dividend": -7, "divisor": 2 })).await;
     assert_eq!(whole.result()["structuredContent"], json!({ "whole": -4, "rest": 1 }));
     let zero = call("divide", json!({ "dividend": 1, "divisor": 0 })).await;
@@ -45,12 +46,12 @@ async fn components_in_the_manner_of_other_hosts_run_unchanged() {
 
 #[tokio::test]
 async fn function_tools_have_the_same_limits() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let zeros = async |count: u32| client.call("plain-arithmetic-zeros", json!({ "count": count })).await;
+    let zeros = async |count: u32| client.call("functions-arithmetic-zeros", json!({ "count": count })).await;
     for (reply, limit) in [
-        (client.call("plain-arithmetic-search", json!({})).await, "fuel"),
+        (client.call("functions-arithmetic-search", json!({})).await, "fuel"),
         (zeros(100_000).await, "result_kib"),
         (zeros(1_000_000).await, "transfer_mib"),
         (zeros(100_000_000).await, "memory_mib"),
@@ -65,13 +66,13 @@ async fn function_tools_have_the_same_limits() {
 #[tokio::test]
 async fn a_call_that_never_reaches_the_guest_does_not_count_as_a_success() {
     let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_traps = 2 }";
-    let config = format!("[plugins.plain-arithmetic]\nlimits = {limits}\n");
-    let server = Server::builder().guest("plain-arithmetic").config(&config).start().await;
+    let config = format!("[plugins.functions-arithmetic]\nlimits = {limits}\n");
+    let server = Server::builder().guest("functions-arithmetic").config(&config).start().await;
     let client = Client::new(server.url());
-    let search = async || client.call("plain-arithmetic-search", json!({})).await;
+    let search = async || client.call("functions-arithmetic-search", json!({})).await;
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let many = json!({ "numbers": vec![0; 40_000] });
-    let refused = client.call("plain-arithmetic-summarize", many).await;
+    let refused = client.call("functions-arithmetic-summarize", many).await;
     assert!(format!("{refused:?}").contains("limit `transfer_mib`"), "{refused:?}");
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let alone = search().await;
@@ -80,11 +81,12 @@ async fn a_call_that_never_reaches_the_guest_does_not_count_as_a_success() {
 
 #[tokio::test]
 async fn too_long_arguments_are_rejected_and_quarantine_nothing() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_traps = 2 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_traps = 2 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let summarize =
-        async |numbers: Value| client.call("plain-arithmetic-summarize", json!({ "numbers": numbers })).await;
+    let summarize = async |numbers: Value| {
+        client.call("functions-arithmetic-summarize", json!({ "numbers": numbers })).await
+    };
     for _ in 0..3 {
         let refused = summarize(json!(vec![0; 10_000])).await;
         let told = refused.tool_error();
@@ -98,32 +100,33 @@ async fn too_long_arguments_are_rejected_and_quarantine_nothing() {
 
 #[tokio::test]
 async fn a_call_that_ends_before_it_reaches_the_guest_quarantines_nothing() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_traps = 2 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let config = "[plugins.functions-arithmetic]\nlimits = { wall_ms = 1, quarantine_traps = 2 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
     let many = json!({ "numbers": vec![0.123_456_789; 190_000] });
     for _ in 0..3 {
-        let late = client.call("plain-arithmetic-summarize", many.clone()).await;
+        let late = client.call("functions-arithmetic-summarize", many.clone()).await;
         assert!(late.tool_error().contains("limit `wall_ms`"), "{late:?}");
     }
     // It may be late too, but is not kept from trying.
-    let next = client.call("plain-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
+    let next = client.call("functions-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
     assert!(!format!("{next:?}").contains("left alone"), "{next:?}");
 }
 
 #[tokio::test]
 async fn converting_costs_fuel() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let summarize =
-        async |count| client.call("plain-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await;
+    let summarize = async |count| {
+        client.call("functions-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await
+    };
     assert_eq!(summarize(50_000).await.result()["structuredContent"]["count"], 50_000);
     assert_eq!(summarize(10).await.result()["structuredContent"]["count"], 10);
     let calls = server.wait_for_audit("call", 3).await;
     let fuel: Vec<u64> = calls[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
     assert!(fuel[0] > 4_000_000 && fuel[1] < 1_000_000, "{fuel:?}");
-    let zeros = client.call("plain-arithmetic-zeros", json!({ "count": 190_000 })).await;
+    let zeros = client.call("functions-arithmetic-zeros", json!({ "count": 190_000 })).await;
     assert!(zeros.tool_error().contains("limit `fuel`"), "{zeros:?}");
 }
 
@@ -346,7 +349,7 @@ fn the_command_line_knows_function_tools() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("remark: the function take is no tool"), "{out}");
 
-    let arithmetic = guest("plain-arithmetic").display().to_string();
+    let arithmetic = guest("functions-arithmetic").display().to_string();
     let (code, out, err) =
         run_plugport(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
     let result: Value = serde_json::from_str(&out).unwrap();

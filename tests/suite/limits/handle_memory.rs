@@ -10,12 +10,11 @@ const MOST: u64 = 128 << 20;
 
 #[tokio::test]
 async fn memory_behind_handles_does_not_grow_the_server() {
-    let server = Server::builder().guest("hostile_held");
-    let config =
-        "[limits]\nquarantine_traps = 1000\ncpu_ms = 20_000\n[plugins.hostile_held.grants]\nkv = true\n";
+    let server = Server::builder().guest("hostile_handle_memory");
+    let config = "[limits]\nquarantine_traps = 1000\ncpu_ms = 20_000\n[plugins.hostile_handle_memory.grants]\nkv = true\n";
     let server = server.config(config).start().await;
     let client = Client::new(server.url());
-    client.call("hostile_held-modest", json!({})).await;
+    client.call("hostile_handle_memory-modest", json!({})).await;
     let start = ProcessStats::of(&server).peak;
     for (tool, arguments, says) in [
         ("keys", json!({}), "0 kept"),
@@ -27,7 +26,7 @@ async fn memory_behind_handles_does_not_grow_the_server() {
         ("crowd", json!({}), "(limit `handles`)"),
         ("modest", json!({}), "3000 in turn"),
     ] {
-        let reply = client.call(&format!("hostile_held-{tool}"), arguments).await;
+        let reply = client.call(&format!("hostile_handle_memory-{tool}"), arguments).await;
         assert!(reply.tool_text().contains(says), "{tool}: {reply:?}");
         let peak = ProcessStats::of(&server).peak;
         assert!(peak < start + MOST, "{tool}: the server grew from {start} to {peak} bytes");

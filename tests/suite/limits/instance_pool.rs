@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 
 use crate::cli::status::versions;
 
-const REUSE: &str = "[plugins.keeper]\ninstances = \"reuse\"\n";
+const REUSE: &str = "[plugins.instance_reuse]\ninstances = \"reuse\"\n";
 
 async fn reuse_server(config: &str) -> (Server, Client) {
-    let server = Server::builder().guest("keeper").config(config).start().await;
+    let server = Server::builder().guest("instance_reuse").config(config).start().await;
     let client = Client::new(server.url());
     (server, client)
 }
 
 async fn call(client: &Client, tool: &str) -> HttpResponse {
-    client.call(&format!("keeper-{tool}"), json!({})).await
+    client.call(&format!("instance_reuse-{tool}"), json!({})).await
 }
 
 async fn amount(client: &Client, tool: &str, amount: u64) -> HttpResponse {
-    client.call(&format!("keeper-{tool}"), json!({ "amount": amount })).await
+    client.call(&format!("instance_reuse-{tool}"), json!({ "amount": amount })).await
 }
 
 async fn count(client: &Client) -> u32 {
@@ -39,8 +39,12 @@ fn idle_instances(server: &Server, name: &str) -> Value {
 
 async fn wait_for_idle(server: &Server, expected: u64) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while idle_instances(server, "keeper") != expected {
-        assert!(Instant::now() < deadline, "{expected} were expected: {}", idle_instances(server, "keeper"));
+    while idle_instances(server, "instance_reuse") != expected {
+        assert!(
+            Instant::now() < deadline,
+            "{expected} were expected: {}",
+            idle_instances(server, "instance_reuse")
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -49,7 +53,7 @@ async fn wait_for_idle(server: &Server, expected: u64) {
 async fn instances_are_fresh_unless_the_operator_says_otherwise() {
     let (server, client) = reuse_server("").await;
     assert_eq!((count(&client).await, count(&client).await), (1, 1));
-    assert_eq!(idle_instances(&server, "keeper"), json!(null));
+    assert_eq!(idle_instances(&server, "instance_reuse"), json!(null));
     assert!(server.wait_for_audit("call", 3).await.iter().all(|line| line.get("instance").is_none()));
 }
 
@@ -61,10 +65,10 @@ async fn a_pooled_instance_serves_only_its_caller_again() {
     assert_eq!((count(&other).await, count(&other).await), (1, 2));
     assert_eq!(count(&client).await, 3);
     let session = client.session("2025-11-25").await;
-    let params = json!({ "name": "keeper-count", "arguments": {} });
+    let params = json!({ "name": "instance_reuse-count", "arguments": {} });
     let reply = session.request("tools/call", params).await;
     assert_eq!(reply.tool_text(), "4", "whatever revision it speaks");
-    assert_eq!(idle_instances(&server, "keeper"), 2);
+    assert_eq!(idle_instances(&server, "instance_reuse"), 2);
     let lines = server.wait_for_audit("call", 7).await;
     let told: Vec<&Value> = lines.iter().map(|line| &line["instance"]).collect();
     let (reused, fresh) = (json!("reused"), json!(null));
@@ -73,13 +77,13 @@ async fn a_pooled_instance_serves_only_its_caller_again() {
 
 #[tokio::test]
 async fn a_stdio_client_is_one_caller() {
-    let folder = folder(&["keeper"]);
+    let folder = folder(&["instance_reuse"]);
     let config = format!("[server]\nstart_wait_ms = 100_000\n{REUSE}");
     std::fs::write(folder.path().join("plugport.toml"), config).unwrap();
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     for expected in ["1", "2"] {
-        let params = json!({ "name": "keeper-count", "arguments": {} });
+        let params = json!({ "name": "instance_reuse-count", "arguments": {} });
         pipe.request(json!(expected), "tools/call", params).await;
         assert_eq!(pipe.next().await["result"]["content"][0]["text"], expected);
     }
@@ -194,7 +198,7 @@ async fn a_new_version_begins_with_an_empty_pool_and_the_old_pool_is_dropped() {
 async fn wait_for(server: &Server, state: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(3);
     loop {
-        let found = versions(server, "keeper").into_iter().find(|version| version["state"] == state);
+        let found = versions(server, "instance_reuse").into_iter().find(|version| version["state"] == state);
         if let Some(version) = found {
             return version;
         }
@@ -206,7 +210,7 @@ async fn wait_for(server: &Server, state: &str) -> Value {
 #[tokio::test]
 async fn idle_instances_of_many_callers_block_no_call() {
     let names = ["k1", "k2", "k3"];
-    let bytes = std::fs::read(guest("keeper")).unwrap();
+    let bytes = std::fs::read(guest("instance_reuse")).unwrap();
     let mut builder = Server::builder();
     let mut config = "[server]\nkept_instances = 20\nconcurrent_calls = 4\nparked_calls = 1\n".to_owned();
     for name in names {
@@ -300,11 +304,11 @@ async fn granted_directories_do_not_count_as_left_handles() {
     });
     let dirs = dirs.collect::<Vec<_>>().join(", ");
     std::fs::write(place.path().join("d69/note"), "here").unwrap();
-    let config = format!("[plugins.scribe]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let config = format!("[plugins.file_io]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());
     for _ in 0..2 {
-        let reply = client.call("scribe-read", json!({ "path": "/d69/note" })).await;
+        let reply = client.call("file_io-read", json!({ "path": "/d69/note" })).await;
         assert_eq!(reply.tool_text(), "here", "{reply:?}");
     }
     let lines = server.wait_for_audit("call", 3).await;
@@ -313,7 +317,7 @@ async fn granted_directories_do_not_count_as_left_handles() {
 
 #[test]
 fn check_warns_about_reuse_and_rejects_settings_that_contradict_it() {
-    let plugins = folder(&["keeper"]);
+    let plugins = folder(&["instance_reuse"]);
     let check = |config: &str| {
         let file = plugins.path().join("plugport.toml");
         std::fs::write(&file, config).unwrap();

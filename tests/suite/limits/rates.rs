@@ -161,9 +161,9 @@ async fn refused_to(session: &Session, tokens: u64) -> String {
 
 #[tokio::test]
 async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
-    let config = "[plugins.asker]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
-                  [plugins.asker.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
-    let server = Server::builder().guest("asker").config(config).start().await;
+    let config = "[plugins.client_requests]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
+                  [plugins.client_requests.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
+    let server = Server::builder().guest("client_requests").config(config).start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
     answered(&session, 2, 500).await;
@@ -177,7 +177,8 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
     assert!(
         noted
             .iter()
-            .all(|line| line["plugin"] == "asker" && line["why"].as_str().unwrap().contains("sampling")),
+            .all(|line| line["plugin"] == "client_requests"
+                && line["why"].as_str().unwrap().contains("sampling")),
         "{noted:?}"
     );
     server.wait_for_log("was refused: the plugin may ask the model 3 times an hour").await;

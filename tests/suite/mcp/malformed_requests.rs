@@ -7,7 +7,7 @@ use plugport_tests::stdio_client::StdioClient;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::asker;
+use crate::mcp::session_client_requests::client_requests_server;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -230,7 +230,7 @@ async fn sessions_that_are_unknown_or_missing() {
 
 #[tokio::test]
 async fn parameters_of_the_wrong_form() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = Client::new(server.url()).session("2025-11-25").await;
     for (method, params) in [
         ("tools/list", json!({ "cursor": "forged" })),
@@ -266,7 +266,7 @@ async fn parameters_of_the_wrong_form() {
 
 #[tokio::test]
 async fn what_is_wrong_is_named_by_its_field() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = Client::new(server.url()).session("2025-11-25").await;
     for (method, params, said) in [
         ("tools/call", json!({}), "`params`: missing field `name`"),

@@ -7,7 +7,9 @@ use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{GRANTED, asker, capabilities, form, model_says, prompt};
+use crate::mcp::session_client_requests::{
+    GRANTED, capabilities, client_requests_server, form, model_says, prompt,
+};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -40,7 +42,7 @@ pub(crate) fn state(reply: &HttpResponse) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_resumes_where_it_sent_its_client_request() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let asked = caller.call("twice", &asking("who"), json!({})).await;
     let question = &asked.result()["inputRequests"]["who"];
@@ -60,7 +62,7 @@ async fn a_call_resumes_where_it_sent_its_client_request() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let questions = json!({ "questions": [
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
@@ -86,7 +88,7 @@ async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_in_advance_spare_the_round_trip() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let done = caller.call("ask", &asking("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
     assert!(done.tool_text().contains("Ada"));
@@ -99,7 +101,7 @@ async fn answers_in_advance_spare_the_round_trip() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let refused = |reply: &HttpResponse| {
         (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned())
@@ -131,7 +133,10 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn suspended_calls_expire_and_make_way() {
-    let server = asker("[plugins.asker.limits]\nparked_calls = 1\n[server]\nparked_s = 2\n").await;
+    let server = client_requests_server(
+        "[plugins.client_requests.limits]\nparked_calls = 1\n[server]\nparked_s = 2\n",
+    )
+    .await;
     let caller = AnsweringClient::of(&server);
     let first = state(&caller.call("ask", &asking("who"), json!({})).await);
     let second = state(&caller.call("ask", &asking("who"), json!({})).await);
@@ -145,7 +150,7 @@ async fn suspended_calls_expire_and_make_way() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_the_capability_is_told_which_one_is_needed() {
-    let server = Server::builder().guest("asker").config(GRANTED).start().await;
+    let server = Server::builder().guest("client_requests").config(GRANTED).start().await;
     let client = Client::new(server.url());
     for (method, params, required) in [
         ("sampling/createMessage", prompt(), json!({ "sampling": {} })),

@@ -7,7 +7,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-use crate::mcp::session_client_requests::{asker, capabilities};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server};
 
 fn narrate(steps: u32) -> serde_json::Value {
     json!({ "name": "polite-narrate", "arguments": { "steps": steps }, "_meta": { "progressToken": "p" } })
@@ -108,7 +108,7 @@ async fn a_client_that_does_not_read_delays_neither_itself_nor_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_streams_of_one_session_carry_their_own_messages_only() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     let roots = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     let mut streams = Vec::new();

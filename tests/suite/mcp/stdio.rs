@@ -98,7 +98,7 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
 
 #[tokio::test]
 async fn a_client_request_whose_response_is_too_long_fails() {
-    let folder = folder(&["asker"]);
+    let folder = folder(&["client_requests"]);
     std::fs::write(folder.path().join("plugport.toml"), format!("{LONG_START}{GRANTED}")).unwrap();
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize_with("2025-11-25", capabilities()).await;

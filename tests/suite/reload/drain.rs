@@ -19,23 +19,23 @@ use crate::mcp::session_client_requests::{capabilities, model_says};
 /// As many as one plugin may have waiting when nothing is configured.
 const WAITING: usize = 32;
 
-/// The guest `reporter` under bare names, with what it asks for.
+/// The guest `version_reporter` under bare names, with what it asks for.
 const REPORTER: &str =
     "[plugins.r]\nprefix = \"\"\n[plugins.r.grants]\nsampling = true\nelicitation = true\n";
 
 /// A build of the guest, which says which it is in its descriptions and in its answers.
-pub(crate) fn reporter(variant: u8) -> Vec<u8> {
-    Source::Variant("reporter", variant).bytes()
+pub(crate) fn version_reporter(variant: u8) -> Vec<u8> {
+    Source::Variant("version_reporter", variant).bytes()
 }
 
 async fn first_reporter(more: &str) -> Server {
     let config = format!("{REPORTER}{more}");
-    Server::builder().file("r.wasm", &reporter(1)).config(&config).start().await
+    Server::builder().file("r.wasm", &version_reporter(1)).config(&config).start().await
 }
 
 /// Puts the second build in place and waits until it answers.
 async fn replace(server: &Server) {
-    install_bytes(&reporter(2), server.folder(), "r.wasm");
+    install_bytes(&version_reporter(2), server.folder(), "r.wasm");
     wait_for_answer(&Client::new(server.url()), "version", Some("2")).await;
 }
 

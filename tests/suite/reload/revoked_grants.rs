@@ -15,7 +15,7 @@ fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(guest(name)).unwrap()
 }
 
-/// The lister does not list without its directory, so it could keep what is taken from it by failing.
+/// The listing_side_effect does not list without its directory, so it could keep what is taken from it by failing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     let outside = tempfile::tempdir().unwrap();
@@ -23,12 +23,12 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
         "dirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]",
         outside.path().display().to_string()
     );
-    let config = format!("[plugins.lister.grants]\n{grant}\n");
-    let server = Server::builder().guest("polite").guest("lister").config(&config).start().await;
-    server.wait_for_log("published lister: ").await;
+    let config = format!("[plugins.listing_side_effect.grants]\n{grant}\n");
+    let server = Server::builder().guest("polite").guest("listing_side_effect").config(&config).start().await;
+    server.wait_for_log("published listing_side_effect: ").await;
     install_bytes(b"", server.folder(), "plugport.toml");
     server.wait_for_log("refused to list").await;
-    server.wait_for_log("removed lister: ").await;
+    server.wait_for_log("removed listing_side_effect: ").await;
     assert_eq!(
         Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
         "x"
@@ -40,16 +40,16 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
 async fn a_grant_is_gone_while_another_version_is_compiled() {
     let outside = tempfile::tempdir().unwrap();
     let config = format!(
-        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        "[plugins.listing_side_effect.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         outside.path()
     );
-    let server = Server::builder().guest("lister").config(&config).cold().start().await;
-    let slow = burdened(&bytes("lister"), 30_000);
-    std::fs::write(server.folder().join("lister.wasm"), slow).unwrap();
+    let server = Server::builder().guest("listing_side_effect").config(&config).cold().start().await;
+    let slow = burdened(&bytes("listing_side_effect"), 30_000);
+    std::fs::write(server.folder().join("listing_side_effect.wasm"), slow).unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     install_bytes(b"", server.folder(), "plugport.toml");
     let begun = Instant::now();
-    server.wait_for_log("removed lister: ").await;
+    server.wait_for_log("removed listing_side_effect: ").await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert!(
         !server.log().contains("refused to list"),
@@ -59,7 +59,7 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
     // It comes back with what it needs.
     install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while server.log().matches("published lister: ").count() < 2 {
+    while server.log().matches("published listing_side_effect: ").count() < 2 {
         assert!(Instant::now() < deadline, "{}", server.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -107,7 +107,9 @@ impl ManyClients {
 /// Eight hostile plugins beside the polite one, with the limits that they have when nobody sets any.
 fn builder() -> Builder {
     let mut builder = Server::builder().guest("polite").alone();
-    for name in ["hostile_library_calls", "hostile_dear_checks", "hostile_memory_bomb", "hostile_log_flood"] {
+    for name in
+        ["hostile_host_functions", "hostile_costly_schemas", "hostile_memory_bomb", "hostile_log_flood"]
+    {
         builder = builder.guest(name);
     }
     let mut random = Random::new(64);

@@ -89,31 +89,31 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "CVE-2026-27204: sends and receives header fields without end",
         evidence: &[
             Contained(
-                Attack::call("hostile_many_fields", "append", "limit", "(limit `http_header_kib`)")
+                Attack::call("hostile_header_fields", "append", "limit", "(limit `http_header_kib`)")
                     .arguments(r#"{}"#)
                     .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "list", "limit", "(limit `http_header_kib`)")
+                Attack::call("hostile_header_fields", "list", "limit", "(limit `http_header_kib`)")
                     .arguments(r#"{}"#)
                     .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "many", "limit", "(limit `")
+                Attack::call("hostile_header_fields", "many", "limit", "(limit `")
                     .arguments(r#"{}"#)
                     .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
-                Attack::call("hostile_many_fields", "wrong", "ok", "20000 refused")
+                Attack::call("hostile_header_fields", "wrong", "ok", "20000 refused")
                     .arguments(r#"{}"#)
                     .granted(AttackGrant::BadWebServer)
                     .configured("limits = { cpu_ms = 20_000 }")
                     .times(3),
             ),
-            Test("hostile_many_fields"),
+            Test("hostile_header_fields"),
         ],
     },
     Entry {

@@ -3,8 +3,8 @@
 use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};
 
-const NAMES: &str = "hostile_name_zoo";
-const SCHEMAS: &str = "hostile_schema_zoo";
+const NAMES: &str = "hostile_names";
+const SCHEMAS: &str = "hostile_schemas";
 const OK: &[&str] = &["ok"];
 
 const fn names(variant: u8, says: &'static [&'static str]) -> Attack {
@@ -21,13 +21,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "shape_shifter",
         what: "is listed differently each time: names, words, schemas",
         evidence: &[
-            Contained(Attack::call("hostile_shape_shifter", "shift", "ok", "shifted")),
+            Contained(Attack::call("hostile_changing_listing", "shift", "ok", "shifted")),
             Untestable("that a changed description waits for approval: there are no pins yet"),
         ],
     },
     Entry {
         id: "H28",
-        name: "name_zoo",
+        name: "names",
         what: "names that hide, collide, climb, or are too many",
         evidence: &[
             Contained(names(0, &["the name is empty", "the name has the character"])),
@@ -50,7 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "H29",
-        name: "schema_zoo",
+        name: "schemas",
         what: "schemas that are none, too large, endless, remote or dear; words that give orders or hide; strange URIs",
         evidence: &[
             Contained(schemas(

@@ -13,7 +13,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     what: "has the host keep long keys, fields, paths and bodies behind a thousand handles",
     evidence: &[
         Contained(
-            Attack::call("hostile_held", "keys", "ok", "0 kept")
+            Attack::call("hostile_handle_memory", "keys", "ok", "0 kept")
                 .configured("grants = { kv = true }")
                 .times(5),
         ),
@@ -22,7 +22,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         Contained(web("requests", "limit", TOO_MUCH)),
         Contained(web("bodies", "limit", TOO_MUCH)),
         Contained(web("values", "limit", "(limit `http_header_kib`)")),
-        Contained(Attack::call("hostile_held", "crowd", "limit", "(limit `handles`)").times(5)),
+        Contained(Attack::call("hostile_handle_memory", "crowd", "limit", "(limit `handles`)").times(5)),
         Contained(web("modest", "ok", "3000 in turn")),
         Test("memory_behind_handles_does_not_grow_the_server"),
     ],
@@ -35,5 +35,5 @@ const fn fields(arguments: &'static str) -> Attack {
 }
 
 const fn web(tool: &'static str, outcome: &'static str, says: &'static str) -> Attack {
-    Attack::call("hostile_held", tool, outcome, says).granted(AttackGrant::BadWebServer).times(5)
+    Attack::call("hostile_handle_memory", tool, outcome, says).granted(AttackGrant::BadWebServer).times(5)
 }

@@ -7,7 +7,7 @@ const LITTLE_TIME: &str = "limits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 const KEEPING: &str = "grants = { kv = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 const ASKING: &str = "grants = { sampling = true, elicitation = true, roots = true }\nlimits = { fuel = 1_000_000_000_000, cpu_ms = 50 }";
 
-const GUEST: &str = "hostile_library_calls";
+const GUEST: &str = "hostile_host_functions";
 
 /// Each call takes all of its time, so what one of them leaves behind has to show after a few.
 const FEW: u32 = 4;

@@ -15,7 +15,7 @@ const CHECKS: &str = "hostile_schema_checks";
 
 /// A check that may end well on a quick machine, and at a limit on another one.
 const fn costly(kind: &'static str, bytes: &'static str) -> super::Evidence {
-    let attack = Attack::call("hostile_dear_checks", kind, ENDED, "").arguments(bytes);
+    let attack = Attack::call("hostile_costly_schemas", kind, ENDED, "").arguments(bytes);
     Contained(attack.configured(LITTLE_TIME).times(FEW))
 }
 

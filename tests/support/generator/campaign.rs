@@ -112,8 +112,8 @@ impl Campaign {
         let (variable, secret) = canaries.variable();
         let builder = Server::builder()
             .guest("polite")
-            .guest("hostile_library_calls")
-            .guest("hostile_dear_checks")
+            .guest("hostile_host_functions")
+            .guest("hostile_costly_schemas")
             .env(variable, secret)
             .config(&config(&dir));
         let server = with_components(builder, self.seed).alone().start().await;
@@ -201,7 +201,7 @@ impl Campaign {
 fn config(dir: &GrantedDir) -> String {
     let folder = dir.inside();
     format!(
-        "{LIMITS}[plugins.hostile_library_calls.grants]\nsampling = true\nelicitation = true\nroots = true\nkv = true\n\
+        "{LIMITS}[plugins.hostile_host_functions.grants]\nsampling = true\nelicitation = true\nroots = true\nkv = true\n\
          http = [\"https://example.com\"]\n\
          dirs = [{{ host = {folder:?}, guest = \"/d\", write = true, quota_mib = 2, files = 100 }}]\n"
     )

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{AdapterComponent, Direction, ENCODINGS, PassedValue, Random};
 
-/// The tools of `hostile_dear_checks`.
+/// The tools of `hostile_costly_schemas`.
 const CHECKS: [&str; 17] = [
     "mixed_enum",
     "long_enum",
@@ -70,11 +70,11 @@ pub fn random_call(random: &mut Random, plugins: &[String]) -> (String, Value) {
         0 => {
             let bits = random.one_of(&[12, 16, 20, 23]);
             let arguments = json!({ "seed": seed, "steps": 1 + random.of_any_size(12), "bits": bits });
-            ("hostile_library_calls-random".to_owned(), arguments)
+            ("hostile_host_functions-random".to_owned(), arguments)
         }
         1 => {
             let kind = random.one_of(&CHECKS);
-            (format!("hostile_dear_checks-{kind}"), json!({ "bytes": random.of_any_size(22) }))
+            (format!("hostile_costly_schemas-{kind}"), json!({ "bytes": random.of_any_size(22) }))
         }
         _ => {
             let at = usize::try_from(random.below(plugins.len() as u64)).unwrap();

@@ -48,7 +48,7 @@ const GATES: &[Step] = &[
 
 /// The workspaces.
 const MANIFESTS: [&str; 4] =
-    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"];
+    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/functions/Cargo.toml"];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     // Cargo hands on the `--` of `cargo verify -- --all-languages`.

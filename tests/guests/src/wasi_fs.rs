@@ -30,9 +30,9 @@ pub fn all_granted() -> Vec<(Descriptor, String)> {
 
 /// What was tried, a line each: what it was, and `done` or the error.
 #[derive(Default)]
-pub struct Tried(Vec<String>);
+pub struct Attempts(Vec<String>);
 
-impl Tried {
+impl Attempts {
     /// Notes an attempt.
     pub fn note<T, E: std::fmt::Debug>(&mut self, what: &str, outcome: Result<T, E>) {
         let outcome = match outcome {

@@ -21,7 +21,7 @@ mod settings {
 }
 
 /// What the functions work on. What they make is kept for a while, as a guest would that wants the host to keep it too.
-pub struct Library<'a> {
+pub struct HostFunctions<'a> {
     call: &'a Call,
     fields: Fields,
     folder: Option<Descriptor>,
@@ -31,9 +31,9 @@ pub struct Library<'a> {
 }
 
 /// A function of the host, called with this text in it.
-pub type Function = fn(&mut Library<'_>, &str);
+pub type Function = fn(&mut HostFunctions<'_>, &str);
 
-impl<'a> Library<'a> {
+impl<'a> HostFunctions<'a> {
     pub fn new(call: &'a Call) -> Self {
         let folder = wasip2::filesystem::preopens::get_directories().into_iter().next();
         Self {
@@ -149,7 +149,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
 ];
 
 /// Keeps the handles, which is what the host keeps the key for.
-fn cas(at: &mut Library<'_>, text: &str) {
+fn cas(at: &mut HostFunctions<'_>, text: &str) {
     let made = at.bucket.as_ref().and_then(|bucket| keyvalue::atomics::Cas::new(bucket, text).ok());
     at.swaps.extend(made);
 }

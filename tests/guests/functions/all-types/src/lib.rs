@@ -1,8 +1,8 @@
 //! Gives back what it gets, of every type.
 
-wit_bindgen::generate!({ world: "zoo", path: "wit" });
+wit_bindgen::generate!({ world: "all-types", path: "wit" });
 
-struct Zoo;
+struct AllTypes;
 
 macro_rules! echoes {
     ($($name:ident: $ty:ty;)*) => {
@@ -14,7 +14,7 @@ macro_rules! echoes {
     };
 }
 
-impl Guest for Zoo {
+impl Guest for AllTypes {
     echoes! {
         echo_bool: bool;
         echo_s8: i8;
@@ -59,4 +59,4 @@ impl Guest for Zoo {
     fn nothing() {}
 }
 
-export!(Zoo);
+export!(AllTypes);

@@ -1,7 +1,7 @@
 //! Calls the functions of the host with texts that are larger and stranger than anyone needs: one of them again and again,
 //! or all of them in an order that a seed decides.
 
-use plugport_test_guests::library::Library;
+use plugport_test_guests::host_functions::HostFunctions;
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 
 struct Plugin;
@@ -30,18 +30,18 @@ impl Guest for Plugin {
                 repeat(&call, function, number("bytes") as usize, number("times"))
             }
             "random" => Ok(random(&call, number("seed"), number("steps"), number("bits"))),
-            _ => Ok(raw::text(&Library::names().collect::<Vec<_>>().join(" "))),
+            _ => Ok(raw::text(&HostFunctions::names().collect::<Vec<_>>().join(" "))),
         }
     }
 }
 
 /// One function. 0 times: for ever.
 fn repeat(call: &Call, function: &str, bytes: usize, times: u64) -> Result<ToolResult, Error> {
-    let functions = Library::functions(function);
+    let functions = HostFunctions::functions(function);
     let [function] = functions[..] else {
         return Err(Error::InvalidParams(format!("no function {function}")));
     };
-    let (mut library, text) = (Library::new(call), "m".repeat(bytes));
+    let (mut library, text) = (HostFunctions::new(call), "m".repeat(bytes));
     let mut left = times;
     loop {
         function(&mut library, &text);
@@ -54,7 +54,7 @@ fn repeat(call: &Call, function: &str, bytes: usize, times: u64) -> Result<ToolR
 
 /// Any functions, with texts of any length up to so many bits of it.
 fn random(call: &Call, seed: u64, steps: u64, bits: u64) -> ToolResult {
-    let (mut library, functions) = (Library::new(call), Library::functions(""));
+    let (mut library, functions) = (HostFunctions::new(call), HostFunctions::functions(""));
     let mut state = seed;
     let mut next = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
