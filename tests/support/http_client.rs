@@ -190,8 +190,8 @@ impl Client {
         conversation
     }
 
-    /// Asks with any method, and only these headers; the status.
-    pub async fn ask(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> u16 {
+    /// Sends a request of any method with only these headers. Returns its status.
+    pub async fn status_of(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> u16 {
         let mut request = self.http.request(method, &self.url);
         for (name, value) in headers {
             request = request.header(*name, *value);

@@ -15,7 +15,7 @@ fn begin(folder: &Path, plugins: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for its end. Whoever was too late is told so, and that nothing was written.
+/// Waits for its end. A command that was too late says so, and that nothing was written.
 fn succeeds(approving: Child) -> bool {
     let Output { status, stdout, stderr } = approving.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -33,7 +33,7 @@ fn approved(folder: &Path) -> Vec<String> {
     lock["plugins"].as_table().unwrap().keys().cloned().collect()
 }
 
-/// Has two approve at once, and whoever was too late do what he is told. How many were.
+/// Runs two approvals at once and repeats each that was too late, as its message says. Returns how many were.
 fn race(plugins: [&[&str]; 2]) -> usize {
     let folder = tempfile::tempdir().unwrap();
     // Small, so that they are compiled at once.

@@ -116,7 +116,7 @@ fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
     );
 }
 
-/// Whoever sits at a terminal was asked, and need not be told to go to one.
+/// A person at a terminal has already answered, so the advice to use one is left out.
 #[test]
 fn declining_at_a_terminal_gives_no_advice_to_use_one() {
     let plugins = folder(&["version_a"]);
@@ -329,7 +329,7 @@ async fn a_torn_or_edited_lockfile_is_detected() {
     wait_for_answer(&client, "v-version", Some("b")).await;
 }
 
-/// A program that was approved can say something else whenever it is listed. Nobody hears of that.
+/// An approved program can return another listing at any time. No client gets it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     let data = tempfile::tempdir().unwrap();

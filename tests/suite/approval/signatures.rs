@@ -112,7 +112,7 @@ async fn a_signed_plugin_is_served_and_the_audit_names_the_key() {
     assert_served(&server, "v", Some(&key)).await;
 }
 
-/// P6: bad, expired, by another key. Required or not, each keeps the plugin from being served.
+/// P6: bad, expired, by another key. Required or not, the plugin is rejected.
 #[tokio::test]
 async fn a_signature_that_does_not_hold_refuses_its_plugin() {
     let (key, old, other) = (new_key(), new_key(), new_key());
@@ -217,7 +217,7 @@ async fn a_signature_that_is_no_file_blocks_and_crashes_nothing() {
     }
 }
 
-/// What is behind a link is somebody else's to change.
+/// The target of a link can be changed by others.
 #[tokio::test]
 async fn a_link_to_a_plugin_is_refused_however_well_it_is_signed() {
     let (key, elsewhere) = (new_key(), folder(&["version_a"]));

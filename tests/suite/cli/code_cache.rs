@@ -10,10 +10,10 @@ use plugport_tests::guests::{copy, folder, guest, plugin};
 use plugport_tests::server::program;
 use tempfile::TempDir;
 
-/// With 1 ms for compiling, only what was kept can be loaded.
+/// With 1 ms for compiling, only cached code can be loaded.
 const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
-/// What is said of a file that was not kept.
+/// The error about a file that is not in the cache.
 const COMPILED: &str = "took longer than 1 ms to compile (limit `compile_ms`)";
 
 /// Someone at a shell, who has used nothing before.
@@ -37,7 +37,7 @@ impl UserHome {
         self.own().join("compiled")
     }
 
-    /// The names of the files that are kept.
+    /// The names of the cached files.
     fn files(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.compiled()).unwrap();
         let mut names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -115,7 +115,7 @@ fn a_built_component_is_called_without_compiling_it() {
     let bin = person.work.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::fs::write(person.work.path().join("pyproject.toml"), "[project]\nname = 'greeter'\n").unwrap();
-    // It makes what somebody has made before, whatever it is told.
+    // It always makes the same component, whatever its options.
     let script =
         format!("#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n", polite());
     std::fs::write(bin.join("componentize-py"), script).unwrap();

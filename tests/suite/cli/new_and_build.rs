@@ -160,7 +160,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
         urls = { Source = "https://example.com/greeter" }
     "#;
     put(here.path(), "pyproject.toml", project);
-    // It makes what somebody has made before, whatever it is told.
+    // It always makes the same component, whatever its options.
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
         guest("polite").display()

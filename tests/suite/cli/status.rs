@@ -22,7 +22,7 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     output(program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)))
 }
 
-/// The servers of whoever has the home of this folder.
+/// The servers of the user whose home is in this folder.
 fn servers(folder: &Path) -> Vec<Value> {
     let (_, out, err) = run(folder, &["--json"]);
     let Ok(Value::Array(servers)) = serde_json::from_str(&out) else { panic!("{out}{err}") };
@@ -57,7 +57,7 @@ async fn wait_for_state(server: &Server, name: &str, state: &str) -> Value {
     }
 }
 
-/// Puts a guest into the place of another.
+/// Replaces the file of one guest by another.
 fn replace(server: &Server, file: &str, by: &str) {
     let beside = server.folder().join(".part");
     std::fs::copy(guest(by), &beside).unwrap();

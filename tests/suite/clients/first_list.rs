@@ -126,7 +126,7 @@ async fn assert_everything_is_listed_first(plugins: &Path, clients: &[ExternalCl
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_list_of_a_cold_server_has_every_tool() -> Result<()> {
-    // What nobody has compiled yet, in this process or another.
+    // Components that were never compiled before, in this process or another.
     let plugins = plugport_tests::guests::folder(&["polite", "version_a", "version_b", "features"]);
     assert_everything_is_listed_first(plugins.path(), &[FastMcp]).await
 }

@@ -25,7 +25,7 @@ use crate::mcp::conformance::granted;
 /// How long notifications may take, which a task of its own hands over.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
-/// What arrived besides answers and questions.
+/// The notifications that arrived.
 #[derive(Default)]
 struct ReceivedRequests {
     logs: AtomicUsize,

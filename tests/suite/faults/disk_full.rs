@@ -29,12 +29,12 @@ fn cached_files(folder: &Path) -> Vec<String> {
     names.filter(|name| name != "secret").collect()
 }
 
-/// Code for which there is no room is not kept, and nothing for plugins is; that costs nobody a call.
+/// Neither code nor values of plugins are stored, and no call fails for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
     // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
-    let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
+    let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").shell_first(&full_beyond(256));
     let server = builder.cold().start().await;
     let client = Client::new(server.url());
     wait_for_answer(&client, "version_a-version", Some("a")).await;
@@ -73,7 +73,7 @@ fn notebooks(state: &Path) -> Builder {
     let other = std::fs::read(plugin("notes")).unwrap();
     let builder = Server::builder().guest("polite").plugin("notes").file("other.wasm", &other);
     // Reaching the limit that is set later is an error and not the end.
-    builder.config(&config).under("trap '' XFSZ")
+    builder.config(&config).shell_first("trap '' XFSZ")
 }
 
 /// Whether a note of this title was written. If not, the disk was the reason.
@@ -85,7 +85,7 @@ async fn writes(client: &Client, plugin: &str, title: &str) -> bool {
     written
 }
 
-/// Writes notes until one is refused, and says how many were not.
+/// Writes notes until one fails, and returns how many did not.
 async fn fill(client: &Client, plugin: &str, title: &str) -> u64 {
     for number in 0..100 {
         if !writes(client, plugin, &format!("{title} {number}")).await {

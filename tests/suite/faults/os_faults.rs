@@ -29,7 +29,7 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     let server = Server::builder()
         .guest("polite")
         .config("[audit]\narguments = true\n")
-        .under(&full_beyond(1_024))
+        .shell_first(&full_beyond(1_024))
         .start()
         .await;
     let client = Client::new(server.url());

@@ -7,7 +7,7 @@ use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// A server with this guest, which may use the place's directory as `/d`.
+/// A server with this guest, which is granted the directory as `/d`.
 async fn serve(place: &GrantedDir, guest: &str, write: bool) -> Server {
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/d\", write = {write} }}]\n",

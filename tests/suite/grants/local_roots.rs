@@ -50,7 +50,7 @@ async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String
     answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// Reads a file in a session that is not asked anything.
+/// Reads a file in a session that gets no client request.
 async fn read(session: &Session, path: &Path) -> String {
     let reading = session.call("file_io-read", json!({ "path": path }));
     let reply = tokio::time::timeout(Duration::from_secs(30), reading).await.unwrap();

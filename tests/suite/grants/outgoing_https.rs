@@ -23,7 +23,7 @@ const HERE: &str = "127.0.0.1";
 /// What a host answers: more than fits one record of TLS.
 const BODY: usize = 100_000;
 
-/// Whoever vouches for hosts.
+/// A certificate authority.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// Its own certificate, where a server finds it.
@@ -40,7 +40,7 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), file }
     }
 
-    /// A server that trusts it and nobody else.
+    /// A server that trusts only this authority.
     fn trusted(&self) -> Builder {
         Server::builder().env("SSL_CERT_FILE", self.file.path().to_str().unwrap()).env("SSL_CERT_DIR", "")
     }

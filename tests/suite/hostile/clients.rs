@@ -86,7 +86,7 @@ async fn responses_in_abandoned_sessions_are_bounded() {
         }
     }
     tokio::time::sleep(AWHILE).await;
-    // What a session keeps for a client that may come back, it may keep for a minute.
+    // Events for a client that may reconnect are stored for a minute.
     tokio::time::sleep(Duration::from_secs(60)).await;
     attacked.end(MOST).await;
 }
@@ -166,7 +166,7 @@ async fn silent_connections_make_room_for_others() {
 enum Posted {
     /// As it should.
     Expected,
-    /// There was no room for what was sent or for what would have been answered, and its client was told.
+    /// The request or its response would have exceeded the shared memory, and the client got an error.
     NoRoom,
     /// In another way, which begins so.
     Other(String),

@@ -306,7 +306,7 @@ async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create");
-    // Nothing of what it wants is hidden from whoever decides.
+    // The client gets the whole form, and decides.
     let asked = &question["params"]["requestedSchema"]["properties"];
     assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{question}");
     session.answer(&question, json!({ "action": "decline" })).await;

@@ -163,7 +163,7 @@ impl GuestUnderTest<'_> {
         assert_eq!(steps[1]["message"], "step 2", "{}", self.here());
     }
 
-    /// What is printed harms nothing and is told to the operator, or to the client where a language calls that logging.
+    /// Printed text goes to the log of the operator, or to the client where a language calls that logging.
     async fn prints(&self) {
         let text = format!("print of {}", self.here());
         let printed = self.call("print", json!({ "text": text }), &[]).await;
@@ -224,7 +224,7 @@ impl GuestUnderTest<'_> {
         assert_eq!(&said, found, "the same in text, in {}", self.here());
     }
 
-    /// What no client could read is refused by the SDK, before the guest's stack is exhausted by writing it.
+    /// The SDK rejects a result that is nested too deeply for any client, before writing it exhausts the guest's stack.
     async fn refuses_what_is_nested_too_deeply(&self) {
         let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
         assert_ne!(fine.answer["isError"], true, "{}: {fine:?}", self.here());
@@ -241,7 +241,7 @@ impl GuestUnderTest<'_> {
         assert_eq!(transcript.text(), "no luck today", "{}", self.here());
     }
 
-    /// What nobody catches is told, where a language can: `throw` is only in the guests of those.
+    /// An uncaught exception is reported, in languages that have them: only their guests have `throw`.
     async fn survives_what_nobody_catches(&self) {
         let listed = self.caller.request("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap();

@@ -114,7 +114,7 @@ fn with_plugport(path: &OsString) -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-/// The tool as a client has it, who may be asked.
+/// Calls the tool as a client that answers client requests.
 async fn greets(server: &Server) {
     for caller in AnsweringClient::both(server.url()).await {
         published(&caller, server).await;

@@ -262,7 +262,7 @@ async fn a_server_killed_at_any_moment_does_not_harm_the_next() {
     );
 }
 
-/// With 1 ms for compiling, only what was kept can be published.
+/// With 1 ms for compiling, only cached code can be published.
 const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
 async fn publishes(plugins: &Path, config: &str) -> String {
@@ -366,7 +366,7 @@ async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     assert!(publishes(plugins.path(), KEPT_ONLY).await.contains("published slow"));
 }
 
-/// What takes too long is nobody's any more when its time is over.
+/// A compiler that takes too long is ended, also when its server has gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compiler_that_is_left_behind_keeps_its_time_limit() {
     let plugins = folder(&[]);

@@ -244,7 +244,7 @@ async fn idle_instances_of_many_callers_block_no_call() {
     assert!(server.open_files() < files + 150, "{files} files were open, now {}", server.open_files());
 }
 
-/// A plain component that counts its calls and leaves as many handles behind as it is told to.
+/// A function tool that counts its calls and leaves as many handles open as its argument says.
 const LEAVER: &str = r#"(component
     (import "wasi:http/types@0.2.6" (instance $http
       (export "fields" (type $fields (sub resource)))

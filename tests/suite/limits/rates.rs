@@ -154,7 +154,7 @@ async fn answered(session: &Session, id: u64, tokens: u64) {
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
 }
 
-/// The same when the client is not asked: why.
+/// The reason why the client gets no request.
 async fn refused_to(session: &Session, tokens: u64) -> String {
     session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
 }

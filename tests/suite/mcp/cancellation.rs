@@ -82,7 +82,7 @@ async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
     assert!(took < Duration::from_secs(3) && code == Some(0), "{took:?}, {code:?}: {said}");
 }
 
-/// The guest that sleeps has the only place, so a call that comes after it is answered when it has been stopped.
+/// The sleeping guest has the only permit, so a later call is answered once it has been stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_is_stopped_within_200_ms() {
     let server = Server::builder().guest("polite").config(ONE_AT_A_TIME).alone().start().await;

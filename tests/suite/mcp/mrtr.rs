@@ -92,7 +92,7 @@ async fn answers_in_advance_spare_the_round_trip() {
     let caller = AnsweringClient::of(&server);
     let done = caller.call("ask", &asking("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
     assert!(done.tool_text().contains("Ada"));
-    // What does not fit is asked for, as if it had not been there.
+    // An invalid input response is requested again, as if it were missing.
     let asked = caller.call("ask", &asking("who"), json!({ "inputResponses": { "who": 12345 } })).await;
     assert!(state(&asked).is_string());
     let refused = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;

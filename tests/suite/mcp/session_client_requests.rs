@@ -6,10 +6,10 @@ use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// The guest `client_requests`, with all it may ask.
+/// The guest `client_requests` with all its grants.
 pub(crate) const GRANTED: &str = "[plugins.client_requests]\nprefix = \"\"\n[plugins.client_requests.grants]\nsampling = true\nelicitation = true\nroots = true\n";
 
-/// A client that can answer everything.
+/// The capabilities of a client that answers every client request.
 pub(crate) fn capabilities() -> Value {
     json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} }, "roots": {} })
 }

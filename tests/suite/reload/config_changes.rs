@@ -61,7 +61,7 @@ async fn a_sidecar_configures_its_plugin() {
     wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
-/// A file comes along more easily than a line in `plugport.toml`: it gives a plugin nobody's name.
+/// A sidecar is copied more easily than a line in `plugport.toml` is written, so it cannot set the plugin's prefix.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sidecar_gives_its_plugin_no_other_name() {
     let (server, client) = served("[server]\ngrants_beside = true\n").await;
@@ -85,7 +85,7 @@ async fn a_sidecar_grants_nothing_unless_it_may() {
     wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
-/// What is under way keeps the limits with which it began.
+/// A running call keeps the limits with which it began.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_keeps_the_limits_with_which_it_began() {
     let server = Server::builder().guest("polite").config("").start().await;

@@ -33,18 +33,18 @@ async fn first_reporter(more: &str) -> Server {
     Server::builder().file("r.wasm", &version_reporter(1)).config(&config).start().await
 }
 
-/// Puts the second build in place and waits until it answers.
+/// Installs the second build and waits until it answers.
 async fn replace(server: &Server) {
     install_bytes(&version_reporter(2), server.folder(), "r.wasm");
     wait_for_answer(&Client::new(server.url()), "version", Some("2")).await;
 }
 
-/// The tool for the question of this number: half of them are for the model.
+/// The tool for the client request of this number: half of them are sampling requests.
 fn tool(number: usize) -> &'static str {
     if number.is_multiple_of(2) { "ask_model" } else { "ask_person" }
 }
 
-/// What such a question is answered with.
+/// The response to such a client request.
 fn reply(number: usize) -> Value {
     match tool(number) {
         "ask_model" => model_says("Ada"),
@@ -52,7 +52,7 @@ fn reply(number: usize) -> Value {
     }
 }
 
-/// Calls that each have asked the client something over their stream.
+/// Calls that have each sent a client request on their stream.
 async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
     let mut asked = Vec::new();
     for number in 0..calls {
@@ -83,7 +83,7 @@ async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_ask
     assert!(stream.message().await.to_string().contains("2 asked, 2 heard "), "a call that begins now");
 }
 
-/// C2, without sessions: the call comes again with its answer, and finds the version that asked.
+/// C2, without sessions: the retried call resumes in the version that it began with.
 #[tokio::test(flavor = "multi_thread")]
 async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
@@ -108,7 +108,7 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
     assert!(done.tool_text().starts_with("2 asked, 2 heard "), "{done:?}");
 }
 
-/// C2, beyond the drain limit: what waits longer than that is told so, and is never answered by the new version.
+/// C2, beyond the drain time: a suspended call that waits longer gets an error that says so, and never the new version's result.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_replaced() {
     let server = first_reporter("[server]\ndrain_s = 1\n").await;
@@ -129,7 +129,7 @@ async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_r
     assert!(late.text.contains("replaced") && !late.text.contains("heard"), "{late:?}");
 }
 
-/// C3: whatever is put in place of a version that works, that version goes on working.
+/// C3: a working version goes on working, whatever replaces its file.
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_caller() {
     let first = std::fs::read(guest("version_a")).unwrap();
@@ -213,7 +213,7 @@ async fn a_plugin_deleted_under_its_calls_finishes_them_and_is_unknown_then() {
     }
 }
 
-/// C6. That the end of its input ends a server on a pipe is tried in `mcp::stdio`.
+/// C6. That a stdio server ends with its input is tested in `mcp::stdio`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has() {
     let server = Server::builder().guest("polite").start().await;
@@ -232,7 +232,7 @@ async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has
     assert_eq!(server.wait_for_exit().await, Some(0));
 }
 
-/// C6, on a pipe.
+/// C6, over stdio.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     let plugins = folder(&["polite"]);

@@ -121,7 +121,7 @@ async fn a_burst_of_files_is_announced_once() {
     }
     std::fs::remove_file(server.folder().join("version_a.wasm")).unwrap();
     wait_for_answer(&client, "version_a-version", None).await;
-    // The burst was told once, or twice if copying it took longer than others took to be loaded.
+    // The burst was announced once, or twice if copying took longer than loading the first files.
     let mut told = 0;
     while let Ok(message) = tokio::time::timeout(Duration::from_millis(500), stream.message()).await {
         assert_eq!(message["method"], "notifications/tools/list_changed");
@@ -130,7 +130,7 @@ async fn a_burst_of_files_is_announced_once() {
     assert!((2..=3).contains(&told), "told {told} times of a burst and of a file that is gone");
 }
 
-/// H40: whoever writes into the folder without end keeps nobody from anything.
+/// H40: endless changes of the folder delay no call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_storm_of_changes_delays_no_call() {
     let server = Server::builder().guest("polite").alone().start().await;

@@ -23,7 +23,7 @@ const BURDEN: u32 = 10_000;
 
 const BOTH: [&str; 2] = ["polite-echo", "slow-version"];
 
-/// Two plugins, of which nothing is kept; compiling one takes seconds.
+/// Two plugins without cached code; compiling one takes seconds.
 fn cold() -> TempDir {
     let plugins = folder(&["polite"]);
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);

@@ -19,7 +19,7 @@ const PLUGINS: u64 = 200;
 /// milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
 const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } else { Duration::from_secs(1) };
 
-/// What a plugin that nobody calls may keep resident.
+/// The memory that an idle plugin may hold.
 const IDLE: u64 = 400 << 10;
 
 /// All on one page, and a start that waits for whatever has to be compiled.
@@ -84,7 +84,7 @@ async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
     assert_eq!(last.tool_text(), "a");
 }
 
-/// Whoever asks while one file is compiled gets what is ready, and hears of it when it is there.
+/// A client that lists while one file is compiled gets the ready plugins, and `list_changed` for the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     let _machine = whole_machine().await;

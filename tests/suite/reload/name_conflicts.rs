@@ -88,7 +88,7 @@ async fn a_name_goes_to_the_plugin_that_it_names_although_another_comes_later_an
     assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
 }
 
-/// Its URIs name neither, so that nobody has a right to them who is only quicker.
+/// The URIs name neither plugin, so the quicker one has no right to them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_uri_that_names_no_plugin_waits_until_all_are_loaded() {
     let plugins = folder(&["library"]);
@@ -102,7 +102,7 @@ async fn a_uri_that_names_no_plugin_waits_until_all_are_loaded() {
     }
 }
 
-/// Who could not be loaded is there all the same: else whoever is quick, or waits for a mistake, would get its names.
+/// A plugin that could not be loaded keeps its names: otherwise a quicker plugin would get them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_cannot_be_served_keeps_its_names() {
     let server = Server::builder()
@@ -231,7 +231,7 @@ async fn a_uri_is_read_by_the_plugin_that_it_names() {
     server.wait_for_log("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
     install_bytes(&library, server.folder(), "books.wasm");
     std::fs::remove_file(server.folder().join("lib.wasm")).unwrap();
-    // Of what names nobody, nobody knows whose it is.
+    // A URI that names no plugin belongs to nobody yet.
     wait_for_log_times(&server, "with the same right; name one of them in plugport.toml", 2).await;
     let listed = client.request("resources/list", json!({})).await;
     assert_eq!(listed.result()["resources"], json!([]));

@@ -122,7 +122,7 @@ fn permit(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Whether no mode keeps this process from a file.
+/// Whether this process can read files of any mode, as the superuser can.
 fn may_read_everything() -> bool {
     tempfile::tempdir().unwrap().path().metadata().unwrap().uid() == 0
 }

@@ -77,7 +77,7 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     server.wait_for_log("v.wasm.minisig").await;
 }
 
-/// What is compiled while the folder becomes strict is judged by what holds when it is ready.
+/// A file that is compiled while approval becomes strict follows the rule of the moment when it is ready.
 #[tokio::test(flavor = "multi_thread")]
 async fn loads_that_began_before_follow_the_current_rules() {
     let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").cold().start().await;
@@ -119,7 +119,7 @@ async fn a_damaged_lockfile_loses_no_edit_of_the_configuration() {
     assert_eq!(tool_names(&client).await, [""; 0]);
 }
 
-/// Each bad file is told, however many there were, and stays in the status when something else changes.
+/// Each bad file is logged, however many there are, and stays in the status when something else changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_file_after_many_others_is_logged_and_not_forgotten() {
     let mut builder = Server::builder().config("");

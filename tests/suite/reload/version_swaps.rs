@@ -64,7 +64,7 @@ const SWAPPING: usize = 3;
 /// What one caller waited, by phase.
 type Waits = [Vec<Duration>; PHASES];
 
-/// The answer of the version that a swap puts in place.
+/// The result of the version that a swap installs.
 fn version(swap: usize) -> &'static str {
     if swap.is_multiple_of(2) { "a" } else { "b" }
 }
@@ -120,7 +120,7 @@ fn enter(progress: &Progress, phase: usize) {
     progress.phase.store(phase, Ordering::Relaxed);
 }
 
-/// Puts the next version in place and waits until it is announced. A call may have told of it before.
+/// Installs the next version and waits until `list_changed` is sent. A call may have returned its result before.
 async fn swap(server: &Server, progress: &Progress, number: usize) {
     progress.begun.store(number, Ordering::SeqCst);
     install_guest(&format!("version_{}", version(number)), server.folder(), "v.wasm");
