@@ -35,7 +35,7 @@ async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
     // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
     let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").shell_first(&full_beyond(256));
-    let server = builder.cold().start().await;
+    let server = builder.without_cache().start().await;
     let client = Client::new(server.url());
     wait_for_answer(&client, "version_a-version", Some("a")).await;
     install_guest("version_b", server.folder(), "v.wasm");

@@ -43,7 +43,7 @@ async fn a_grant_is_gone_while_another_version_is_compiled() {
         "[plugins.listing_side_effect.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         outside.path()
     );
-    let server = Server::builder().guest("listing_side_effect").config(&config).cold().start().await;
+    let server = Server::builder().guest("listing_side_effect").config(&config).without_cache().start().await;
     let slow = burdened(&bytes("listing_side_effect"), 30_000);
     std::fs::write(server.folder().join("listing_side_effect.wasm"), slow).unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -80,7 +80,8 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
 /// A file that is compiled while approval becomes strict follows the rule of the moment when it is ready.
 #[tokio::test(flavor = "multi_thread")]
 async fn loads_that_began_before_follow_the_current_rules() {
-    let server = Server::builder().guest("polite").config("[server]\npin = \"off\"\n").cold().start().await;
+    let server =
+        Server::builder().guest("polite").config("[server]\npin = \"off\"\n").without_cache().start().await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;
