@@ -1,4 +1,4 @@
-//! `version_a` with another description: what a plugin that was approved could say later.
+//! `version_a` with another description, as an approved plugin could return later.
 
 use plugport_sdk::prelude::*;
 

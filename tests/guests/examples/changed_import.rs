@@ -1,4 +1,4 @@
-//! `version_a` with one import more: it says the same of itself, and would like to send requests.
+//! `version_a` with one more import: the same items, and an import to send HTTP requests.
 
 use plugport_sdk::http::Request;
 use plugport_sdk::prelude::*;

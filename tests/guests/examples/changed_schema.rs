@@ -1,4 +1,4 @@
-//! `version_a` with a wider schema: it would like to be told something.
+//! `version_a` with a wider input schema: it asks for one more argument.
 
 use plugport_sdk::prelude::*;
 

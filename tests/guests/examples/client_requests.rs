@@ -1,4 +1,4 @@
-//! Asks the client whatever it is told to ask, and says what came back.
+//! Sends the client requests that its arguments name, and returns the responses.
 
 use plugport_sdk::serde_json::{self, Value, json};
 use plugport_test_guests::raw::plugport::plugin::inputs::{Body, Question, gather};

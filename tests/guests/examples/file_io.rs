@@ -1,4 +1,4 @@
-//! Writes and reads files, wherever it is let.
+//! Reads and writes files in its granted directories.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Looks different each time it is listed: names, words and schema.
+//! Returns another listing each time: other names, descriptions and schemas.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Listing, Tool, ToolResult, list_changed};
 use plugport_test_guests::wasi::random::get_random_bytes;

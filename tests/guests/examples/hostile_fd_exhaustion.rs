@@ -1,4 +1,4 @@
-//! Opens without closing: files, directories, streams, listings, sockets, threads.
+//! Opens files, directories, streams, listings, sockets and threads without closing them.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};

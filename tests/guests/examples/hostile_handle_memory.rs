@@ -1,4 +1,4 @@
-//! Has the host keep as much as it will behind handles, each of which is small to the guest.
+//! Fills the host's memory behind handles, each of which is small to the guest.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi::{clock, poll};

@@ -1,4 +1,4 @@
-//! Gives a file of a read-only directory a second name where it may write.
+//! Links a file of a read-only directory into a writable one.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi_fs::{self, Attempts, NewTimestamp, PathFlags};

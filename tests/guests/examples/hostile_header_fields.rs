@@ -1,4 +1,4 @@
-//! Makes header fields without end, and keeps every text that the host would keep for it (CVE-2026-27204).
+//! Creates HTTP header fields without end, and holds every text that the host stores for them (CVE-2026-27204).
 
 use plugport_sdk::prelude::*;
 use wasip2::http::types::{Fields, Method, OutgoingRequest};

@@ -1,4 +1,4 @@
-//! Names that nobody should see. Each variant is one kind; `ok` is always there too, and stays.
+//! Tools with forbidden names. Each variant is one kind; the tool `ok` is always valid.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 

@@ -1,4 +1,4 @@
-//! Schemas and words that hurt whoever reads them. Each variant is a few of a kind; `ok` is always there too, and stays.
+//! Schemas and descriptions that harm their readers. Each variant is a few of a kind; the tool `ok` is always valid.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 

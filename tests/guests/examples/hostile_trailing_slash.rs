@@ -1,4 +1,4 @@
-//! A slash at the end of a path makes the system follow a link that was not to be followed.
+//! Opens links with a slash at the end of the path, which makes the system follow a link that must not be followed.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi_fs::{self, Attempts, DescriptorFlags, OpenFlags, PathFlags};

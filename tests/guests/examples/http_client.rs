@@ -1,4 +1,4 @@
-//! Asks other hosts, politely.
+//! Sends HTTP requests.
 
 use plugport_sdk::http::{Failure, Request};
 use plugport_sdk::prelude::*;

@@ -1,4 +1,4 @@
-//! Keeps what it can from one call to the next, where its instance outlives its calls.
+//! Holds memory and handles from one call to the next, where its instance is reused.
 
 use std::cell::RefCell;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Leaves a mark in its directory whenever it is listed, and does not list without.
+//! Writes a file into its directory whenever it is listed, and fails to list without the directory.
 
 use plugport_sdk::prelude::*;
 

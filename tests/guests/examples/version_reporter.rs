@@ -1,4 +1,4 @@
-//! Says which variant of itself it is: in its descriptions, at once, and after it has asked the client something.
+//! Returns its variant: in its descriptions, in results, and after a client request.
 
 use plugport_test_guests::raw::plugport::plugin::{elicitation, sampling};
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};

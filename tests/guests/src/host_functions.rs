@@ -1,6 +1,4 @@
-//! Every function of the host that takes a text, each as dear as its arguments make it.
-//!
-//! One table, so that a guest can try one function at length and another can try all of them at random.
+//! Calls every host function that takes a text, as expensively as its arguments allow.
 
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 use wasip2::http::types::{Fields, Method, OutgoingRequest, Scheme};

@@ -1,4 +1,4 @@
-//! The file system as WASI has it, and a protocol of what was tried on it.
+//! WASI's file system without the standard library, and a record of the attempts on it.
 
 use wasip2::filesystem::types::filesystem_error_code;
 pub use wasip2::filesystem::types::{

@@ -24,7 +24,7 @@ async fn drive(
         "sse" => server.url().replace("/mcp", "/sse"),
         _ => server.url(),
     };
-    let report = client.drive("answering", transport, mode, vec![url]).await;
+    let report = client.drive("client_requests", transport, mode, vec![url]).await;
     let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
     agrees(&report, revision)
 }
@@ -39,7 +39,7 @@ async fn over_stdio(
     let config = state.path().join("plugport.toml");
     std::fs::write(&config, granted(&state.path().join("state")))?;
     let command = stdio_command_with(plugins.path(), &config);
-    let report = client.drive("answering", "stdio", mode, command).await?;
+    let report = client.drive("client_requests", "stdio", mode, command).await?;
     agrees(&report, revision)
 }
 

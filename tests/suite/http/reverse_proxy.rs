@@ -80,7 +80,7 @@ async fn through(client: ExternalClient, transport: &'static str, mode: &'static
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let Some(nginx) = Nginx::in_front_of(&server).await? else { return Ok(()) };
     let url = nginx.url(if transport == "sse" { "/sse" } else { "/mcp" });
-    let report = client.drive("answering", transport, mode, vec![url]).await;
+    let report = client.drive("client_requests", transport, mode, vec![url]).await;
     let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
     ensure!(report["ok"] == true, "unexpected report {report}");
     Ok(())

@@ -1,7 +1,7 @@
-//! What keeps a thread busy without being an instruction of the guest's: adapters between its instances, instructions that
-//! move megabytes, and what the engine calls back before and after a call.
+//! Attacks that occupy a thread without executing instructions of the guest: adapters between its instances, instructions that
+//! move megabytes, and functions that the engine calls before and after a call.
 //!
-//! The letter F: found by attacking a version from outside. What it needs is memory and nothing that anybody has to grant.
+//! The letter F: found by attacking a version from outside. They need memory and no grant.
 
 use super::Evidence::{Contained, Soak, Test};
 use super::{Attack, ENDED, Entry, Source};

@@ -1,7 +1,7 @@
-//! What a guest tries while it is called, or while it starts.
+//! Attacks of a guest while it is called, or while it starts.
 //!
-//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults are
-//! shown by tests of their own. What moves megabytes or makes thousands of calls at a time is repeated less often.
+//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults have
+//! tests of their own. Attacks that move megabytes or make thousands of calls are repeated less often.
 
 use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};

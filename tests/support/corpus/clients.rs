@@ -1,4 +1,4 @@
-//! What clients do to a server, with a guest's help or without.
+//! Attacks of clients, with and without a hostile guest.
 
 use super::Entry;
 use super::Evidence::{Soak, Test};

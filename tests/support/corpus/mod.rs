@@ -11,8 +11,8 @@ mod calls;
 mod clients;
 mod descriptions;
 mod files;
-mod host_calls;
-mod library_calls;
+mod handle_memory;
+mod host_function_calls;
 mod names;
 mod quota;
 mod schemas;
@@ -28,20 +28,20 @@ pub struct Entry {
     pub name: &'static str,
     /// What it tries.
     pub what: &'static str,
-    /// What shows that it fails.
+    /// The evidence that it fails.
     pub evidence: &'static [Evidence],
 }
 
-/// What shows that an attack fails.
+/// The evidence that an attack fails.
 #[derive(Debug)]
 pub enum Evidence {
-    /// It goes through [`assert_contained`](crate::contained::assert_contained).
+    /// The attack goes through [`assert_contained`](crate::containment::assert_contained).
     Contained(Attack),
     /// A test of the suite with this name.
     Test(&'static str),
     /// A test of the suite that takes so long that it only runs when somebody asks for it.
     Soak(&'static str),
-    /// It cannot be shown, for this reason.
+    /// No test can show it, for this reason.
     Untestable(&'static str),
 }
 
@@ -51,13 +51,13 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(descriptions::ENTRIES)
         .chain(files::ENTRIES)
-        .chain(host_calls::ENTRIES)
+        .chain(handle_memory::ENTRIES)
         .chain(names::ENTRIES)
         .chain(quota::ENTRIES)
         .chain(schemas::ENTRIES)
         .chain(advisories::ENTRIES)
         .chain(blocked_threads::ENTRIES)
-        .chain(library_calls::ENTRIES)
+        .chain(host_function_calls::ENTRIES)
         .chain(clients::ENTRIES)
 }
 

@@ -1,4 +1,4 @@
-//! What host functions are made to keep, and to do at once.
+//! Memory that a guest makes the host hold behind handles.
 
 use super::Entry;
 use super::Evidence::{Contained, Test};

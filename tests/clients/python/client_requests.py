@@ -1,4 +1,4 @@
-"""Lets a server's tools ask this client, over the official Python package, and checks what comes of it.
+"""Answers the client requests of a server's tools, with the official Python package, and checks the results.
 
 The server is taken for what it says on the wire: this file knows the fixtures of the official conformance suite and
 nothing of Plugport. Prints one JSON line and exits with 0, or says on stderr what was wrong and exits with 1.

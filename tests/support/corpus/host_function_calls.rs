@@ -1,4 +1,4 @@
-//! What the host does for a guest: functions with arguments that are much too large.
+//! Host functions that are called with much too large arguments.
 
 use super::Evidence::{Contained, Test};
 use super::{Attack, AttackGrant, Entry};
