@@ -51,7 +51,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
     }
     let of = if plugins == 1 { "the only plugin".to_owned() } else { format!("one of {plugins} plugins") };
     table.times(&format!("swapping {of}: loading kept code, and the swap"), Spread::of(&both));
-    table.times("  loading: reading, kept code, an instance that lists, vetting", Spread::of(&loads));
+    table.times("  loading: reading, cached code, an instance that lists, validation", Spread::of(&loads));
     table.aimed("  the swap", Spread::of(&swaps), AIM);
 }
 

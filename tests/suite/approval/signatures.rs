@@ -120,7 +120,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
     let mut changed = plugin.clone();
     changed[plugin.len() / 2] ^= 1;
     let until = format!("was made with the key {}, which was accepted until 2024-02-29T00:00:00Z", id(&old));
-    let stranger = format!("was made with the key {}, which is not one of `signature_keys`", id(&other));
+    let other_key = format!("was made with the key {}, which is not one of `signature_keys`", id(&other));
     let unfit = "does not fit the plugin";
     let cases: [(&[u8], Vec<u8>, &str); 8] = [
         (&changed, good.clone(), unfit),
@@ -128,7 +128,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
         (&plugin, with_another_letter(&good, 3), unfit),
         (&plugin, replaced(&good, "comment: x", "comment: y"), unfit),
         (&plugin, sign(&old, &plugin, "x"), &until),
-        (&plugin, sign(&other, &plugin, "x"), &stranger),
+        (&plugin, sign(&other, &plugin, "x"), &other_key),
         (&plugin, b"\xff\0garbage".to_vec(), "is no signature of minisign"),
         (&plugin, Vec::new(), "is no signature of minisign"),
     ];

@@ -17,7 +17,7 @@ use rmcp::{ClientHandler, ClientServiceExt as _, RoleClient};
 use tokio::sync::mpsc;
 
 use crate::clients::python_typescript::{agrees, stdio_command};
-use crate::clients::rmcp_client::Era;
+use crate::clients::rmcp_client::ClientMode;
 use crate::reload::drain::version_reporter;
 
 /// How long a client may take for one step: an unoptimised server compiles the plugin first.
@@ -153,15 +153,15 @@ async fn described(client: &Client) -> Result<Option<String>> {
     Ok(tool.map(|tool| tool.description.unwrap_or_default().into_owned()))
 }
 
-async fn follow<T, E, A>(transport: T, era: Era, plugins: &Path) -> Result<()>
+async fn follow<T, E, A>(transport: T, client_mode: ClientMode, plugins: &Path) -> Result<()>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
     let (tell, told) = mpsc::channel(64);
-    let client = Listener(tell).serve_with_lifecycle(transport, era.lifecycle()).await?;
+    let client = Listener(tell).serve_with_lifecycle(transport, client_mode.lifecycle()).await?;
     ensure!(described(&client).await?.is_none(), "the tool is there before it was published");
-    let mut changes = if era == Era::Sessions {
+    let mut changes = if client_mode == ClientMode::Sessions {
         tokio::time::sleep(STREAM).await;
         Changes::Unasked(told)
     } else {
@@ -178,36 +178,37 @@ where
     Ok(())
 }
 
-async fn rmcp_over_http(era: Era) -> Result<()> {
+async fn rmcp_over_http(client_mode: ClientMode) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
-    let followed = follow(StreamableHttpClientTransport::from_uri(server.url()), era, server.folder()).await;
+    let followed =
+        follow(StreamableHttpClientTransport::from_uri(server.url()), client_mode, server.folder()).await;
     followed.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
-async fn rmcp_over_stdio(era: Era) -> Result<()> {
+async fn rmcp_over_stdio(client_mode: ClientMode) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let words = stdio_command(plugins.path())?;
     let mut command = tokio::process::Command::new(&words[0]);
     command.args(&words[1..]);
-    follow(TokioChildProcess::new(command)?, era, plugins.path()).await
+    follow(TokioChildProcess::new(command)?, client_mode, plugins.path()).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_in_a_session_over_http() -> Result<()> {
-    rmcp_over_http(Era::Sessions).await
+    rmcp_over_http(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_in_a_session_over_stdio() -> Result<()> {
-    rmcp_over_stdio(Era::Sessions).await
+    rmcp_over_stdio(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_a_subscription_over_http() -> Result<()> {
-    rmcp_over_http(Era::Stateless).await
+    rmcp_over_http(ClientMode::Stateless).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_a_subscription_over_stdio() -> Result<()> {
-    rmcp_over_stdio(Era::Stateless).await
+    rmcp_over_stdio(ClientMode::Stateless).await
 }

@@ -33,12 +33,12 @@ struct ReceivedRequests {
 }
 
 /// Answers everything, in the revision that it is to ask for.
-struct Answering {
+struct AnsweringHandler {
     revision: ProtocolVersion,
     heard: Arc<ReceivedRequests>,
 }
 
-impl ClientHandler for Answering {
+impl ClientHandler for AnsweringHandler {
     async fn create_message(
         &self,
         _: CreateMessageRequestParams,
@@ -92,7 +92,7 @@ where
         false => ClientLifecycleMode::Initialize,
     };
     let heard = Arc::<ReceivedRequests>::default();
-    let answering = Answering { revision: revision.clone(), heard: Arc::clone(&heard) };
+    let answering = AnsweringHandler { revision: revision.clone(), heard: Arc::clone(&heard) };
     let client = answering.serve_with_lifecycle(transport, lifecycle).await?;
     let found = client.peer_info().context("the server introduced itself")?.protocol_version.clone();
     ensure!(found == revision, "the revision is {found}");
@@ -103,7 +103,7 @@ where
 }
 
 /// Tools that ask. The first two revisions cannot ask the person.
-async fn asks(client: &RunningService<RoleClient, Answering>, elicits: bool) -> Result<()> {
+async fn asks(client: &RunningService<RoleClient, AnsweringHandler>, elicits: bool) -> Result<()> {
     for (tool, arguments, told, asks_person) in [
         ("test_sampling", json!({ "prompt": "Greet me." }), "LLM response: well met", false),
         ("test_input_required_result_list_roots", json!({}), "file:///somewhere", false),
@@ -125,7 +125,7 @@ async fn asks(client: &RunningService<RoleClient, Answering>, elicits: bool) -> 
 
 /// Tools that log and report, and handlers that hear it.
 async fn tells(
-    client: &RunningService<RoleClient, Answering>,
+    client: &RunningService<RoleClient, AnsweringHandler>,
     revision: &ProtocolVersion,
     heard: &ReceivedRequests,
 ) -> Result<()> {

@@ -150,12 +150,12 @@ async fn a_host_with_a_valid_certificate_answers_over_tls() {
 /// The guest hears that it is the certificate, the operator what is wrong with it, and the host nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_with_another_certificate_gets_no_request() {
-    let (authority, stranger) = (Authority::new("trusted"), Authority::new("stranger"));
+    let (authority, other_authority) = (Authority::new("trusted"), Authority::new("other"));
     let honest = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
     let liars = [
         (authority.certificate("other.test", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
         (authority.certificate("127.0.0.2", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
-        (stranger.certificate(HERE, 2_000, 3_000), "UnknownIssuer"),
+        (other_authority.certificate(HERE, 2_000, 3_000), "UnknownIssuer"),
         (authority.certificate(HERE, 2_000, 2_020), "certificate expired"),
         (authority.certificate(HERE, 2_900, 3_000), "certificate not valid yet"),
     ];

@@ -107,7 +107,7 @@ async fn a_new_client_gets_a_session_after_ten_thousand_that_nobody_uses() {
     }
     clients.join_all().await;
     let new_client = Client::from(attacked.server().url(), [127, 0, 0, 3]);
-    assert_eq!(new_client.post(&[], body.clone()).await.status, 200, "a newcomer from elsewhere");
+    assert_eq!(new_client.post(&[], body.clone()).await.status, 200, "a new client from elsewhere");
     let session = new_client.session(LEGACY).await;
     assert_eq!(session.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
     attacked.end(192 * MIB).await;
@@ -156,7 +156,7 @@ async fn silent_connections_make_room_for_others() {
         }
     };
     assert_eq!(reply.tool_text(), "x");
-    assert!(begun.elapsed() < Duration::from_secs(15), "a newcomer waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "a new client waited {:?}", begun.elapsed());
     drop(sockets);
     attacked.end(128 * MIB).await;
 }

@@ -56,11 +56,11 @@ async fn stdio_cancels_with_and_without_sessions() {
     let folder = folder(&["polite"]);
     // The input may end right behind the last line.
     for delay in [300, 0, 0, 0, 0, 0] {
-        cancel_in_both_eras(folder.path(), Duration::from_millis(delay)).await;
+        cancel_with_and_without_session(folder.path(), Duration::from_millis(delay)).await;
     }
 }
 
-async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
+async fn cancel_with_and_without_session(folder: &std::path::Path, delay: Duration) {
     let mut pipe = StdioClient::start(folder);
     pipe.initialize("2025-11-25").await;
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 20_000 } });

@@ -38,7 +38,7 @@ async fn soak_a_thousand_swaps_fail_no_call() {
     assert_unnoticed(Trial { swaps: 1_000, callers: 64, warm_up: 100, idle, slack: Duration::ZERO }).await;
 }
 
-/// The same for every day. An unoptimised server shares two busy cores with its callers here, and vetting a plugin in it
+/// The same for every day. An unoptimised server shares two busy cores with its callers here, and validating a listing in it
 /// takes a core for longer than a call takes, so what calls may wait is what a neighbour of an attack may.
 #[tokio::test(flavor = "multi_thread")]
 async fn swaps_fail_no_call() {

@@ -1,6 +1,6 @@
 //! `cargo fuzzing`: libFuzzer over the targets of `tests/fuzz`, on the pinned stable toolchain.
 //!
-//! Coverage comes from a pass of LLVM that every toolchain has. It is asked for by standing between cargo and rustc, for
+//! Coverage comes from a pass of LLVM that every toolchain has. This program enables it by running between cargo and rustc, for
 //! the packages of this workspace alone: with `RUSTFLAGS` cargo would compile Wasmtime anew, and all that the targets are
 //! about is here. So the only thing that is needed besides cargo is a C++ compiler, for libFuzzer itself.
 
