@@ -19,16 +19,16 @@ mod support;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use support::http::{InProcess, Load, bare_router, measure_http, press_if_asked};
-use support::native::measure_in_process;
-use support::raw::Raw;
+use support::http::{InProcess, Load, bare_router, measure_http, run_load_if_child};
+use support::in_process::measure_in_process;
+use support::raw_wasmtime::RawInstance;
 use support::{GUEST, Row, plugin_router, published};
 
 const SECONDS: u64 = 4;
 const CONNECTIONS: usize = 16;
 
 fn main() {
-    if press_if_asked() {
+    if run_load_if_child() {
         return;
     }
     let guest = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")).join(GUEST);
@@ -38,7 +38,7 @@ fn main() {
         "echo of 32 bytes, {SECONDS} s per row, one thread for the server, {CONNECTIONS} connections for HTTP\n"
     );
     println!("{}", Row::HEAD);
-    let raw = measure_in_process("raw wasmtime: fresh instance + call", time, || Raw::new(&guest));
+    let raw = measure_in_process("raw wasmtime: fresh instance + call", time, || RawInstance::new(&guest));
     println!("{raw}");
     let plugin = measure_in_process("plugin call without transport", time, || published(&guest));
     println!("{plugin}");

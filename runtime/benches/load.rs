@@ -1,7 +1,7 @@
-//! What it costs to load a plugin: compiled in a process of its own, and from compiled code that was kept.
+//! What it costs to load a plugin: compiled in a child process, and from the code cache.
 //!
-//! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin that
-//! has said what it offers.
+//! `cargo measure load` builds the guest and runs this. Loading is everything from the bytes of the file to a plugin with a
+//! validated listing.
 
 #![allow(
     missing_docs,
@@ -24,7 +24,7 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use support::native::runtime;
+use support::in_process::runtime;
 use support::{GUEST, Row};
 
 const COMPILED: usize = 10;

@@ -1,4 +1,4 @@
-//! Runs the repository's own commands, once per test process.
+//! Builds the server, guests and plugins with the repository's own commands, once per test process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,22 +56,22 @@ pub fn binary() -> PathBuf {
         .clone()
 }
 
-/// A command of the server's binary. What it keeps for whoever runs it is in `target/`, where all tests share it.
+/// A command of the server's binary. Its cache and its state are in `target/`, where all tests share them.
 pub fn program() -> Command {
     let mut command = Command::new(binary());
-    command.env("XDG_CACHE_HOME", own_cache()).env("XDG_STATE_HOME", own_state());
+    command.env("XDG_CACHE_HOME", shared_cache_home()).env("XDG_STATE_HOME", shared_state_home());
     command
 }
 
-/// What a server of this folder has as the home of its state, a folder that is left alone among plugins, and of its compiled code,
-/// which all tests share: each guest is compiled once.
-pub fn homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
-    let [state, _] = cold_homes(folder);
-    [state, ("XDG_CACHE_HOME", own_cache())]
+/// The XDG variables of a server of this folder: a state home in a hidden folder beside the plugins, and the cache home that all tests
+/// share, so that each guest is compiled once.
+pub fn xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+    let [state, _] = unshared_xdg_homes(folder);
+    [state, ("XDG_CACHE_HOME", shared_cache_home())]
 }
 
-/// The same for a server that shares its compiled code with no other test, and begins with none.
-pub fn cold_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
+/// The same with a cache home of its own, which is empty at first.
+pub fn unshared_xdg_homes(folder: &Path) -> [(&'static str, PathBuf); 2] {
     [("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache")]
         .map(|(name, kind)| (name, folder.join(HOME).join(kind)))
 }
@@ -84,13 +84,13 @@ pub fn sockets(folder: &Path) -> PathBuf {
     folder.join(HOME).join("state/plugport/run")
 }
 
-/// Where those that share it with nobody keep compiled code.
-pub fn compiled(folder: &Path) -> PathBuf {
+/// The code cache below [`unshared_xdg_homes`].
+pub fn code_cache(folder: &Path) -> PathBuf {
     folder.join(HOME).join("cache/plugport/compiled")
 }
 
-/// The state of the only server that ever had this folder, unless its configuration named another place.
-pub fn state(folder: &Path) -> PathBuf {
+/// The state folder of the only server that ever had this folder, unless its configuration names another one.
+pub fn state_folder(folder: &Path) -> PathBuf {
     let all = folder.join(HOME).join("state/plugport");
     let found = std::fs::read_dir(&all).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = found.filter(|path| !path.ends_with("run")).collect();
@@ -98,15 +98,15 @@ pub fn state(folder: &Path) -> PathBuf {
     found.pop().unwrap_or_else(|| all.join("none"))
 }
 
-/// The same for servers whose state no test looks at.
-pub fn own_state() -> PathBuf {
+/// The state home that tests share when they do not look at it.
+pub fn shared_state_home() -> PathBuf {
     let folder = root().join("target/state");
     std::fs::create_dir_all(&folder).expect("target/ can be written");
     folder
 }
 
-/// Where programs that tests start keep what they can make again.
-pub fn own_cache() -> PathBuf {
+/// The cache home that all tests share.
+pub fn shared_cache_home() -> PathBuf {
     let folder = root().join("target/cache");
     std::fs::create_dir_all(&folder).expect("target/ can be written");
     folder

@@ -1,7 +1,7 @@
 //! The official conformance suite of MCP, at the exact versions in `tests/clients/conformance`.
 //!
-//! The suite says of each check how it ended, in a file per scenario; its exit code only counts what it scores, so the
-//! files are what is read here.
+//! The suite writes the outcome of each check to a file per scenario. Its exit code covers only the checks that it scores, so
+//! the files are read here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
 use crate::build::root;
-use crate::clients::{lock, node_packages, require};
+use crate::external_clients::{install_lock, node_packages, require};
 
 /// A published version of the suite.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
 
 fn installed() -> Result<PathBuf> {
     let home = root().join("target/clients");
-    let _lock = lock(&home)?;
+    let _lock = install_lock(&home)?;
     let place = home.join("conformance");
     node_packages(&place, &root().join("tests/clients/conformance"))?;
     Ok(place)

@@ -1,4 +1,4 @@
-//! Folders with guests in them.
+//! Plugin folders with guests in them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 pub use crate::build::{guest, plugin};
 
 /// The configuration of a server that waits for what it has to compile.
-pub const PATIENT: &str = "[server]\ninitial_load_wait_ms = 120_000\n";
+pub const LONG_START: &str = "[server]\ninitial_load_wait_ms = 120_000\n";
 
 /// A plugins folder with these guests.
 pub fn folder(guests: &[&str]) -> TempDir {
@@ -19,10 +19,10 @@ pub fn folder(guests: &[&str]) -> TempDir {
 }
 
 /// Lets a server that starts in this folder wait for what it has to compile: over a pipe nobody tells when that is done.
-pub fn patient(folder: &Path) {
+pub fn allow_long_start(folder: &Path) {
     let config = folder.join("plugport.toml");
     if !config.exists() {
-        std::fs::write(config, PATIENT).unwrap();
+        std::fs::write(config, LONG_START).unwrap();
     }
 }
 

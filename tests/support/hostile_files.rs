@@ -1,6 +1,4 @@
-//! Files that no toolchain makes: small to write and dear to compile, or damaged.
-//!
-//! They are put together byte by byte, since encoders and assemblers have limits of their own.
+//! Files that no toolchain makes: small components that are costly to compile, and damaged ones.
 
 use crate::build::guest;
 

@@ -1,4 +1,4 @@
-//! What the suite stands on: guests and plugins built from source, the real binary, and clients that show the wire.
+//! The support code of the suite: guests and plugins built from source, the real binary, and clients that show the wire.
 //!
 //! Everything is built once per test process by the repository's own commands, so a clean checkout needs no preparation
 //! and nothing can be stale.
@@ -12,24 +12,25 @@
     reason = "support code of tests stops at the first surprise"
 )]
 
+pub mod answering_client;
+pub mod bad_web_server;
 pub mod build;
-pub mod caller;
-pub mod clients;
+pub mod command;
 pub mod conformance;
-pub mod contained;
+pub mod containment;
 pub mod corpus;
+pub mod external_clients;
 pub mod generator;
+pub mod granted_dir;
 pub mod guests;
 pub mod hostile_files;
-pub mod http;
+pub mod http_client;
 pub mod languages;
-pub mod place;
-pub mod raw;
+pub mod mcp_schema;
+pub mod raw_http;
 pub mod raw_post;
+pub mod raw_server;
 pub mod reload;
-pub mod schema;
 pub mod server;
-pub mod socket;
-pub mod stdio;
+pub mod stdio_client;
 pub mod toolchain;
-pub mod web;

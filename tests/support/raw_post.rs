@@ -1,13 +1,13 @@
-//! POSTs written to a socket by hand, for clients that stop in the middle of a request and read only when they want to.
+//! POSTs written to a socket by hand, for clients that stop in the middle of a request or do not read.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::http::{STATELESS, stateless_meta};
+use crate::http_client::{STATELESS, stateless_meta};
 
 /// The body of a call without a session, with this id, these arguments and this much more in `_meta`.
-pub fn call(id: &Value, tool: &str, arguments: &Value, more: &Value) -> String {
+pub fn call_body(id: &Value, tool: &str, arguments: &Value, more: &Value) -> String {
     let mut meta = stateless_meta();
     meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
@@ -15,7 +15,7 @@ pub fn call(id: &Value, tool: &str, arguments: &Value, more: &Value) -> String {
 }
 
 /// The head of a POST of so many bytes.
-pub fn head(authority: &str, headers: &[(&str, &str)], length: usize) -> String {
+pub fn post_head(authority: &str, headers: &[(&str, &str)], length: usize) -> String {
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
         "POST /mcp HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\n\
@@ -37,7 +37,7 @@ pub async fn send(authority: &str, head: &str, body: &[u8]) -> TcpStream {
 }
 
 /// All that comes back until the connection ends, or is reset: what was refused before it had come may be.
-pub async fn answer(stream: &mut TcpStream) -> String {
+pub async fn read_all(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;
     String::from_utf8_lossy(&read).into_owned()

@@ -1,4 +1,4 @@
-//! Puts builds of a plugin into a folder that is served, and waits until they are.
+//! Copies builds of a plugin into a served folder, and waits until they are published.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::guests::guest;
-use crate::http::Client;
+use crate::http_client::Client;
 use crate::server::Server;
 
 /// How long to wait for a version: an unoptimised build compiles it anew.
@@ -16,19 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Puts a guest where a program that copies carefully would: beside, and then in its place.
-pub fn put(name: &str, folder: &Path, file: &str) {
-    put_bytes(&std::fs::read(guest(name)).unwrap(), folder, file);
+pub fn install_guest(name: &str, folder: &Path, file: &str) {
+    install_bytes(&std::fs::read(guest(name)).unwrap(), folder, file);
 }
 
 /// The same with any bytes.
-pub fn put_bytes(bytes: &[u8], folder: &Path, file: &str) {
+pub fn install_bytes(bytes: &[u8], folder: &Path, file: &str) {
     let beside = folder.join(format!(".{file}.part"));
     std::fs::write(&beside, bytes).unwrap();
     std::fs::rename(beside, folder.join(file)).unwrap();
 }
 
 /// Waits until the tool answers with this, or is not there.
-pub async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
+pub async fn wait_for_answer(client: &Client, tool: &str, expected: Option<&str>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let reply = client.call(tool, json!({})).await;
@@ -42,26 +42,31 @@ pub async fn answers(client: &Client, tool: &str, expected: Option<&str>) {
 }
 
 /// Waits until the server has said this so often.
-pub async fn said(server: &Server, text: &str, times: usize) {
+pub async fn wait_for_log_times(server: &Server, text: &str, times: usize) {
     let deadline = Instant::now() + PATIENCE;
-    while server.said().matches(text).count() < times {
+    while server.log().matches(text).count() < times {
         assert!(
             Instant::now() < deadline,
             "the server did not say {text:?} {times} times; it said:\n{}",
-            server.said()
+            server.log()
         );
         tokio::time::sleep(PAUSE).await;
     }
 }
 
 /// The names of the tools that are listed, in their order. All on one page.
-pub async fn tools(client: &Client) -> Vec<String> {
+pub async fn tool_names(client: &Client) -> Vec<String> {
     let reply = client.request("tools/list", json!({})).await;
-    names(reply.result())
+    names_in(reply.result())
+}
+
+/// The tools that are listed, on the first page.
+pub async fn listed_tools(client: &Client) -> Vec<Value> {
+    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
 }
 
 /// The names in a listing of tools.
-pub fn names(result: &Value) -> Vec<String> {
+pub fn names_in(result: &Value) -> Vec<String> {
     assert!(result.get("nextCursor").is_none(), "the listing has several pages: {result}");
     let tools = result["tools"].as_array().unwrap_or_else(|| panic!("no tools in {result}"));
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()

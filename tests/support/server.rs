@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, oneshot};
 
-use crate::build::{self, cold_homes, homes, own_cache, own_state};
+use crate::build::{self, shared_cache_home, shared_state_home, unshared_xdg_homes, xdg_homes};
 pub use crate::build::{binary, program};
 pub use crate::guests::folder;
 use crate::guests::{copy, guest, plugin};
@@ -23,14 +23,14 @@ const START: Duration = Duration::from_secs(120);
 static MACHINE: LazyLock<Arc<RwLock<()>>> = LazyLock::new(Arc::default);
 
 #[expect(dead_code, reason = "held for its effect")]
-enum Share {
+enum MachineShare {
     Common(OwnedRwLockReadGuard<()>),
     Whole(OwnedRwLockWriteGuard<()>),
 }
 
 /// A running server.
 pub struct Server {
-    share: Option<Share>,
+    share: Option<MachineShare>,
     child: Child,
     url: String,
     said: Arc<Mutex<String>>,
@@ -45,7 +45,7 @@ pub struct Builder {
     config: Option<String>,
     listen: &'static str,
     env: Vec<(String, String)>,
-    under: Option<String>,
+    shell: Option<String>,
     alone: bool,
     cold: bool,
 }
@@ -58,14 +58,14 @@ impl Server {
             config: None,
             listen: "127.0.0.1:0",
             env: Vec::new(),
-            under: None,
+            shell: None,
             alone: false,
             cold: false,
         }
     }
 
     /// Lets other servers have the machine, because nothing of this one is measured any more that they would disturb.
-    pub fn step_aside(&mut self) {
+    pub fn release_machine(&mut self) {
         drop(self.share.take());
     }
 
@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// What it printed so far.
-    pub fn said(&self) -> String {
+    pub fn log(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
@@ -91,7 +91,7 @@ impl Server {
 
     /// Where it keeps what plugins keep, and its audit.
     pub fn state(&self) -> PathBuf {
-        build::state(self.folder.path())
+        build::state_folder(self.folder.path())
     }
 
     /// What its audit says so far.
@@ -101,12 +101,12 @@ impl Server {
     }
 
     /// Waits until the audit has `count` lines of this kind, and gives them.
-    pub async fn audited(&self, event: &str, count: usize) -> Vec<Value> {
-        self.audited_as(|line| line["event"] == event, count).await
+    pub async fn wait_for_audit(&self, event: &str, count: usize) -> Vec<Value> {
+        self.wait_for_audit_lines(|line| line["event"] == event, count).await
     }
 
     /// The same for lines of which `is_meant` says so.
-    pub async fn audited_as(&self, is_meant: impl Fn(&Value) -> bool, count: usize) -> Vec<Value> {
+    pub async fn wait_for_audit_lines(&self, is_meant: impl Fn(&Value) -> bool, count: usize) -> Vec<Value> {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
         loop {
             let mut lines = self.audit();
@@ -137,20 +137,20 @@ impl Server {
     }
 
     /// Waits until `text` was printed.
-    pub async fn says(&self, text: &str) {
+    pub async fn wait_for_log(&self, text: &str) {
         let waiting = async {
-            while !self.said().contains(text) {
+            while !self.log().contains(text) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-        assert!(waited.is_ok(), "the server never said {text:?}; it said:\n{}", self.said());
+        assert!(waited.is_ok(), "the server never said {text:?}; it said:\n{}", self.log());
     }
 
     /// Asks it to stop and waits; its exit code.
     pub async fn terminate(self) -> Option<i32> {
         self.signal("-TERM").await;
-        self.ended().await
+        self.wait_for_exit().await
     }
 
     /// Sends it a signal, by the name that `kill` has for it.
@@ -160,7 +160,7 @@ impl Server {
     }
 
     /// Waits for its end; its exit code.
-    pub async fn ended(mut self) -> Option<i32> {
+    pub async fn wait_for_exit(mut self) -> Option<i32> {
         let ended = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await;
         ended.expect("the server stops").unwrap().code()
     }
@@ -213,8 +213,8 @@ impl Builder {
     }
 
     /// Started by a shell that runs this first, and becomes the server then.
-    pub fn under(self, shell: &str) -> Self {
-        Self { under: Some(shell.to_owned()), ..self }
+    pub fn shell_first(self, shell: &str) -> Self {
+        Self { shell: Some(shell.to_owned()), ..self }
     }
 
     /// With no other server beside it, because it is to be measured.
@@ -223,18 +223,18 @@ impl Builder {
     }
 
     /// Without compiled code from other tests, and with a place of its own for it.
-    pub fn cold(self) -> Self {
+    pub fn without_cache(self) -> Self {
         Self { cold: true, ..self }
     }
 
     pub async fn start(self) -> Server {
         let share = if self.alone {
-            Share::Whole(whole_machine().await)
+            MachineShare::Whole(whole_machine().await)
         } else {
-            Share::Common(Arc::clone(&MACHINE).read_owned().await)
+            MachineShare::Common(Arc::clone(&MACHINE).read_owned().await)
         };
-        let mut command = match &self.under {
-            Some(shell) => shelled(shell),
+        let mut command = match &self.shell {
+            Some(shell) => shell_command(shell),
             None => program().into(),
         };
         command.args(["serve", "--listen", self.listen, "--plugins"]);
@@ -260,7 +260,7 @@ impl Builder {
 
     fn homes(&self) -> [(&'static str, PathBuf); 2] {
         let folder = self.folder.path();
-        if self.cold { cold_homes(folder) } else { homes(folder) }
+        if self.cold { unshared_xdg_homes(folder) } else { xdg_homes(folder) }
     }
 }
 
@@ -270,9 +270,9 @@ pub async fn whole_machine() -> OwnedRwLockWriteGuard<()> {
 }
 
 /// The program, started by a shell that runs something first.
-pub fn shelled(shell: &str) -> Command {
+pub fn shell_command(shell: &str) -> Command {
     let mut command = Command::new("sh");
-    command.env("XDG_CACHE_HOME", own_cache()).env("XDG_STATE_HOME", own_state());
+    command.env("XDG_CACHE_HOME", shared_cache_home()).env("XDG_STATE_HOME", shared_state_home());
     command.arg("-c").arg(format!("{shell}; exec \"$0\" \"$@\"")).arg(binary());
     command
 }

@@ -1,8 +1,7 @@
-//! What builds a component in each language, prepared in `target/toolchain` by `cargo verify languages`.
+//! The toolchain of each language, prepared in `target/toolchain` by `cargo toolchain`.
 //!
-//! The first test that needs it prepares it too, by the same command, so that a clean checkout needs no step that someone
-//! must remember. What every machine can have from the usual registries must be there; Go is large, and is only used where
-//! it is.
+//! The first test that needs it runs the same command, so a clean checkout needs no step that someone must remember. Toolchains
+//! from the usual registries must be present; Go is large, and is only used where it is installed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! What a language costs: the same tool from each template, built, compiled and called.
 //!
-//! `cargo measure languages` prepares the toolchains and runs this. It makes each project as an author would, by
-//! `plugport new` and `plugport build`, prints one table and writes it into `docs/languages.md`. A language that cannot be
-//! built here keeps its row, and why is said. Figures of a shared machine: compare rows of one run.
+//! `cargo measure languages` prepares the toolchains and runs this. It makes each project as an author would, by `plugport new`
+//! and `plugport build`, prints one table and writes it into `docs/languages.md`. A language that cannot be built on this
+//! machine has a row with the reason. Figures of a shared machine: compare rows of one run.
 
 #![allow(
     missing_docs,

@@ -1,4 +1,4 @@
-//! A component as the server has it: compiled once, instantiated, and called with a fresh instance or with one that is kept.
+//! A component as the server runs it: compiled once, instantiated, and called with a fresh or a pooled instance.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};
 
+use super::support::in_process::{BenchFn, measure_in_process, runtime};
 use super::support::loader;
-use super::support::native::{Subject, measure_in_process, runtime};
 
 const TIME: Duration = Duration::from_secs(4);
 const ARGS: &str = r#"{"name":"Ada"}"#;
@@ -122,9 +122,9 @@ struct Hello {
     _loader: Loader,
 }
 
-impl Subject for Hello {
+impl BenchFn for Hello {
     async fn once(&mut self) {
-        self.plugin.call_tool("hello", ARGS, Arc::new(OnThePipe)).await.outcome.unwrap();
+        self.plugin.call_tool("hello", ARGS, Arc::new(StdioCaller)).await.outcome.unwrap();
     }
 }
 
@@ -133,16 +133,16 @@ struct Idle {
     _loader: Loader,
 }
 
-impl Subject for Idle {
+impl BenchFn for Idle {
     async fn once(&mut self) {
         self.plugin.make_instance().await.unwrap();
     }
 }
 
 /// A client that hears nothing, but is known to be the same in each call: for nobody else an instance is kept.
-struct OnThePipe;
+struct StdioCaller;
 
-impl Client for OnThePipe {
+impl Client for StdioCaller {
     fn caller(&self) -> Caller {
         Caller::Stdio
     }

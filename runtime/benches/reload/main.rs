@@ -1,8 +1,8 @@
-//! What it takes from a file that is renamed into the plugin folder to a client that hears of it, and what 200 plugins take
-//! to start and to keep. The real program serves; the aim stands beside what was measured.
+//! The time from a file that is renamed into the plugin folder to a client that is notified, and the start and the memory of
+//! 200 plugins. The real program serves; each aim stands beside its measurement.
 //!
 //! `cargo measure reload` builds the guests and runs this. It fails when an aim is missed three times in a row: one run may
-//! share the machine with somebody else's work, and that only ever makes waits longer.
+//! share the machine with other work, which makes waits longer.
 
 #![allow(
     missing_docs,
@@ -14,16 +14,16 @@
     reason = "a benchmark stops at the first surprise"
 )]
 
-mod crowd;
+mod many_plugins;
 mod publishing;
-mod served;
+mod server;
 mod swapping;
 mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crowd::Crowd;
+use many_plugins::ManyPlugins;
 use table::Table;
 
 /// A plugin of some 100 KB that says of its tool which build it is.
@@ -42,9 +42,9 @@ fn main() -> ExitCode {
     let runtime =
         tokio::runtime::Builder::new_current_thread().event_interval(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let crowd = Crowd::prepare().await;
+        let many_plugins = ManyPlugins::prepare().await;
         for _ in 0..RUNS {
-            let missed = measure(&crowd).await.missed();
+            let missed = measure(&many_plugins).await.missed();
             if missed.is_empty() {
                 return ExitCode::SUCCESS;
             }
@@ -55,14 +55,14 @@ fn main() -> ExitCode {
 }
 
 /// Measures everything once.
-async fn measure(crowd: &Crowd) -> Table {
+async fn measure(many_plugins: &ManyPlugins) -> Table {
     let mut table = Table::begin();
     publishing::with_new_code(&mut table).await;
-    publishing::with_kept_code(&mut table).await;
-    for plugins in [1, crowd::PLUGINS] {
+    publishing::with_cached_code(&mut table).await;
+    for plugins in [1, many_plugins::PLUGINS] {
         swapping::measure(&mut table, plugins).await;
     }
-    crowd.measure(&mut table).await;
+    many_plugins.measure(&mut table).await;
     table
 }
 

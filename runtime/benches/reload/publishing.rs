@@ -6,7 +6,7 @@ use plugport::config::{Limits, ServerConfig};
 use plugport::sandbox::{Compiler, engine};
 
 use super::build;
-use super::served::{Home, Listener, PROGRAM, Served};
+use super::server::{Home, Listener, PROGRAM, Server};
 use super::table::{Spread, Table};
 
 const ROUNDS: usize = 40;
@@ -29,16 +29,16 @@ const OWN: Duration = Duration::from_millis(20);
 /// A server, and a client that listens.
 struct Watched {
     home: Home,
-    served: Served,
+    server: Server,
     listener: Listener,
 }
 
 impl Watched {
     async fn start() -> Self {
         let home = Home::new();
-        let served = Served::start(&home).await;
-        let listener = Listener::open(&served).await;
-        Self { home, served, listener }
+        let server = Server::start(&home).await;
+        let listener = Listener::open(&server).await;
+        Self { home, server, listener }
     }
 
     /// How long it takes until the client hears of this file.
@@ -69,7 +69,7 @@ pub async fn with_new_code(table: &mut Table) {
             compiles.push(begun.elapsed());
         }
     }
-    watched.served.end().await;
+    watched.server.end().await;
     let (total, compile, settle) = (Spread::of(&totals), Spread::of(&compiles), Spread::always(SETTLE));
     table.aimed("new code: from rename to list_changed", total, AIM);
     table.times("  until the file has settled", settle);
@@ -78,7 +78,7 @@ pub async fn with_new_code(table: &mut Table) {
 }
 
 /// Two builds take turns, so their code is there already.
-pub async fn with_kept_code(table: &mut Table) {
+pub async fn with_cached_code(table: &mut Table) {
     let mut watched = Watched::start().await;
     let builds = [build(0), build(1)];
     let mut totals = Vec::new();
@@ -88,7 +88,7 @@ pub async fn with_kept_code(table: &mut Table) {
             totals.push(total);
         }
     }
-    watched.served.end().await;
+    watched.server.end().await;
     let total = Spread::of(&totals);
     table.times("kept code: from rename to list_changed", total);
     table.aimed("  our own part beyond settling", total.less(Spread::always(SETTLE)), OWN);

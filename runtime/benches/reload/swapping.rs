@@ -1,4 +1,4 @@
-//! The swap itself: kept code of a version is loaded and takes the place of the version before it, without a server around.
+//! The swap itself: cached code of a version is loaded and replaces the version before it, without a server around.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 
-use super::served::PROGRAM;
+use super::server::PROGRAM;
 use super::table::{Spread, Table};
 use super::{OTHER, build, guest};
 
@@ -51,7 +51,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
     }
     let of = if plugins == 1 { "the only plugin".to_owned() } else { format!("one of {plugins} plugins") };
     table.times(&format!("swapping {of}: loading kept code, and the swap"), Spread::of(&both));
-    table.times("  loading: reading, kept code, an instance that lists, vetting", Spread::of(&loads));
+    table.times("  loading: reading, cached code, an instance that lists, validation", Spread::of(&loads));
     table.aimed("  the swap", Spread::of(&swaps), AIM);
 }
 

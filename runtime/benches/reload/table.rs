@@ -1,4 +1,4 @@
-//! What was measured beside what was aimed at.
+//! A table of measurements beside their aims.
 
 use std::time::Duration;
 
@@ -46,16 +46,16 @@ impl Table {
     pub fn aimed(&mut self, what: &str, Spread([p50, p95, max]): Spread, aim: Duration) {
         let most = aim.as_secs_f64() * 1e3;
         println!("{what:<66}{p50:>9.2}{p95:>9.2}{max:>9.2}   p95 at most {most:.0}");
-        self.judge(what, p95, most, "ms");
+        self.compare(what, p95, most, "ms");
     }
 
     /// A row of one number.
     pub fn number(&mut self, what: &str, number: f64, unit: &str, most: f64) {
         println!("{what:<66}{number:>9.1} {unit:<17}   at most {most:.0}");
-        self.judge(what, number, most, unit);
+        self.compare(what, number, most, unit);
     }
 
-    fn judge(&mut self, what: &str, measured: f64, most: f64, unit: &str) {
+    fn compare(&mut self, what: &str, measured: f64, most: f64, unit: &str) {
         if measured > most {
             self.missed.push(format!("{what}: {measured:.2} {unit}, and may be {most:.0}"));
         }

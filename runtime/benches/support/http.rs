@@ -23,14 +23,14 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use super::native::{Subject, runtime, thread_cpu};
+use super::in_process::{BenchFn, runtime, thread_cpu};
 use super::{ARGS, Row};
 
 const TOOL: &str = "polite-echo";
 const PRESS: &str = "press";
 const VERSION: &str = "2026-07-28";
 
-/// How hard to press.
+/// How much load to make.
 pub struct Load {
     pub connections: usize,
     pub time: Duration,
@@ -52,7 +52,7 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
         })
     });
     let address = address.recv().unwrap();
-    let latencies = press_from_outside(address, load);
+    let latencies = load_from_child_process(address, load);
     stop.cancel();
     let cpu = server.join().unwrap();
     Row::new(&format!("{name}, {} connections", load.connections), latencies, load.time.as_secs_f64(), cpu)
@@ -60,7 +60,7 @@ pub fn measure_http(name: &str, load: &Load, make: impl AsyncFnOnce() -> Router 
 
 /// Runs the load generator as a process of its own, as a client is: in this one, each page that the server gives back
 /// would interrupt it.
-fn press_from_outside(address: SocketAddr, load: &Load) -> Vec<f64> {
+fn load_from_child_process(address: SocketAddr, load: &Load) -> Vec<f64> {
     let arguments = [address.to_string(), load.connections.to_string(), load.time.as_millis().to_string()];
     let program = std::env::current_exe().unwrap();
     let output = Command::new(program).arg(PRESS).args(arguments).stderr(Stdio::inherit()).output().unwrap();
@@ -68,8 +68,8 @@ fn press_from_outside(address: SocketAddr, load: &Load) -> Vec<f64> {
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// The other end of [`press_from_outside`]: prints one latency in µs per line.
-pub fn press_if_asked() -> bool {
+/// The other end of [`load_from_child_process`]: prints one latency in µs per line.
+pub fn run_load_if_child() -> bool {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, asked, address, connections, millis] = arguments.as_slice() else { return false };
     if asked != PRESS {
@@ -77,7 +77,7 @@ pub fn press_if_asked() -> bool {
     }
     let time = Duration::from_millis(millis.parse().unwrap());
     let load = Load { connections: connections.parse().unwrap(), time };
-    let latencies = runtime().block_on(press(address.parse().unwrap(), &load));
+    let latencies = runtime().block_on(run_load(address.parse().unwrap(), &load));
     let lines: Vec<String> = latencies.iter().map(|latency| format!("{latency:.1}")).collect();
     println!("{}", lines.join("\n"));
     true
@@ -85,7 +85,7 @@ pub fn press_if_asked() -> bool {
 
 /// Presses from as many connections as asked for. A task that is always ready keeps this thread from sleeping: waking a
 /// sleeping client costs the server up to 10 µs on a virtual machine, which says nothing of the server.
-async fn press(address: SocketAddr, load: &Load) -> Vec<f64> {
+async fn run_load(address: SocketAddr, load: &Load) -> Vec<f64> {
     let awake = tokio::spawn(async {
         loop {
             let mut yielded = false;
@@ -130,7 +130,7 @@ impl InProcess {
     }
 }
 
-impl Subject for InProcess {
+impl BenchFn for InProcess {
     async fn once(&mut self) {
         let (headers, body) = head_and_body("localhost");
         let mut request = Request::post("/mcp").body(Body::from(body)).unwrap();

@@ -1,8 +1,8 @@
-//! Pieces of the benchmark: rows, the published guest, and one file per thing that is measured.
+//! Shared parts of the benchmarks: rows, the published guest, and one file per kind of measurement.
 
 pub mod http;
-pub mod native;
-pub mod raw;
+pub mod in_process;
+pub mod raw_wasmtime;
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +18,7 @@ use plugport::plugin::{ComponentFile, Loader, Plugin};
 use plugport::sandbox::{Compiler, KvDatabase};
 use plugport::transport::http::router;
 
-use native::Subject;
+use in_process::BenchFn;
 
 pub const GUEST: &str = "polite.wasm";
 pub const ARGS: &str = r#"{"message":"0123456789abcdef"}"#;
@@ -90,7 +90,7 @@ pub async fn published(guest: &Path) -> Published {
     Published(entry(&loader(), guest, &[]).await.plugin)
 }
 
-impl Subject for Published {
+impl BenchFn for Published {
     async fn once(&mut self) {
         self.0.call_tool("echo", ARGS, Arc::new(NoClient)).await.outcome.unwrap();
     }

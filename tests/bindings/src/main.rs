@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_is_generated() {
+    fn committed_files_are_what_is_generated() {
         for Bindings { folder, generate } in BINDINGS {
             let mut kept = Generated::new();
             present(&root().join(folder), "", &mut kept);

@@ -50,7 +50,7 @@ fn prepare() {
     }
     let abort = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let line = INPUT.with_borrow(|input| saved::write(input));
+        let line = INPUT.with_borrow(|input| saved_inputs::write(input));
         let name = target.name;
         eprintln!(
             "\nthis breaks the promise of `{name}`; it is a line for tests/fuzz/inputs/{name}.txt:\n{line}\n"
@@ -61,13 +61,13 @@ fn prepare() {
 
 /// Does what arguments of ours ask for; whether that was all.
 fn act<'a>(target: &Target, told: impl Fn(&str) -> Option<&'a str>) -> Result<bool, Box<dyn Error>> {
-    let (written, kept) = (saved::written(target.name), saved::kept(target.name));
+    let (written, kept) = (saved_inputs::written(target.name), saved_inputs::kept(target.name));
     if let Some(folder) = told("--seed=") {
-        unpack(&saved::inputs(&written)?, "written", Path::new(folder))?;
+        unpack(&saved_inputs::inputs(&written)?, "written", Path::new(folder))?;
     }
     if let Some(folder) = told("--unpack=").map(Path::new) {
-        unpack(&saved::inputs(&written)?, "written", folder)?;
-        unpack(&saved::inputs(&kept)?, "kept", folder)?;
+        unpack(&saved_inputs::inputs(&written)?, "written", folder)?;
+        unpack(&saved_inputs::inputs(&kept)?, "kept", folder)?;
         let words = target.words.iter().map(|word| format!("\"{}\"\n", escaped(word)));
         std::fs::write(folder.with_extension("words"), words.collect::<String>())?;
     }
@@ -92,7 +92,7 @@ fn packed(folder: &Path) -> std::io::Result<String> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         if !entry.file_name().to_string_lossy().starts_with("written-") {
-            lines.push(saved::write(&std::fs::read(entry.path())?) + "\n");
+            lines.push(saved_inputs::write(&std::fs::read(entry.path())?) + "\n");
         }
     }
     lines.sort_by_key(|line| (line.len(), line.clone()));

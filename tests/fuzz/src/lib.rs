@@ -1,6 +1,6 @@
-//! What must hold for whatever strangers write: bytes of a client, descriptions of a plugin, lines of an operator.
+//! What must hold for untrusted input: bytes of a client, descriptions of a plugin, lines of an operator.
 //!
-//! Each target is a function that panics when its promise is broken, written against a naive reading of the rules and not
+//! Each target is a function that panics when its promise is broken, written against a simple reading of the rules and not
 //! against the code that it tests. The same function runs in two ways: `cargo test` gives it every saved input, and
 //! `cargo fuzzing` lets libFuzzer look for new ones. So nothing here knows the engine, and the tests do not need it.
 
@@ -13,9 +13,9 @@
     reason = "a broken promise stops the program; that is what it is for"
 )]
 
-pub mod fields;
-pub mod naive;
-pub mod saved;
+pub mod reference;
+pub mod saved_inputs;
+pub mod split_input;
 mod targets;
 
 /// One promise.

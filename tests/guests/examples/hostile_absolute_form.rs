@@ -1,4 +1,5 @@
-//! Dresses requests up so that the host checks one thing and the server hears another (GHSA-5qpp-g3j2-8frx).
+//! Sends requests whose target differs from their authority, so that the host checks one and the web server gets the other
+//! (GHSA-5qpp-g3j2-8frx).
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::http::{begin, drain, request, wait};

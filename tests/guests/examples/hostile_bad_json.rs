@@ -1,4 +1,4 @@
-//! Answers with structured content that is not JSON, or that hurts whoever reads it.
+//! Returns structured content that is not JSON, or that harms its reader.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 

@@ -1,4 +1,4 @@
-//! Makes the host's clocks work against it.
+//! Uses the host's clocks against it.
 
 use std::hint::black_box;
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, DescriptorFlags, OpenFlags, PathFlags};
+use plugport_test_guests::wasi_fs::{self, DescriptorFlags, OpenFlags, PathFlags};
 
 const PIECE: usize = 64 << 10;
 
@@ -36,14 +36,14 @@ fn fill(directory: String) -> io::Result<String> {
 /// The same without the standard library, which makes an I/O error of every error of a stream.
 #[tool]
 fn pour(directory: String) -> Result<String, String> {
-    let words = |error: reach::ErrorCode| error.to_string();
+    let words = |error: wasi_fs::ErrorCode| error.to_string();
     let (follow, write) = (PathFlags::empty(), DescriptorFlags::WRITE);
     let file =
-        reach::granted(&directory)?.open_at(follow, "poured", OpenFlags::CREATE, write).map_err(words)?;
+        wasi_fs::granted(&directory)?.open_at(follow, "poured", OpenFlags::CREATE, write).map_err(words)?;
     let stream = file.write_via_stream(0).map_err(words)?;
     for count in 0.. {
         if let Err(error) = stream.blocking_write_and_flush(&[b'x'; 4096]) {
-            return Ok(ended(count * 4096, reach::stream_error(&error)));
+            return Ok(ended(count * 4096, wasi_fs::stream_error(&error)));
         }
     }
     Ok(String::new())
@@ -78,7 +78,7 @@ fn crowd(directory: String) -> String {
 /// Make folders in folders until no more can be made.
 #[tool]
 fn nest(directory: String) -> Result<String, String> {
-    let mut folder = reach::granted(&directory)?;
+    let mut folder = wasi_fs::granted(&directory)?;
     for count in 0..1_000_000 {
         if let Err(error) = folder.create_directory_at("d") {
             return Ok(ended(count, error));
@@ -100,7 +100,7 @@ fn sparse(directory: String) -> io::Result<Vec<String>> {
     told.push(file.set_len(1 << 40).map_or_else(|error| error.to_string(), |()| "done".to_owned()));
     file.seek(SeekFrom::Start(1 << 40))?;
     told.push(file.write(b"x").map_or_else(|error| error.to_string(), |_| "done".to_owned()));
-    let raw = reach::granted(&directory).map_err(io::Error::other)?;
+    let raw = wasi_fs::granted(&directory).map_err(io::Error::other)?;
     let write = DescriptorFlags::WRITE;
     let opened = raw.open_at(PathFlags::empty(), "sparse", OpenFlags::empty(), write);
     let opened = opened.map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Writes nothing to a body, for ever (GHSA-f8mm-ggr3-89wh, GHSA-5m8g-xhq4-4h93).
+//! Writes nothing to a body, without end (GHSA-f8mm-ggr3-89wh, GHSA-5m8g-xhq4-4h93).
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::http::{begin, request, wait};

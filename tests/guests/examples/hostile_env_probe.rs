@@ -1,4 +1,4 @@
-//! Looks at everything that a host might have left within reach.
+//! Reads everything that a host might have left reachable.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Ends the process that it takes for its own.
+//! Exits, as if it had a process of its own.
 
 use plugport_sdk::prelude::*;
 

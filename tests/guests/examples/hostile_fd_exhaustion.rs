@@ -1,10 +1,10 @@
-//! Opens without closing: files, directories, streams, listings, sockets, threads.
+//! Opens files, directories, streams, listings, sockets and threads without closing them.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, DescriptorFlags, OpenFlags, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, DescriptorFlags, OpenFlags, PathFlags};
 use wasip2::sockets::network::IpAddressFamily;
 use wasip2::sockets::{tcp_create_socket, udp_create_socket};
 
@@ -32,7 +32,7 @@ fn files(path: String) -> String {
 /// Open a directory again and again.
 #[tool]
 fn directories(directory: String) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
+    let directory = wasi_fs::granted(&directory)?;
     let (follow, read) = (PathFlags::empty(), DescriptorFlags::READ);
     Ok(hoarded(|| directory.open_at(follow, ".", OpenFlags::DIRECTORY, read)))
 }
@@ -40,14 +40,14 @@ fn directories(directory: String) -> Result<String, String> {
 /// List a directory again and again, and never to its end.
 #[tool]
 fn listings(directory: String) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
+    let directory = wasi_fs::granted(&directory)?;
     Ok(hoarded(|| directory.read_directory()))
 }
 
 /// Open a file, a stream on it, and close the file: the stream keeps it open.
 #[tool]
 fn streams(directory: String, name: String) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
+    let directory = wasi_fs::granted(&directory)?;
     Ok(hoarded(|| {
         let (follow, read) = (PathFlags::empty(), DescriptorFlags::READ);
         directory.open_at(follow, &name, OpenFlags::empty(), read)?.read_via_stream(0)
@@ -57,7 +57,7 @@ fn streams(directory: String, name: String) -> Result<String, String> {
 /// Open many streams on one file.
 #[tool]
 fn streams_of_one(directory: String, name: String) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
+    let directory = wasi_fs::granted(&directory)?;
     let (follow, read) = (PathFlags::empty(), DescriptorFlags::READ);
     let file = directory.open_at(follow, &name, OpenFlags::empty(), read);
     let file = file.map_err(|error| error.to_string())?;
@@ -73,7 +73,7 @@ fn count(directory: String) -> std::io::Result<String> {
 /// Open sockets in every way, and start a thread.
 #[tool]
 fn sockets() -> String {
-    let mut tried = Tried::default();
+    let mut tried = Attempts::default();
     tried.note("connect", TcpStream::connect("127.0.0.1:80"));
     tried.note("listen", TcpListener::bind("127.0.0.1:0"));
     tried.note("udp", UdpSocket::bind("127.0.0.1:0"));

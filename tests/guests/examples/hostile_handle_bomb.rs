@@ -1,4 +1,4 @@
-//! Makes handles of the host's without end.
+//! Creates handles of the host without end.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi::clock;

@@ -1,13 +1,13 @@
-//! Gives a file of a read-only directory a second name where it may write.
+//! Links a file of a read-only directory into a writable one.
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, NewTimestamp, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, NewTimestamp, PathFlags};
 
 /// Link and rename from one granted directory to another, both ways.
 #[tool]
 fn cross(from: String, to: String, name: String) -> Result<String, String> {
-    let (from, to) = (reach::granted(&from)?, reach::granted(&to)?);
-    let mut tried = Tried::default();
+    let (from, to) = (wasi_fs::granted(&from)?, wasi_fs::granted(&to)?);
+    let mut tried = Attempts::default();
     for follow in [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW] {
         tried.note("link", from.link_at(follow, &name, &to, "linked"));
         tried.note("link back", to.link_at(follow, "own.txt", &from, "linked"));

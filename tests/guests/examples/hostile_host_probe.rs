@@ -1,4 +1,4 @@
-//! Reaches for what the tests have laid out beside the server: a file, a port, a variable.
+//! Tries to reach the canaries beside the server: a file, a port, a variable.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::{env, fs};

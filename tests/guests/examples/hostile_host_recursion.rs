@@ -1,4 +1,4 @@
-//! Leads the host back into itself: while it lists it says that its list has changed, so it is listed again.
+//! Leads the host into a recursion: it reports a changed list while it lists, so it is listed again.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Listing, Tool, ToolResult, list_changed};
 

@@ -1,4 +1,4 @@
-//! Takes all that a hostile host gives, and asks for more.
+//! Reads all that a hostile web server sends, and requests more.
 
 use std::collections::BTreeMap;
 

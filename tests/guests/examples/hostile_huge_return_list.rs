@@ -1,4 +1,4 @@
-//! Answers with a great many small things.
+//! Returns a great many small items.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 

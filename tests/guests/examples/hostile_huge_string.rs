@@ -1,4 +1,4 @@
-//! Answers with one text that is much too long.
+//! Returns one text that is much too long.
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 

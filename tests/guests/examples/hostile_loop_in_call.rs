@@ -1,4 +1,4 @@
-//! Never comes back from a call.
+//! Never returns from a call.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Never comes back from listing its tools.
+//! Never returns from `list-tools`.
 
 use std::hint::black_box;
 

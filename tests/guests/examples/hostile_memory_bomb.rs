@@ -1,4 +1,4 @@
-//! Takes memory until there is no more.
+//! Allocates memory until there is no more.
 
 use std::hint::black_box;
 

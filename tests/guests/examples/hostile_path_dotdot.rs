@@ -2,7 +2,7 @@
 //! path that leads out somewhere.
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, Descriptor, DescriptorFlags, OpenFlags, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 
 /// Paths to `outside`, a file beside the granted directory, whose own path on the host is `host`.
 fn paths(outside: &str, host: &str) -> Vec<String> {
@@ -37,7 +37,7 @@ fn paths(outside: &str, host: &str) -> Vec<String> {
     ]
 }
 
-fn attack(tried: &mut Tried, directory: &Descriptor, path: &str) {
+fn attack(tried: &mut Attempts, directory: &Descriptor, path: &str) {
     let (read, write) = (DescriptorFlags::READ, DescriptorFlags::READ | DescriptorFlags::WRITE);
     for follow in [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW] {
         tried.note(path, directory.open_at(follow, path, OpenFlags::empty(), read));
@@ -56,8 +56,8 @@ fn attack(tried: &mut Tried, directory: &Descriptor, path: &str) {
 /// Try everything with every path.
 #[tool]
 fn escape(directory: String, outside: String, host: String) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     for path in paths(&outside, &host) {
         attack(&mut tried, &directory, &path);
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, DescriptorFlags, OpenFlags, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, DescriptorFlags, OpenFlags, PathFlags};
 
 const PLACES: &[&str] = &[
     "/proc",
@@ -34,13 +34,13 @@ const PLACES: &[&str] = &[
 /// Read all of them, in every way.
 #[tool]
 fn probe() -> String {
-    let mut tried = Tried::default();
+    let mut tried = Attempts::default();
     for place in PLACES {
         tried.note(place, fs::File::open(place));
         tried.note(place, fs::read_dir(place));
         tried.note(place, fs::metadata(place));
         tried.note(place, fs::OpenOptions::new().append(true).open(place));
-        for (directory, _) in reach::all_granted() {
+        for (directory, _) in wasi_fs::all_granted() {
             for path in [place.to_string(), format!("../../../../../../../..{place}"), place[1..].to_owned()]
             {
                 let follow = PathFlags::SYMLINK_FOLLOW;

@@ -1,4 +1,4 @@
-//! Tells of progress without end: ever more of it, ever less, and of what is no number.
+//! Sends progress without end: increasing, decreasing, and values that are no numbers.
 
 use plugport_sdk::prelude::*;
 

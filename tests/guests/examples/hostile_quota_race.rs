@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, Descriptor, DescriptorFlags, OpenFlags, PathFlags};
+use plugport_test_guests::wasi_fs::{self, Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 
 /// Names in each folder.
 const NAMES: u64 = 6;
@@ -136,7 +136,7 @@ impl Racer {
 /// Do so for this long, and say how much of it was done.
 #[tool]
 fn race(directory: String, seed: u64, ms: u64) -> Result<String, String> {
-    let root = reach::granted(&directory)?;
+    let root = wasi_fs::granted(&directory)?;
     let mut racer = Racer { random: Random(seed | 1), directory, root, held: Vec::new(), done: 0 };
     let until = Instant::now() + Duration::from_millis(ms);
     while Instant::now() < until {
@@ -159,12 +159,12 @@ fn fill(directory: String) -> io::Result<String> {
 /// Hand a path of 8 MB to every function that takes one, so often.
 #[tool]
 fn long_paths(directory: String, times: u64) -> Result<String, String> {
-    let root = reach::granted(&directory)?;
+    let root = wasi_fs::granted(&directory)?;
     let long = "../".repeat((8 << 20) / 3);
-    let (follow, now) = (PathFlags::SYMLINK_FOLLOW, || reach::NewTimestamp::Now);
-    let mut tried = reach::Tried::default();
+    let (follow, now) = (PathFlags::SYMLINK_FOLLOW, || wasi_fs::NewTimestamp::Now);
+    let mut tried = wasi_fs::Attempts::default();
     for _ in 0..times {
-        tried = reach::Tried::default();
+        tried = wasi_fs::Attempts::default();
         let (how, write) = (OpenFlags::CREATE, DescriptorFlags::WRITE);
         tried.note("open", root.open_at(follow, &long, how, write));
         tried.note("stat", root.stat_at(follow, &long));

@@ -1,4 +1,4 @@
-//! Wants more random bytes than there is memory.
+//! Requests more random bytes than there is memory.
 
 use plugport_sdk::prelude::*;
 use plugport_test_guests::wasi::{insecure, random};

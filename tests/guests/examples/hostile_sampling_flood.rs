@@ -1,4 +1,4 @@
-//! Asks the client again and again, whatever it hears.
+//! Sends client requests again and again, whatever the responses are.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult, number};
 
-/// Tried on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
+/// Attempts on every item, and fits none, which takes the longest. Of mixed types, so that no set is made of them.
 fn compared() -> String {
     format!(r#"{{"not":{{"enum":[{}0]}}}}"#, r#"0,"","#.repeat(12_000))
 }

@@ -1,4 +1,4 @@
-//! Sleeps through everything.
+//! Sleeps without end.
 
 use std::thread::sleep;
 use std::time::Duration;

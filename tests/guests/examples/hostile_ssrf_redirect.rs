@@ -1,4 +1,4 @@
-//! Goes wherever it is sent.
+//! Follows every redirect.
 
 use plugport_sdk::http::Request;
 use plugport_sdk::prelude::*;

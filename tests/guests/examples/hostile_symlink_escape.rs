@@ -1,15 +1,15 @@
 //! Makes links that lead out and follows those that it finds: soft and hard ones, loops, dangling ones, links to links.
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, DescriptorFlags, OpenFlags, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, DescriptorFlags, OpenFlags, PathFlags};
 
 const ALL: [PathFlags; 2] = [PathFlags::empty(), PathFlags::SYMLINK_FOLLOW];
 
 /// Make links to these targets.
 #[tool]
 fn make(directory: String, targets: Vec<String>) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     for target in &targets {
         tried.note(target, directory.symlink_at(target, "made"));
         tried.note(target, directory.symlink_at(target, "inner/made"));
@@ -22,8 +22,8 @@ fn make(directory: String, targets: Vec<String>) -> Result<String, String> {
 /// Follow these links: read, list, write, empty, and make a file below or behind them.
 #[tool]
 fn follow(directory: String, links: Vec<String>) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     let (read, write) = (DescriptorFlags::READ, DescriptorFlags::READ | DescriptorFlags::WRITE);
     for link in &links {
         for path in [link.clone(), format!("{link}/canary.txt"), format!("inner/../{link}")] {
@@ -46,8 +46,8 @@ fn follow(directory: String, links: Vec<String>) -> Result<String, String> {
 /// Put own files in place of these links, which changes nothing behind them.
 #[tool]
 fn replace(directory: String, links: Vec<String>) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     for link in &links {
         let write = DescriptorFlags::READ | DescriptorFlags::WRITE;
         let made = directory.open_at(ALL[0], "fresh.txt", OpenFlags::CREATE, write);

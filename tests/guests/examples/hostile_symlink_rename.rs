@@ -1,13 +1,13 @@
 //! Renames what a link leads to, by a slash behind the link's name, and puts things in its place.
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts};
 
 /// Rename from and to these links with slashes behind their names.
 #[tool]
 fn rename(directory: String, links: Vec<String>) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     for link in &links {
         for end in ["/", "//", "/.", "/./"] {
             let path = format!("{link}{end}");

@@ -1,13 +1,13 @@
-//! A slash at the end of a path makes the system follow a link that was not to be followed.
+//! Opens links with a slash at the end of the path, which makes the system follow a link that must not be followed.
 
 use plugport_sdk::prelude::*;
-use plugport_test_guests::reach::{self, DescriptorFlags, OpenFlags, PathFlags, Tried};
+use plugport_test_guests::wasi_fs::{self, Attempts, DescriptorFlags, OpenFlags, PathFlags};
 
 /// Open these links with slashes and dots behind their names.
 #[tool]
 fn open(directory: String, links: Vec<String>) -> Result<String, String> {
-    let directory = reach::granted(&directory)?;
-    let mut tried = Tried::default();
+    let directory = wasi_fs::granted(&directory)?;
+    let mut tried = Attempts::default();
     let (read, write) = (DescriptorFlags::READ, DescriptorFlags::READ | DescriptorFlags::WRITE);
     for link in &links {
         for end in ["/", "//", "/.", "/./", "/..", "/../"] {

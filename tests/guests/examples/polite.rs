@@ -1,4 +1,4 @@
-//! Does what a tool should, in every way that a tool can.
+//! A well-behaved plugin: its tools do what tools should, in every way that a tool can.
 
 use std::fmt;
 use std::thread::sleep;

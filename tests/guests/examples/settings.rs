@@ -1,4 +1,4 @@
-//! Reads what the operator set, and is careless with the secrets among it.
+//! Reads its configuration values and secrets, and prints the secrets.
 
 use std::io::{self, Write as _};
 

@@ -1,8 +1,8 @@
 //! What the guests share: bindings without the SDK, for guests that do what the SDK would not let them.
 
+pub mod host_functions;
 pub mod http;
-pub mod library;
-pub mod reach;
+pub mod wasi_fs;
 
 /// The WIT package as wit-bindgen gives it.
 pub mod raw {

@@ -8,15 +8,15 @@
 
 use std::process::ExitCode;
 
-use plugport_tests::contained::{self, Row, assert_contained};
-use plugport_tests::corpus::{self, Shown};
+use plugport_tests::containment::{self, ReportRow, assert_contained};
+use plugport_tests::corpus::{self, Evidence};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let most = std::env::args().nth(2).and_then(|most| most.parse().ok()).unwrap_or(u32::MAX);
     let mut escaped = 0;
-    println!("{}", Row::HEADING);
+    println!("{}", ReportRow::HEADING);
     for entry in corpus::entries().filter(|entry| entry.title().contains(&filter)) {
         for attack in entry.attacks() {
             let attack = attack.times(most.min(attack.repeats));
@@ -41,14 +41,18 @@ async fn main() -> ExitCode {
 fn elsewhere(filter: &str) {
     println!("\n| entry | what it tries | shown by |\n|---|---|---|");
     for entry in corpus::entries().filter(|entry| entry.title().contains(filter)) {
-        for shown in entry.shown {
-            match shown {
-                Shown::Contained(_) => {}
-                Shown::Test(name) => println!("| {} | {} | the test `{name}` |", entry.title(), entry.what),
-                Shown::Soak(name) => {
+        for evidence in entry.evidence {
+            match evidence {
+                Evidence::Contained(_) => {}
+                Evidence::Test(name) => {
+                    println!("| {} | {} | the test `{name}` |", entry.title(), entry.what)
+                }
+                Evidence::Soak(name) => {
                     println!("| {} | {} | the long test `{name}` |", entry.title(), entry.what);
                 }
-                Shown::Cannot(why) => println!("| {} | {} | not shown: {why} |", entry.title(), entry.what),
+                Evidence::Untestable(why) => {
+                    println!("| {} | {} | not shown: {why} |", entry.title(), entry.what)
+                }
             }
         }
     }
@@ -58,11 +62,11 @@ fn elsewhere(filter: &str) {
 async fn together() -> u32 {
     let mut failed = 0;
     println!("\n| all together | |\n|---|---|");
-    match tokio::spawn(contained::sequence()).await {
+    match tokio::spawn(containment::all_in_sequence()).await {
         Ok(outcome) => println!("| the whole corpus in sequence against one server | {outcome} |"),
         Err(_) => failed += 1,
     }
-    match tokio::spawn(contained::fairness()).await {
+    match tokio::spawn(containment::eight_spinning_guests()).await {
         Ok(outcome) => println!("| eight spinning guests | {outcome} |"),
         Err(_) => failed += 1,
     }

@@ -1,10 +1,9 @@
-//! Two who approve at the same time, as two people or two jobs may: neither undoes what the other did, and nobody waits for
-//! ever.
+//! Two `plugport approve` that run at the same time both take effect: neither undoes the other, and neither waits for ever.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use plugport_tests::contained::Source;
+use plugport_tests::containment::Source;
 use plugport_tests::server::program;
 
 const TIMES: usize = 8;
@@ -16,7 +15,7 @@ fn begin(folder: &Path, plugins: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for its end. Whoever was too late is told so, and that nothing was written.
+/// Waits for its end. A command that was too late says so, and that nothing was written.
 fn succeeds(approving: Child) -> bool {
     let Output { status, stdout, stderr } = approving.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -34,7 +33,7 @@ fn approved(folder: &Path) -> Vec<String> {
     lock["plugins"].as_table().unwrap().keys().cloned().collect()
 }
 
-/// Has two approve at once, and whoever was too late do what he is told. How many were.
+/// Runs two approvals at once and repeats each that was too late, as its message says. Returns how many were.
 fn race(plugins: [&[&str]; 2]) -> usize {
     let folder = tempfile::tempdir().unwrap();
     // Small, so that they are compiled at once.
@@ -56,13 +55,13 @@ fn race(plugins: [&[&str]; 2]) -> usize {
 }
 
 #[test]
-fn two_who_approve_two_plugins_at_once_have_both_approved() {
+fn approving_two_plugins_at_the_same_time_approves_both() {
     let late: usize = (0..TIMES).map(|_| race([&["a"], &["b"]])).sum();
     println!("{late} of {TIMES} times one of two was too late");
 }
 
 #[test]
-fn two_who_approve_everything_at_once_have_it_approved() {
+fn approving_everything_twice_at_the_same_time_approves_it() {
     let late: usize = (0..TIMES).map(|_| race([&[], &[]])).sum();
     println!("{late} of {TIMES} times one of two was too late");
 }

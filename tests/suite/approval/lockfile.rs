@@ -1,18 +1,19 @@
-//! Plugins that were approved cannot become others: what is not as it was approved is held back, shown to whoever approves,
-//! and served once it has been accepted.
+//! An approved plugin cannot change unnoticed: a file, an item, a schema or an import that differs from the lockfile is not
+//! served until the operator approves it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::own_cache;
+use plugport_tests::build::shared_cache_home;
+use plugport_tests::command::output;
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, listed_tools, wait_for_answer};
 use plugport_tests::server::{Builder, Server, binary, program};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const STRICT: &str = "[server]\napproval = \"strict\"\n";
 
@@ -27,13 +28,7 @@ fn approve(folder: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     if config.exists() {
         command.arg("--config").arg(config);
     }
-    ended(command.stdin(Stdio::null()))
-}
-
-/// How a program ended, and what it said.
-fn ended(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(command.stdin(Stdio::null()))
 }
 
 fn accept(folder: &Path, more: &[&str]) -> String {
@@ -42,7 +37,7 @@ fn accept(folder: &Path, more: &[&str]) -> String {
     out
 }
 
-fn lock(folder: &Path) -> PathBuf {
+fn lockfile(folder: &Path) -> PathBuf {
     folder.join("plugport.lock")
 }
 
@@ -53,10 +48,6 @@ fn approved(config: &str) -> Builder {
     std::fs::write(builder.folder().join("plugport.toml"), config).unwrap();
     accept(builder.folder(), &[]);
     builder
-}
-
-async fn tools(client: &Client) -> Vec<Value> {
-    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -71,20 +62,20 @@ fn a_new_plugin_is_shown_whole_and_written_down_when_it_is_accepted() {
         assert!(out.contains(said), "{said:?} is not in:\n{out}");
     }
     assert!(err.contains("run `plugport approve` on a terminal, or with --yes"), "{err}");
-    assert!(!lock(plugins.path()).exists(), "nothing is written that nobody accepted");
+    assert!(!lockfile(plugins.path()).exists(), "nothing is written that nobody accepted");
     assert!(accept(plugins.path(), &["version_a"]).ends_with("plugport.lock\n"));
-    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(plugins.path())).unwrap();
     assert!(text.contains("[plugins.version_a.tools.version]\n"), "{text}");
     assert!(text.contains("\ndescription: Say which build this is.\n"), "{text}");
     assert_eq!(accept(plugins.path(), &[]), "nothing has changed since it was approved\n");
-    assert_eq!(std::fs::read_to_string(lock(plugins.path())).unwrap(), text);
+    assert_eq!(std::fs::read_to_string(lockfile(plugins.path())).unwrap(), text);
     let (code, _, err) = approve(plugins.path(), &["other"]);
     assert_eq!((code, err.contains("there is no plugin `other`")), (Some(2), true), "{err}");
     assert!(err.contains("there are: version_a"), "{err}");
 }
 
 #[test]
-fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
+fn deleted_plugins_lose_their_approval_and_broken_ones_keep_it() {
     let plugins = folder(&["version_a", "version_b"]);
     accept(plugins.path(), &[]);
     std::fs::remove_file(plugins.path().join("version_a.wasm")).unwrap();
@@ -93,63 +84,65 @@ fn what_is_gone_is_forgotten_and_what_is_broken_stays_approved() {
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("version_b.wasm: cannot be approved\n  fault: "), "{out}");
     assert!(out.contains("version_a is not in the folder any more"), "{out}");
-    let text = std::fs::read_to_string(lock(plugins.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(plugins.path())).unwrap();
     assert!(!text.contains("version_a") && text.contains("[plugins.version_b]"), "{text}");
 }
 
 #[test]
 fn a_plugin_that_lists_with_its_grants_alone_is_approved_with_them() {
-    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["lister"]));
+    let (place, plugins) = (tempfile::tempdir().unwrap(), folder(&["listing_side_effect"]));
     std::fs::create_dir(place.path().join("marks")).unwrap();
     let config = place.path().join("plugport.toml");
-    let grants = "[plugins.lister.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
+    let grants = "[plugins.listing_side_effect.grants]\nenv = [{ TZ = \"c4nary\" }]\n\
                   dirs = [{ host = \"marks\", guest = \"/marks\", write = true }]\n";
     std::fs::write(&config, grants).unwrap();
     let there = ["--config", config.to_str().unwrap()];
     let (code, out, _) = approve(plugins.path(), &[&there[..], &["--yes"]].concat());
-    assert_eq!((code, out.contains("approve --with-grants lister")), (Some(1), true), "{out}");
-    assert!(!lock(place.path()).exists() && !place.path().join("marks/listed").exists());
+    assert_eq!((code, out.contains("approve --with-grants listing_side_effect")), (Some(1), true), "{out}");
+    assert!(!lockfile(place.path()).exists() && !place.path().join("marks/listed").exists());
     let out = accept(plugins.path(), &[&there[..], &["--with-grants"]].concat());
     assert!(out.contains("    +read and write ./marks as /marks, up to 64 MiB in 1000 files\n"), "{out}");
-    let text = std::fs::read_to_string(lock(place.path())).unwrap();
+    let text = std::fs::read_to_string(lockfile(place.path())).unwrap();
     assert!(text.contains("see the variables TZ") && !text.contains("c4nary"), "{text}");
     assert!(!text.contains(place.path().to_str().unwrap()), "it holds on one machine only:\n{text}");
     assert_eq!(accept(plugins.path(), &there), "nothing has changed since it was approved\n");
     std::fs::write(&config, format!("{grants}http = [\"https://example.com\"]\n")).unwrap();
     let (_, out, _) = approve(plugins.path(), &[&there[..], &["--with-grants"]].concat());
     assert!(
-        out.contains("lister has changed since it was approved\n  grants changed:\n    +send HTTP"),
+        out.contains(
+            "listing_side_effect has changed since it was approved\n  grants changed:\n    +send HTTP"
+        ),
         "{out}"
     );
 }
 
-/// Whoever sits at a terminal was asked, and need not be told to go to one.
+/// A person at a terminal has already answered, so the advice to use one is left out.
 #[test]
-fn who_says_no_at_a_terminal_is_not_sent_to_one() {
+fn declining_at_a_terminal_gives_no_advice_to_use_one() {
     let plugins = folder(&["version_a"]);
     let answer = plugins.path().join("answer");
     std::fs::write(&answer, "n\n").unwrap();
     let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
     let mut python = Command::new("python3");
     python.args(["-c", terminal, binary().to_str().unwrap(), "approve", "--plugins", "."]);
-    python.env("XDG_CACHE_HOME", own_cache());
+    python.env("XDG_CACHE_HOME", shared_cache_home());
     python.current_dir(plugins.path()).stdin(std::fs::File::open(answer).unwrap());
-    let (code, out, err) = ended(&mut python);
+    let (code, out, err) = output(&mut python);
     assert_eq!(code, Some(1), "{out}{err}");
     assert!(out.contains("Accept version_a? [y/N]"), "{out}");
     assert!(out.contains("what was not accepted is not approved") && !out.contains("on a terminal"), "{out}");
-    assert!(!lock(plugins.path()).exists());
+    assert!(!lockfile(plugins.path()).exists());
 }
 
 /// Runs `plugport call` on a plugin of the folder, or on a file.
 fn call(folder: &Path, plugin: &str) -> (Option<i32>, String, String) {
     let mut command = program();
     command.args(["call", plugin, "version", "--plugins"]).arg(folder);
-    ended(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
+    output(command.arg("--config").arg(folder.join("plugport.toml")).current_dir(folder))
 }
 
 #[test]
-fn a_call_without_a_server_is_judged_as_by_one() {
+fn plugport_call_needs_the_same_approval_as_a_server() {
     let builder = approved(STRICT);
     let folder = builder.folder();
     let served = |answer: &str| {
@@ -158,14 +151,14 @@ fn a_call_without_a_server_is_judged_as_by_one() {
         err
     };
     assert!(!served("a\n").contains("approve"));
-    put("version_b", folder, "v.wasm");
+    install_guest("version_b", folder, "v.wasm");
     for plugin in ["v", "./v.wasm"] {
         let (code, out, err) = call(folder, plugin);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
         assert!(err.contains(&format!("is not the file that was approved; {REMEDY}")), "{err}");
     }
     let elsewhere = tempfile::tempdir().unwrap();
-    put("version_b", elsewhere.path(), "v.wasm");
+    install_guest("version_b", elsewhere.path(), "v.wasm");
     let strange = elsewhere.path().join("v.wasm");
     assert_eq!(call(folder, strange.to_str().unwrap()).0, Some(0), "what gets nothing needs no approval");
     let say = |config: &str| std::fs::write(folder.join("plugport.toml"), config).unwrap();
@@ -181,16 +174,16 @@ fn a_call_without_a_server_is_judged_as_by_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_that_is_advised_can_be_typed_as_it_is() {
     let server = approved(STRICT).start().await;
-    put("version_b", server.folder(), "v.wasm");
-    server.says(REMEDY).await;
-    let said = server.said();
+    install_guest("version_b", server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
+    let said = server.log();
     let advised = said.split("run `plugport ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("\"$0\" {advised} --yes")).arg(binary()).current_dir("/");
-    shell.env("XDG_CACHE_HOME", own_cache());
-    let (code, out, err) = ended(&mut shell);
+    shell.env("XDG_CACHE_HOME", shared_cache_home());
+    let (code, out, err) = output(&mut shell);
     assert_eq!(code, Some(0), "{advised}: {out}{err}");
-    answers(&Client::new(server.url()), "v-version", Some("b")).await;
+    wait_for_answer(&Client::new(server.url()), "v-version", Some("b")).await;
 }
 
 /// What is served is replaced in one step when its successor is approved.
@@ -199,8 +192,8 @@ async fn no_call_fails_while_an_update_is_approved() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
     let mut stream = client.session("2025-11-25").await.listen(None).await;
-    put("pin_description", server.folder(), "v.wasm");
-    server.says(REMEDY).await;
+    install_guest("changed_description", server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
     let enough = Arc::new(AtomicBool::new(false));
     let (caller, until) = (client.clone(), Arc::clone(&enough));
     let calling = tokio::spawn(async move {
@@ -213,7 +206,7 @@ async fn no_call_fails_while_an_update_is_approved() {
         texts
     });
     tokio::task::block_in_place(|| accept(server.folder(), &["v"]));
-    answers(&client, "v-version", Some("described")).await;
+    wait_for_answer(&client, "v-version", Some("described")).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     enough.store(true, Ordering::Relaxed);
     let mut texts = calling.await.expect("no call fails");
@@ -229,26 +222,26 @@ async fn no_call_fails_while_an_update_is_approved() {
 
 /// P1: another binary that says the same of itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_file_is_held_and_the_approved_one_goes_on() {
+async fn a_changed_file_waits_for_approval_and_the_approved_one_goes_on() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let before = tools(&client).await;
+    let before = listed_tools(&client).await;
     assert_eq!((before.len(), &before[0]["name"]), (1, &json!("v-version")));
-    put("version_b", server.folder(), "v.wasm");
-    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
-    put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p --plugins ").await;
-    assert_eq!(tools(&client).await, before);
+    install_guest("version_b", server.folder(), "v.wasm");
+    server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
+    install_guest("polite", server.folder(), "p.wasm");
+    server.wait_for_log("has not been approved; run `plugport approve p --plugins ").await;
+    assert_eq!(listed_tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let out = accept(server.folder(), &["v"]);
     assert!(out.starts_with("v has changed since it was approved\n  digest changed:\n    -sha256:"), "{out}");
     assert!(!out.contains("tool `"), "only its file is another:\n{out}");
-    answers(&client, "v-version", Some("b")).await;
-    assert_eq!(tools(&client).await, before, "p was not approved");
+    wait_for_answer(&client, "v-version", Some("b")).await;
+    assert_eq!(listed_tools(&client).await, before, "p was not approved");
     accept(server.folder(), &["p"]);
     let deadline = Instant::now() + Duration::from_secs(60);
-    while tools(&client).await == before {
-        assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.said());
+    while listed_tools(&client).await == before {
+        assert!(Instant::now() < deadline, "what was approved is not served:\n{}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -256,58 +249,58 @@ async fn another_file_is_held_and_the_approved_one_goes_on() {
 
 /// Replaces the approved `v` by another guest: nothing of it is shown until it is accepted, and what is shown then has all of
 /// `told` in it.
-async fn held_until_accepted(name: &str, answer: &str, told: &[&str]) {
+async fn waits_until_accepted(name: &str, answer: &str, told: &[&str]) {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let before = tools(&client).await;
-    put(name, server.folder(), "v.wasm");
-    server.says(REMEDY).await;
-    assert_eq!(tools(&client).await, before);
+    let before = listed_tools(&client).await;
+    install_guest(name, server.folder(), "v.wasm");
+    server.wait_for_log(REMEDY).await;
+    assert_eq!(listed_tools(&client).await, before);
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let (code, out, _) = approve(server.folder(), &["v"]);
     assert_eq!(code, Some(1), "{out}");
     for line in told {
         assert!(out.contains(line), "{line:?} is not in:\n{out}");
     }
-    assert_eq!(tools(&client).await, before, "it was only shown");
+    assert_eq!(listed_tools(&client).await, before, "it was only shown");
     accept(server.folder(), &["v"]);
-    answers(&client, "v-version", Some(answer)).await;
+    wait_for_answer(&client, "v-version", Some(answer)).await;
 }
 
 /// P2.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_description_is_held() {
+async fn a_changed_description_waits_for_approval() {
     let told = [
         "tool `version` changed:\n",
         "    -description: Say which build this is.\n",
         "other tools have answered.",
     ];
-    held_until_accepted("pin_description", "described", &told).await;
+    waits_until_accepted("changed_description", "described", &told).await;
 }
 
 /// P3.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wider_schema_is_held() {
-    held_until_accepted("pin_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"]).await;
+async fn a_wider_schema_waits_for_approval() {
+    waits_until_accepted("changed_schema", "widened", &["tool `version` changed:\n", "\"context\": {\n"])
+        .await;
 }
 
 /// P4.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_import_is_held() {
-    held_until_accepted("pin_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
+async fn a_new_import_waits_for_approval() {
+    waits_until_accepted("changed_import", "imports", &["imports changed:\n", "    +wasi:http/"]).await;
 }
 
 /// P5: a lock that is not as it was written is no lock to go by.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_was_torn_or_edited_is_found_out() {
+async fn a_torn_or_edited_lockfile_is_detected() {
     let server = approved(STRICT).start().await;
     let client = Client::new(server.url());
-    let (folder, file) = (server.folder(), lock(server.folder()));
+    let (folder, file) = (server.folder(), lockfile(server.folder()));
     let text = std::fs::read_to_string(&file).unwrap();
     let digest = text.find("digest = \"sha256:").unwrap() + "digest = \"sha256:".len();
     let wrong = format!("{}{}{}", &text[..digest], "0".repeat(64), &text[digest + 64..]);
-    let conflict = format!("<<<<<<< ours\n{text}>>>>>>> theirs\n");
-    let edited = text.replace("Say which build", "Say what build");
+    let conflict = format!("    let edited = text.replace("Say which build", "Say what build");
     for damaged in [wrong.as_str(), &text[..text.len() / 2], &edited, &conflict, ""] {
         std::fs::write(&file, damaged).unwrap();
         let (code, _, err) = approve(folder, &["--yes"]);
@@ -325,25 +318,25 @@ async fn a_lock_that_was_torn_or_edited_is_found_out() {
             "{err}"
         );
     }
-    server.says("restore it from version control").await;
+    server.wait_for_log("restore it from version control").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a", "what was served stays");
     std::fs::remove_file(&file).unwrap();
     accept(folder, &[]);
-    put("version_b", folder, "v.wasm");
-    server.says(REMEDY).await;
+    install_guest("version_b", folder, "v.wasm");
+    server.wait_for_log(REMEDY).await;
     accept(folder, &[]);
-    answers(&client, "v-version", Some("b")).await;
+    wait_for_answer(&client, "v-version", Some("b")).await;
 }
 
-/// A program that was approved can say something else whenever it is listed. Nobody hears of that.
+/// An approved program can return another listing at any time. No client gets it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_running_plugin_says_anew_is_held() {
+async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     let data = tempfile::tempdir().unwrap();
     let config = format!(
         "{STRICT}[plugins.library.grants]\ndirs = [{{ host = {:?}, guest = \"/data\", write = true }}]\n",
         data.path()
     );
-    let builder = Server::builder().guest("library").guest("hostile_shape_shifter").config(&config);
+    let builder = Server::builder().guest("library").guest("hostile_changing_listing").config(&config);
     std::fs::write(builder.folder().join("plugport.toml"), &config).unwrap();
     accept(builder.folder(), &["--with-grants"]);
     let server = builder.start().await;
@@ -352,44 +345,45 @@ async fn what_a_running_plugin_says_anew_is_held() {
     let before = resources().await;
     assert_eq!(before.as_array().unwrap().len(), 2);
     client.call("library-write", json!({})).await;
-    server.says("lists items that are rejected").await;
+<<<<<<< HEAD
+    server.wait_for_log("lists items that are rejected").await;
     assert_eq!(resources().await, before);
-    let text = serde_json::to_string(&tools(&client).await).unwrap();
-    assert!(!text.contains("hostile_shape_shifter"), "it says something else each time: {text}");
+    let text = serde_json::to_string(&listed_tools(&client).await).unwrap();
+    assert!(!text.contains("hostile_changing_listing"), "it says something else each time: {text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn warnings_are_given_and_everything_is_served() {
     let server = approved("[server]\napproval = \"warn\"\n").start().await;
     let client = Client::new(server.url());
-    put("pin_description", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("described")).await;
-    server.says(&format!("is not the file that was approved; {REMEDY}")).await;
-    server.says(&format!("the tool `version` has not been approved; {REMEDY}")).await;
-    put("polite", server.folder(), "p.wasm");
-    server.says("has not been approved; run `plugport approve p --plugins ").await;
-    server.says("published p: ").await;
+    install_guest("changed_description", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("described")).await;
+    server.wait_for_log(&format!("is not the file that was approved; {REMEDY}")).await;
+    server.wait_for_log(&format!("the tool `version` has not been approved; {REMEDY}")).await;
+    install_guest("polite", server.folder(), "p.wasm");
+    server.wait_for_log("has not been approved; run `plugport approve p --plugins ").await;
+    server.wait_for_log("published p: ").await;
     assert_eq!(client.call("p-echo", json!({ "message": "x" })).await.tool_text(), "x");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_developers_folder_is_not_compared() {
+async fn without_approval_nothing_is_compared() {
     for config in ["[server]\napproval = \"off\"\n", ""] {
         let builder = approved(config);
-        std::fs::write(lock(builder.folder()), "torn").unwrap();
+        std::fs::write(lockfile(builder.folder()), "torn").unwrap();
         let server = builder.start().await;
         let client = Client::new(server.url());
-        put("version_b", server.folder(), "v.wasm");
-        answers(&client, "v-version", Some("b")).await;
-        assert!(!server.said().contains("approve"), "{}", server.said());
+        install_guest("version_b", server.folder(), "v.wasm");
+        wait_for_answer(&client, "v-version", Some("b")).await;
+        assert!(!server.log().contains("approve"), "{}", server.log());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_other_machines_can_reach_serves_what_was_approved() {
+async fn a_server_open_to_other_machines_serves_what_was_approved() {
     let server = approved("").guest("polite").listen("0.0.0.0:0").start().await;
-    server.says("has not been approved; run `plugport approve polite --plugins ").await;
+    server.wait_for_log("has not been approved; run `plugport approve polite --plugins ").await;
     let client = Client::new(server.url().replace("0.0.0.0", "127.0.0.1"));
-    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    let names: Vec<_> = listed_tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, [json!("v-version")]);
 }

@@ -1,16 +1,16 @@
-//! Who vouches for a plugin: with keys in the configuration, a signature that is there must be good, and one that is asked
-//! for must be there.
+//! With keys in the configuration, a signature that exists must be valid, and a required one must exist.
 
 use std::io::Cursor;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use minisign::KeyPair;
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
-use plugport_tests::server::{Builder, Server, program};
+use plugport_tests::http_client::Client;
+use plugport_tests::server::{Builder, Server};
 use serde_json::{Value, json};
 
 const FILE: &str = "version_a.wasm";
@@ -112,7 +112,7 @@ async fn a_signed_plugin_is_served_and_the_audit_names_the_key() {
     assert_served(&server, "v", Some(&key)).await;
 }
 
-/// P6: bad, expired, by another key. Required or not, each keeps the plugin from being served.
+/// P6: bad, expired, by another key. Required or not, the plugin is rejected.
 #[tokio::test]
 async fn a_signature_that_does_not_hold_refuses_its_plugin() {
     let (key, old, other) = (new_key(), new_key(), new_key());
@@ -120,7 +120,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
     let mut changed = plugin.clone();
     changed[plugin.len() / 2] ^= 1;
     let until = format!("was made with the key {}, which was accepted until 2024-02-29T00:00:00Z", id(&old));
-    let stranger = format!("was made with the key {}, which is not one of `trusted_keys`", id(&other));
+    let other_key = format!("was made with the key {}, which is not one of `trusted_keys`", id(&other));
     let unfit = "does not fit the plugin";
     let cases: [(&[u8], Vec<u8>, &str); 8] = [
         (&changed, good.clone(), unfit),
@@ -128,7 +128,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
         (&plugin, with_another_letter(&good, 3), unfit),
         (&plugin, replaced(&good, "comment: x", "comment: y"), unfit),
         (&plugin, sign(&old, &plugin, "x"), &until),
-        (&plugin, sign(&other, &plugin, "x"), &stranger),
+        (&plugin, sign(&other, &plugin, "x"), &other_key),
         (&plugin, b"\xff\0garbage".to_vec(), "is no signature of minisign"),
         (&plugin, Vec::new(), "is no signature of minisign"),
     ];
@@ -217,14 +217,14 @@ async fn a_signature_that_is_no_file_blocks_and_crashes_nothing() {
     }
 }
 
-/// What is behind a link is somebody else's to change.
+/// The target of a link can be changed by others.
 #[tokio::test]
 async fn a_link_to_a_plugin_is_refused_however_well_it_is_signed() {
     let (key, elsewhere) = (new_key(), folder(&["version_a"]));
     let builder = builder(&config(&[named(&key)], true));
     symlink(elsewhere.path().join(FILE), builder.folder().join(FILE)).unwrap();
     let server = builder.file(SIGNATURE, &sign(&key, &plugin(), "x")).start().await;
-    server.says("is a symbolic link; copy the file itself into the folder").await;
+    server.wait_for_log("is a symbolic link; copy the file itself into the folder").await;
     assert!(!serves(&server, "version_a").await);
 }
 
@@ -238,16 +238,11 @@ async fn a_signature_that_comes_later_makes_its_plugin_served() {
     std::fs::rename(beside, server.folder().join(SIGNATURE)).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     while !serves(&server, "version_a").await {
-        assert!(Instant::now() < deadline, "{}", server.said());
+        assert!(Instant::now() < deadline, "{}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let lines = server.audited("load", 3).await;
+    let lines = server.wait_for_audit("load", 3).await;
     assert_eq!(lines.last().unwrap()["signed_by"], id(&key), "{lines:?}");
-}
-
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = program().args(args).output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
 #[test]
@@ -257,13 +252,15 @@ fn a_check_finds_what_would_be_refused() {
     let file = plugins.path().join("plugport.toml");
     std::fs::write(&file, config(&[named(&key)], true)).unwrap();
     let (folder, file) = (plugins.path().to_str().unwrap(), file.to_str().unwrap());
-    let (code, out, _) = run(&["check", "--plugins", folder, "--config", file, "--json"]);
+    let (code, out, _) = run_plugport(&["check", "--plugins", folder, "--config", file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["plugins"][0]["name"]), (Some(1), &json!("version_a")), "{found:#}");
     let why = found["rejected"][0]["reason"].as_str().unwrap();
     assert!(why.contains("version_b.wasm.minisig: is not there"), "{why}");
     // A call of a plugin of the folder is held to the same.
-    let call = |plugin: &str, tool: &str| run(&["call", plugin, tool, "--plugins", folder, "--config", file]);
+    let call = |plugin: &str, tool: &str| {
+        run_plugport(&["call", plugin, tool, "--plugins", folder, "--config", file])
+    };
     assert_eq!(call("version_a", "version").1, "a\n");
     let (code, out, err) = call("version_b", "version");
     assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
@@ -281,9 +278,9 @@ fn inspect_says_what_a_signature_comes_to() {
             std::fs::write(&config_file, config(&[named(key)], true)).unwrap();
             args.extend(["--config", config_file.to_str().unwrap()]);
         }
-        let (code, words, err) = run(&args);
+        let (code, words, err) = run_plugport(&args);
         assert_eq!(code, Some(0), "{err}");
-        let (_, json, _) = run(&[&args[..], &["--json"]].concat());
+        let (_, json, _) = run_plugport(&[&args[..], &["--json"]].concat());
         (words, serde_json::from_str::<Value>(&json).unwrap()["signature"].clone())
     };
     let (words, found) = inspect(None);

@@ -1,8 +1,8 @@
-//! The audit: one line for everything that a plugin did or was refused, whoever asks later.
+//! The audit has one line for every call, every denied capability and every file that was loaded or rejected.
 
 use std::time::Duration;
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
     client.call("polite-nap", json!({ "ms": 60_000 })).await.tool_error();
     client.call("hostile_loop_in_call-spin", json!({})).await.tool_error();
     client.call("hostile_panic-boom", json!({ "message": "x" })).await.tool_error();
-    let mut lines = server.audited("call", 8).await;
+    let mut lines = server.wait_for_audit("call", 8).await;
     // The listings at start, in the order of their files.
     let listings: Vec<_> = lines.drain(..3).collect();
     assert!(
@@ -56,13 +56,13 @@ async fn every_call_has_one_line_with_its_outcome_and_its_cost() {
     assert_eq!((&lines[3]["limit"], &lines[3]["value"]), (&json!("fuel"), &json!(20_000_000)));
     assert!(lines[3]["fuel"].as_u64().unwrap() >= 20_000_000);
     assert!(lines[4]["reason"].as_str().unwrap().contains("panicked"));
-    let loads = server.audited("load", 3).await;
+    let loads = server.wait_for_audit("load", 3).await;
     assert_eq!(outcomes(&loads), ["published"; 3]);
     assert_eq!(server.audit().len(), 11, "and nothing else");
 }
 
 #[tokio::test]
-async fn a_call_that_is_hung_up_on_has_a_line_too() {
+async fn a_call_whose_client_disconnects_has_a_line_too() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let nap = tokio::spawn({
@@ -71,28 +71,28 @@ async fn a_call_that_is_hung_up_on_has_a_line_too() {
     });
     tokio::time::sleep(Duration::from_millis(300)).await;
     nap.abort();
-    let lines = server.audited("call", 2).await;
+    let lines = server.wait_for_audit("call", 2).await;
     assert_eq!(outcomes(&lines), ["ok", "cancelled"]);
     assert!(lines[1]["elapsed_us"].as_u64().unwrap() > 100_000, "{lines:?}");
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_its_contract_is_no_success() {
+async fn an_invalid_result_is_no_success() {
     let server = Server::builder().guest("hostile_bad_json").start().await;
     Client::new(server.url()).call("hostile_bad_json-forged", json!({})).await.tool_error();
-    let lines = server.audited("call", 2).await;
+    let lines = server.wait_for_audit("call", 2).await;
     assert_eq!(outcomes(&lines), ["ok", "invalid_result"]);
     assert!(lines[1]["reason"].as_str().unwrap().contains("not JSON"), "{lines:?}");
 }
 
 #[tokio::test]
 async fn a_denial_names_the_line_that_would_allow_it() {
-    let server = Server::builder().guest("asker").plugin("notes").start().await;
+    let server = Server::builder().guest("client_requests").plugin("notes").start().await;
     let client = Client::new(server.url());
     client.call("notes-find_notes", json!({})).await.tool_error();
-    let lines = server.audited("denied", 1).await;
+    let lines = server.wait_for_audit("denied", 1).await;
     assert_eq!((&lines[0]["plugin"], &lines[0]["missing_grant"]), (&json!("notes"), &json!("kv = true")));
-    server.says("to allow it, write under [plugins.notes.grants]: kv = true").await;
+    server.wait_for_log("to allow it, write under [plugins.notes.grants]: kv = true").await;
 }
 
 #[tokio::test]
@@ -132,9 +132,9 @@ async fn an_audit_that_was_asked_for_and_cannot_be_written_stops_the_start() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_refused_is_noted_with_the_reason() {
+async fn a_rejected_file_is_audited_with_the_reason() {
     let server = Server::builder().guest("polite").file("bad.wasm", b"\0asm\x01\0\0\0").start().await;
-    let loads = server.audited("load", 2).await;
+    let loads = server.wait_for_audit("load", 2).await;
     assert_eq!(outcomes(&loads), ["rejected", "published"]);
     assert!(loads[0]["reason"].as_str().unwrap().contains("core WebAssembly module"), "{loads:?}");
     let digest = "sha256:93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476";

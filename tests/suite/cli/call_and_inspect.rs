@@ -1,17 +1,9 @@
-//! The command line, as a person types it.
+//! `plugport call` and `plugport inspect`, as a person types them.
 
-use std::process::Output;
-
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::{copy, folder, guest, plugin};
 use plugport_tests::server::program;
 use serde_json::Value;
-
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let place = tempfile::tempdir().unwrap();
-    let output = program().args(args).current_dir(place.path()).output();
-    let Output { status, stdout, stderr } = output.unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
-}
 
 fn path(component: &std::path::Path) -> String {
     component.display().to_string()
@@ -20,10 +12,11 @@ fn path(component: &std::path::Path) -> String {
 #[test]
 fn call_runs_one_tool_without_a_server() {
     let clock = path(&plugin("clock"));
-    let (code, out, err) = run(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#]);
+    let (code, out, err) = run_plugport(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("Asia/Tokyo"), "{out}");
-    let (code, out, _) = run(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#, "--json"]);
+    let (code, out, _) =
+        run_plugport(&["call", &clock, "now", "--args", r#"{"zone":"Asia/Tokyo"}"#, "--json"]);
     let result: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(code, Some(0));
     assert!(result["structuredContent"].is_object() && result["content"].is_array(), "{result}");
@@ -32,7 +25,7 @@ fn call_runs_one_tool_without_a_server() {
 #[test]
 fn call_finds_a_plugin_by_name_in_the_folder() {
     let folder = folder(&["polite"]);
-    let (code, out, err) = run(&[
+    let (code, out, err) = run_plugport(&[
         "call",
         "polite",
         "echo",
@@ -89,7 +82,7 @@ fn call_says_what_is_wrong_and_how_it_ends() {
         (&["serve", "--listen", "nowhere"], 2, "is not an address"),
         (&["serve", "--config", "/no/such.toml"], 2, "cannot read the configuration"),
     ] {
-        let (found, out, err) = run(args);
+        let (found, out, err) = run_plugport(args);
         assert_eq!(found, Some(code), "{args:?}: {out}{err}");
         assert!(err.contains(said), "{args:?}: expected {said:?} in {err}");
         assert!(!err.contains("panicked"), "{err}");
@@ -109,37 +102,37 @@ fn a_server_without_a_folder_makes_nothing() {
 }
 
 #[test]
-fn a_plugin_that_is_not_there_is_guessed() {
+fn an_unknown_plugin_gets_a_suggestion() {
     let folder = folder(&["polite"]);
     let plugins = folder.path().to_str().unwrap();
     for (command, more) in [("call", &["echo"][..]), ("approve", &[])] {
-        let (code, out, err) = run(&[&[command, "Polit"], more, &["--plugins", plugins]].concat());
+        let (code, out, err) = run_plugport(&[&[command, "Polit"], more, &["--plugins", plugins]].concat());
         assert_eq!(code, Some(2), "{command}: {out}{err}");
         assert!(err.contains("; did you mean `polite`? (there are: polite)"), "{command}: {err}");
     }
-    let (_, _, err) = run(&["approve", "plugins/polite.wasm", "--plugins", plugins]);
+    let (_, _, err) = run_plugport(&["approve", "plugins/polite.wasm", "--plugins", plugins]);
     assert!(err.contains("did you mean `polite`?"), "{err}");
 }
 
 #[test]
-fn what_is_denied_in_a_call_is_told_with_what_to_add_to_it() {
+fn a_denied_capability_is_reported_with_what_to_add_to_the_call() {
     for (plugin, tool, arguments, said) in [
         (plugin("notes"), "find_notes", "{}", "was denied the key-value store; to allow it, add --grant kv "),
         (guest("settings"), "get", r#"{"key":"a b"}"#, "to allow it, add --grant 'config=a b=...' "),
         (
-            guest("fetcher"),
+            guest("http_client"),
             "fetch",
             r#"{"url":"http://127.0.0.1:1/"}"#,
             "; to allow it, add --grant 'http=GET http://127.0.0.1:1' ",
         ),
         (
-            guest("asker"),
+            guest("client_requests"),
             "ask",
             r#"{"method":"roots/list","params":{}}"#,
-            "serve it with `plugport serve` and write under [plugins.asker.grants]: roots = true ",
+            "serve it with `plugport serve` and write under [plugins.client_requests.grants]: roots = true ",
         ),
     ] {
-        let (_, out, err) = run(&["call", &path(&plugin), tool, "--args", arguments]);
+        let (_, out, err) = run_plugport(&["call", &path(&plugin), tool, "--args", arguments]);
         assert!(err.contains(said), "{said:?} is not in:\n{out}{err}");
     }
 }
@@ -151,19 +144,19 @@ fn a_directory_can_be_granted_for_one_call() {
     std::fs::write(dir.path().join("note.txt"), "remember").unwrap();
     let grant = format!("dir={}:/data", dir.path().display());
     let (code, out, err) =
-        run(&["call", &files, "read", "--args", r#"{"path":"/data/note.txt"}"#, "--grant", &grant]);
+        run_plugport(&["call", &files, "read", "--args", r#"{"path":"/data/note.txt"}"#, "--grant", &grant]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("remember"), "{out}");
-    let (code, _, err) = run(&["call", &files, "list", "--grant", "dir=/proc"]);
+    let (code, _, err) = run_plugport(&["call", &files, "list", "--grant", "dir=/proc"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("/proc is never granted"), "{err}");
 }
 
 #[test]
-fn a_strangers_file_with_a_plugins_name_gets_nothing_of_that_plugin() {
+fn another_file_with_a_plugins_name_gets_nothing_of_that_plugin() {
     let (plugins, elsewhere) = (folder(&["settings"]), tempfile::tempdir().unwrap());
     let own = plugins.path().join("settings.wasm");
-    let stranger = copy(&own, elsewhere.path());
+    let other_file = copy(&own, elsewhere.path());
     let link = elsewhere.path().join("link");
     std::os::unix::fs::symlink(plugins.path(), &link).unwrap();
     let config = plugins.path().join("plugport.toml");
@@ -172,13 +165,13 @@ fn a_strangers_file_with_a_plugins_name_gets_nothing_of_that_plugin() {
         let (folder, config) = (plugins.path().to_str().unwrap(), config.to_str().unwrap());
         let args =
             ["call", plugin, "get", "--args", r#"{"key":"region"}"#, "--plugins", folder, "--config", config];
-        run(&args)
+        run_plugport(&args)
     };
     for named in ["settings".to_owned(), path(&own), path(&link.join("settings.wasm"))] {
         let (code, out, err) = get(&named);
         assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "eu\n", ""), "{named}");
     }
-    for named in [path(&stranger), path(&stranger.with_extension(""))] {
+    for named in [path(&other_file), path(&other_file.with_extension(""))] {
         let (code, out, err) = get(&named);
         assert_eq!((code, out.as_str()), (Some(0), "none\n"), "{named}: {err}");
         assert!(err.contains("is not the plugin `settings` of the plugins folder"), "{err}");
@@ -186,7 +179,7 @@ fn a_strangers_file_with_a_plugins_name_gets_nothing_of_that_plugin() {
 }
 
 #[test]
-fn what_a_strangers_file_keeps_is_not_what_the_plugin_keeps() {
+fn another_file_with_a_plugins_name_has_a_store_of_its_own() {
     let plugins = folder(&[]);
     let own = copy(&plugin("notes"), plugins.path());
     let note = |file: &std::path::Path, tool: &str, args: &str| {
@@ -199,25 +192,25 @@ fn what_a_strangers_file_keeps_is_not_what_the_plugin_keeps() {
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
         found["structuredContent"].clone()
     };
-    let stranger = plugin("notes");
+    let other_file = plugin("notes");
     let written = note(&own, "write_note", r#"{"title":"mine","text":"x"}"#);
     assert_eq!(written["created"], true, "{written}");
     assert_eq!(note(&own, "find_notes", "{}")["total"], 1);
-    assert_eq!(note(&stranger, "find_notes", "{}")["total"], 0);
-    assert_eq!(note(&stranger, "write_note", r#"{"title":"theirs","text":"x"}"#)["created"], true);
+    assert_eq!(note(&other_file, "find_notes", "{}")["total"], 0);
+    assert_eq!(note(&other_file, "write_note", r#"{"title":"theirs","text":"x"}"#)["created"], true);
     assert_eq!(note(&own, "find_notes", "{}")["total"], 1);
 }
 
 #[test]
 fn inspect_shows_what_a_component_is() {
     let polite = path(&guest("polite"));
-    let (code, out, _) = run(&["inspect", &polite]);
+    let (code, out, _) = run_plugport(&["inspect", &polite]);
     assert_eq!(code, Some(0));
     assert!(
         out.contains("sha256:") && out.contains("echo") && out.contains("plugport:plugin/tools@0.1.0"),
         "{out}"
     );
-    let (_, out, _) = run(&["inspect", &polite, "--json"]);
+    let (_, out, _) = run_plugport(&["inspect", &polite, "--json"]);
     let described: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(described["digest"].as_str().unwrap().len(), "sha256:".len() + 64);
     assert!(described["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "echo"));
@@ -231,8 +224,13 @@ fn a_configuration_with_mistakes_lists_them_all() {
     let folder = folder(&[]);
     let file = folder.path().join("plugport.toml");
     std::fs::write(&file, "[limits]\nwal_ms = 5\nfuel = 0\n").unwrap();
-    let (code, _, err) =
-        run(&["serve", "--config", file.to_str().unwrap(), "--plugins", folder.path().to_str().unwrap()]);
+    let (code, _, err) = run_plugport(&[
+        "serve",
+        "--config",
+        file.to_str().unwrap(),
+        "--plugins",
+        folder.path().to_str().unwrap(),
+    ]);
     assert_eq!(code, Some(2));
     assert!(
         err.contains("2 mistakes in")

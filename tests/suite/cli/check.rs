@@ -1,4 +1,4 @@
-//! `plugport check` and `inspect`: what the configuration and every plugin come to, without serving.
+//! `plugport check` and `inspect` tell what a configuration grants each plugin, without serving.
 
 use std::path::Path;
 use std::process::Output;
@@ -124,7 +124,7 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
 }
 
 #[test]
-fn a_section_under_the_wrong_name_is_guessed() {
+fn a_misnamed_section_gets_a_suggestion() {
     let plugins = folder(&["polite"]);
     for section in ["\"polite.wasm\"", "Polite", "polit"] {
         let (code, out, _) = check(plugins.path(), &format!("[plugins.{section}]\n"), &[]);
@@ -198,17 +198,19 @@ async fn a_check_runs_beside_the_server_that_it_is_about() {
 }
 
 #[test]
-fn a_check_gives_plugins_nothing_and_calls_none_broken_for_that() {
-    let plugins = folder(&["lister"]);
+fn a_check_grants_nothing_and_reports_no_plugin_as_broken_for_that() {
+    let plugins = folder(&["listing_side_effect"]);
     let marks = tempfile::tempdir().unwrap();
     let config = format!(
-        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        "[plugins.listing_side_effect.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         marks.path()
     );
     let (code, out, err) = check(plugins.path(), &config, &[]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(
-        out.contains("lister.wasm: was not checked to the end\n  remark: a check gives it nothing"),
+        out.contains(
+            "listing_side_effect.wasm: was not checked to the end\n  remark: a check gives it nothing"
+        ),
         "{out}"
     );
     assert!(out.ends_with("0 plugins, no faults, 1 not checked to the end\n"), "{out}");
@@ -219,7 +221,7 @@ fn a_check_gives_plugins_nothing_and_calls_none_broken_for_that() {
     assert_eq!(marks.path().read_dir().unwrap().count(), 0, "it wrote where it may write when it is served");
     let (code, out, _) = check(plugins.path(), "", &[]);
     assert_eq!(code, Some(1), "nothing is granted that could help: {out}");
-    assert!(out.contains("lister.wasm: cannot be served\n  fault: failed to list"), "{out}");
+    assert!(out.contains("listing_side_effect.wasm: cannot be served\n  fault: failed to list"), "{out}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What a command compiles is kept for the next one, in a folder of the person who types them, and nobody else's code gets
-//! in there.
+//! A command compiles each component once: the next command uses the code in the user's cache folder, and rejects code that
+//! another user could have written.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,19 +10,19 @@ use plugport_tests::guests::{copy, folder, guest, plugin};
 use plugport_tests::server::program;
 use tempfile::TempDir;
 
-/// With 1 ms for compiling, only what was kept can be loaded.
+/// With 1 ms for compiling, only cached code can be loaded.
 const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
-/// What is said of a file that was not kept.
+/// The error about a file that is not in the cache.
 const COMPILED: &str = "took longer than 1 ms to compile (limit `compile_ms`)";
 
 /// Someone at a shell, who has used nothing before.
-struct Person {
+struct UserHome {
     home: TempDir,
     work: TempDir,
 }
 
-impl Person {
+impl UserHome {
     fn new() -> Self {
         let [home, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         std::fs::write(work.path().join("kept.toml"), KEPT_ONLY).unwrap();
@@ -37,7 +37,7 @@ impl Person {
         self.own().join("compiled")
     }
 
-    /// The names of the files that are kept.
+    /// The names of the cached files.
     fn files(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.compiled()).unwrap();
         let mut names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -45,7 +45,7 @@ impl Person {
         names
     }
 
-    fn codes(&self) -> Vec<PathBuf> {
+    fn code_files(&self) -> Vec<PathBuf> {
         let names = self.files().into_iter().filter(|name| name.ends_with(".code"));
         names.map(|name| self.compiled().join(name)).collect()
     }
@@ -65,7 +65,7 @@ impl Person {
     }
 
     /// The same, when there is no time to compile.
-    fn echo_kept(&self, file: &str) -> (Option<i32>, String) {
+    fn echo_cached(&self, file: &str) -> (Option<i32>, String) {
         self.run(&["call", file, "echo", "--args", r#"{"message":"x"}"#, "--config", "kept.toml"])
     }
 }
@@ -89,10 +89,10 @@ fn assert_compiles((code, said): (Option<i32>, String)) {
 
 #[test]
 fn a_file_is_compiled_by_the_first_command_that_loads_it_and_by_no_other() {
-    let (person, polite) = (Person::new(), polite());
-    assert_compiles(person.echo_kept(&polite));
+    let (person, polite) = (UserHome::new(), polite());
+    assert_compiles(person.echo_cached(&polite));
     assert_works(person.echo(&polite));
-    assert_works(person.echo_kept(&polite));
+    assert_works(person.echo_cached(&polite));
     assert_works(person.run(&["inspect", &polite, "--config", "kept.toml"]));
     let plugins = folder(&["polite"]);
     let plugins = plugins.path().to_str().unwrap();
@@ -103,64 +103,64 @@ fn a_file_is_compiled_by_the_first_command_that_loads_it_and_by_no_other() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&person.own()), mode(&person.compiled())), (0o700, 0o700));
     let files = person.files();
-    assert_eq!((files.len(), person.codes().len(), files.last().unwrap().as_str()), (2, 1, "secret"));
+    assert_eq!((files.len(), person.code_files().len(), files.last().unwrap().as_str()), (2, 1, "secret"));
     assert!(files.iter().all(|name| mode(&person.compiled().join(name)) == 0o600), "{files:?}");
     let left = std::fs::read_dir(person.work.path()).unwrap().count();
     assert_eq!(left, 2, "the configuration and what was approved, and no state");
 }
 
 #[test]
-fn what_was_built_need_not_be_compiled_to_be_called() {
-    let person = Person::new();
+fn a_built_component_is_called_without_compiling_it() {
+    let person = UserHome::new();
     let bin = person.work.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::fs::write(person.work.path().join("pyproject.toml"), "[project]\nname = 'greeter'\n").unwrap();
-    // It makes what somebody has made before, whatever it is told.
+    // It always makes the same component, whatever its options.
     let script =
         format!("#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n", polite());
     std::fs::write(bin.join("componentize-py"), script).unwrap();
     std::fs::set_permissions(bin.join("componentize-py"), Permissions::from_mode(0o755)).unwrap();
     let mut build = person.command(&["build"]);
     assert_works(ended(build.env("PATH", &bin).env_remove("VIRTUAL_ENV").output().unwrap()));
-    assert_works(person.echo_kept("greeter.wasm"));
+    assert_works(person.echo_cached("greeter.wasm"));
 }
 
 #[test]
-fn what_was_tampered_with_is_compiled_anew() {
-    let (person, polite) = (Person::new(), polite());
+fn tampered_code_is_compiled_anew() {
+    let (person, polite) = (UserHome::new(), polite());
     assert_works(person.echo(&polite));
-    let code = person.codes().remove(0);
+    let code = person.code_files().remove(0);
     let good = std::fs::read(&code).unwrap();
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 1;
     for bad in [&flipped, &good[..good.len() / 2], b""] {
         std::fs::write(&code, bad).unwrap();
-        let (status, said) = person.echo_kept(&polite);
+        let (status, said) = person.echo_cached(&polite);
         assert!(said.contains("failed its MAC check") && said.contains(COMPILED), "{status:?}: {said}");
         assert_works(person.echo(&polite));
-        assert_works(person.echo_kept(&polite));
+        assert_works(person.echo_cached(&polite));
     }
     std::fs::write(person.compiled().join("secret"), [7; 32]).unwrap();
-    assert_compiles(person.echo_kept(&polite));
+    assert_compiles(person.echo_cached(&polite));
 }
 
 #[test]
 fn a_folder_that_others_may_write_is_not_used() {
-    let (person, polite) = (Person::new(), polite());
+    let (person, polite) = (UserHome::new(), polite());
     assert_works(person.echo(&polite));
     for shared in [person.own(), person.compiled()] {
         std::fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
-        assert_compiles(person.echo_kept(&polite));
+        assert_compiles(person.echo_cached(&polite));
         let (code, said) = person.echo(&polite);
         assert_eq!((code, said.as_str()), (Some(0), "x\n"), "and nothing is said of it");
         std::fs::set_permissions(&shared, Permissions::from_mode(0o700)).unwrap();
-        assert_works(person.echo_kept(&polite));
+        assert_works(person.echo_cached(&polite));
     }
 }
 
 #[test]
-fn nothing_is_kept_where_the_environment_names_no_folder_or_the_configuration_wants_none() {
-    let (person, polite) = (Person::new(), polite());
+fn nothing_is_cached_without_a_folder_in_the_environment_or_when_the_configuration_turns_it_off() {
+    let (person, polite) = (UserHome::new(), polite());
     let echo = ["call", &polite, "echo", "--args", r#"{"message":"x"}"#];
     let run = |cache: &str, home: Option<&Path>| {
         let mut command = person.command(&echo);
@@ -179,7 +179,7 @@ fn nothing_is_kept_where_the_environment_names_no_folder_or_the_configuration_wa
 
 #[test]
 fn commands_that_begin_together_share_what_they_compile() {
-    let (person, files) = (Person::new(), ["polite", "version_a"].map(guest));
+    let (person, files) = (UserHome::new(), ["polite", "version_a"].map(guest));
     let start = |file: &PathBuf| -> Child {
         let mut command = person.command(&["inspect", file.to_str().unwrap()]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -189,15 +189,15 @@ fn commands_that_begin_together_share_what_they_compile() {
         let (code, said) = ended(command.wait_with_output().unwrap());
         assert!(code == Some(0) && !said.contains("failed its MAC check"), "{said}");
     }
-    assert_eq!((person.files().len(), person.codes().len()), (3, 2), "{:?}", person.files());
+    assert_eq!((person.files().len(), person.code_files().len()), (3, 2), "{:?}", person.files());
     for file in files {
         assert_works(person.run(&["inspect", file.to_str().unwrap(), "--config", "kept.toml"]));
     }
 }
 
 #[test]
-fn no_plugin_gets_the_folder() {
-    let person = Person::new();
+fn no_plugin_is_granted_the_cache_folder() {
+    let person = UserHome::new();
     let files = copy(&plugin("files"), person.work.path()).display().to_string();
     let home = person.home.path().display();
     let read = |grant: &str, path: &str| {

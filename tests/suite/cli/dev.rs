@@ -1,4 +1,5 @@
-//! `plugport dev`: what is saved is built and served, what cannot be built changes nothing, and nothing is left behind.
+//! `plugport dev` builds and serves what is saved, keeps the last good version when a build fails, and leaves no process
+//! behind.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::program;
 use serde_json::json;
 use tempfile::TempDir;
@@ -80,21 +81,21 @@ impl Dev {
     }
 
     /// Waits until its build has noted so many beginnings.
-    async fn began(&self, times: usize) {
+    async fn wait_for_builds(&self, times: usize) {
         let file = self.project().join(".began");
         let deadline = Instant::now() + PATIENCE;
         while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < times {
-            assert!(Instant::now() < deadline, "build {times} never began:\n{}", self.said());
+            assert!(Instant::now() < deadline, "build {times} never began:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
     /// Waits until so many builds have ended, and sees that no other follows.
-    async fn rests_after(&self, builds: usize) {
-        self.says("built in ", builds).await;
+    async fn wait_until_idle_after(&self, builds: usize) {
+        self.wait_for_log("built in ", builds).await;
         // Longer than the sources are left unseen.
         tokio::time::sleep(Duration::from_secs(4)).await;
-        assert_eq!(self.times("built in "), builds, "{}", self.said());
+        assert_eq!(self.times("built in "), builds, "{}", self.log());
     }
 
     fn project(&self) -> PathBuf {
@@ -105,26 +106,26 @@ impl Dev {
         std::fs::write(self.project().join("source.txt"), source).unwrap();
     }
 
-    fn said(&self) -> String {
+    fn log(&self) -> String {
         self.said.lock().unwrap().clone()
     }
 
     fn times(&self, text: &str) -> usize {
-        self.said().matches(text).count()
+        self.log().matches(text).count()
     }
 
     /// Waits until `text` was printed so many times.
-    async fn says(&self, text: &str, times: usize) {
+    async fn wait_for_log(&self, text: &str, times: usize) {
         let deadline = Instant::now() + PATIENCE;
         while self.times(text) < times {
-            assert!(Instant::now() < deadline, "it never said {text:?}; it said:\n{}", self.said());
+            assert!(Instant::now() < deadline, "it never said {text:?}; it said:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
     async fn client(&self) -> Client {
-        self.says("serving MCP at http", 1).await;
-        let said = self.said();
+        self.wait_for_log("serving MCP at http", 1).await;
+        let said = self.log();
         let url = said.split("serving MCP at ").last().unwrap().lines().next().unwrap();
         Client::new(url)
     }
@@ -159,13 +160,13 @@ async fn send(signal: &str, pid: u32) {
 }
 
 /// Whether a process runs; one that is dead and not yet buried does not.
-fn runs(pid: &str) -> bool {
+fn is_running(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z"))
 }
 
-async fn gone(pid: &str) {
+async fn wait_until_gone(pid: &str) {
     let deadline = Instant::now() + Duration::from_secs(10);
-    while runs(pid) {
+    while is_running(pid) {
         assert!(Instant::now() < deadline, "process {pid} still runs");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -192,37 +193,37 @@ async fn tool_answers(client: &Client, tool: &str, expected: &str) {
 async fn what_is_saved_is_built_and_served() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     let client = dev.client().await;
-    dev.says("published versions: versions-version", 1).await;
-    dev.says("status of the server: plugport status\n", 1).await;
+    dev.wait_for_log("published versions: versions-version", 1).await;
+    dev.wait_for_log("status of the server: plugport status\n", 1).await;
     let place = dev.project().join(".plugport-dev");
     let status = Command::from(program()).arg("status").current_dir(place).output().await.unwrap();
     assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains(" versions "));
-    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.said());
+    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.log());
     answers(&client, "a").await;
-    dev.says("tools/call version  ok  ", 1).await;
-    let line = dev.said().lines().find(|line| line.starts_with("tools/call version  ok")).unwrap().to_owned();
+    dev.wait_for_log("tools/call version  ok  ", 1).await;
+    let line = dev.log().lines().find(|line| line.starts_with("tools/call version  ok")).unwrap().to_owned();
     assert!(line.contains(" ms  ") && line.ends_with(" fuel"), "{line}");
     dev.save("b");
-    dev.says("changed: source.txt; building", 1).await;
+    dev.wait_for_log("changed: source.txt; building", 1).await;
     answers(&client, "b").await;
     dev.save("c");
-    dev.says("this is no version", 1).await;
-    dev.says("; the version before it is still served\n  it ended with exit status: 3", 1).await;
+    dev.wait_for_log("this is no version", 1).await;
+    dev.wait_for_log("; the version before it is still served\n  it ended with exit status: 3", 1).await;
     answers(&client, "b").await;
     dev.save("a");
     answers(&client, "a").await;
     let server = dev.server().to_string();
-    assert!(runs(&server));
+    assert!(is_running(&server));
     assert_eq!(std::fs::read_to_string(dev.project().join(".plugport-dev/.gitignore")).unwrap(), "*\n");
     assert_eq!(dev.terminate().await, Some(0));
-    gone(&server).await;
+    wait_until_gone(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_build_that_fails_waits_for_the_next() {
     let dev = Dev::start("c", BUILD, &["--build", "sh build.sh", "--output", "out/plugin.wasm"]);
     let client = dev.client().await;
-    dev.says("nothing is served yet", 1).await;
+    dev.wait_for_log("nothing is served yet", 1).await;
     dev.save("b");
     answers(&client, "b").await;
     assert_eq!(dev.terminate().await, Some(0));
@@ -236,22 +237,22 @@ async fn a_build_is_ended_when_it_is_out_of_date() {
     let file = dev.project().join(".pid");
     let deadline = Instant::now() + PATIENCE;
     while !std::fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')) {
-        assert!(Instant::now() < deadline, "the build never began:\n{}", dev.said());
+        assert!(Instant::now() < deadline, "the build never began:\n{}", dev.log());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     dev.save("a");
     answers(&client, "a").await;
-    gone(&std::fs::read_to_string(&file).unwrap()).await;
+    wait_until_gone(&std::fs::read_to_string(&file).unwrap()).await;
     // The same when everything ends.
     std::fs::remove_file(&file).unwrap();
     dev.save("slow");
     while !std::fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')) {
-        assert!(Instant::now() < deadline, "the build never began:\n{}", dev.said());
+        assert!(Instant::now() < deadline, "the build never began:\n{}", dev.log());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let building = std::fs::read_to_string(&file).unwrap();
     assert_eq!(dev.terminate().await, Some(0));
-    gone(&building).await;
+    wait_until_gone(&building).await;
 }
 
 /// What cargo does with a project whose build script writes into its source: what it writes is made of another file.
@@ -268,13 +269,13 @@ const CARGO: &str = r#"
 async fn a_cargo_project_whose_build_writes_into_its_source_is_built_and_comes_to_rest() {
     let dev = Dev::with_program("cargo", CARGO, &[("Cargo.toml", "")]);
     let client = dev.client().await;
-    dev.says("published my-tool: my-tool-version", 1).await;
-    dev.says("changed while it was built: src/gen.rs; building", 1).await;
-    dev.rests_after(2).await;
+    dev.wait_for_log("published my-tool: my-tool-version", 1).await;
+    dev.wait_for_log("changed while it was built: src/gen.rs; building", 1).await;
+    dev.wait_until_idle_after(2).await;
     dev.save("b");
     tool_answers(&client, "my-tool-version", "b").await;
-    dev.rests_after(4).await;
-    assert_eq!(dev.times("taken for"), 0, "{}", dev.said());
+    dev.wait_until_idle_after(4).await;
+    assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
 }
 
@@ -288,15 +289,15 @@ async fn an_npm_project_is_built_with_its_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_every_build_writes_anew_is_taken_for_theirs_and_told() {
+async fn files_that_every_build_rewrites_are_ignored_and_named() {
     let writes = format!("date +%N > generated.txt\nmkdir -p old; date +%N >> old/$$.txt\n{BUILD}");
     let dev = Dev::start("a", &writes, &["--build", "sh build.sh"]);
-    dev.says("generated.txt: taken for what the build makes", 1).await;
-    dev.rests_after(4).await;
+    dev.wait_for_log("generated.txt: taken for what the build makes", 1).await;
+    dev.wait_until_idle_after(4).await;
     dev.save("b");
     answers(&dev.client().await, "b").await;
-    dev.rests_after(8).await;
-    assert_eq!(dev.times("generated.txt: taken"), 1, "{}", dev.said());
+    dev.wait_until_idle_after(8).await;
+    assert_eq!(dev.times("generated.txt: taken"), 1, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
 }
 
@@ -305,22 +306,22 @@ async fn what_is_saved_twice_while_builds_run_is_built() {
     let slow = format!("source=$(cat source.txt); echo x >> .began; sleep 3\n{BUILD}")
         .replace("$(cat source.txt).wasm", "$source.wasm");
     let dev = Dev::start("a", &slow, &["--build", "sh build.sh"]);
-    dev.began(1).await;
+    dev.wait_for_builds(1).await;
     dev.save("b");
-    dev.began(2).await;
+    dev.wait_for_builds(2).await;
     dev.save("a");
-    dev.says("changed while it was built: source.txt; building", 1).await;
-    dev.began(3).await;
-    dev.rests_after(2).await;
+    dev.wait_for_log("changed while it was built: source.txt; building", 1).await;
+    dev.wait_for_builds(3).await;
+    dev.wait_until_idle_after(2).await;
     answers(&dev.client().await, "a").await;
-    assert_eq!(dev.times("taken for"), 0, "{}", dev.said());
+    assert_eq!(dev.times("taken for"), 0, "{}", dev.log());
     // The first that was served was "b".
     assert!(dev.times("published versions") <= 2 && dev.times("changed: source.txt; building") == 1);
     assert_eq!(dev.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_says_itself_is_no_change_of_the_project() {
+async fn output_of_dev_is_no_change_of_the_project() {
     let dev = Dev::prepared("a", BUILD, &["--build", "sh build.sh"], |dir, command| {
         command.stderr(File::create(dir.join("versions/dev.err")).unwrap());
     });
@@ -343,50 +344,50 @@ async fn what_a_plugin_logs_is_shown() {
         std::fs::copy(guest("conformance"), dir.join("conformance.wasm")).unwrap();
     });
     let client = dev.client().await;
-    dev.says("published versions: ", 1).await;
+    dev.wait_for_log("published versions: ", 1).await;
     client.call("versions-test_logging_tool", json!({})).await;
-    dev.says("test_logging_tool was called", 1).await;
+    dev.wait_for_log("test_logging_tool was called", 1).await;
     assert_eq!(dev.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_that_turns_up_holds() {
+async fn a_configuration_that_appears_later_is_used() {
     let dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
     answers(&dev.client().await, "a").await;
     let file = dev.project().join("plugport.toml");
     std::fs::write(&file, "[plugins.versions]\nprefix = 7\n").unwrap();
-    dev.says("the server goes on without it", 1).await;
+    dev.wait_for_log("the server goes on without it", 1).await;
     answers(&dev.client().await, "a").await;
     std::fs::write(&file, "[plugins.versions]\nprefix = \"mine\"\n").unwrap();
-    dev.says("there is a plugport.toml now", 1).await;
-    dev.says("serving MCP at http", 2).await;
+    dev.wait_for_log("there is a plugport.toml now", 1).await;
+    dev.wait_for_log("serving MCP at http", 2).await;
     tool_answers(&dev.client().await, "mine-version", "a").await;
-    dev.says("plugport status --config /", 1).await;
+    dev.wait_for_log("plugport status --config /", 1).await;
     assert_eq!(dev.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_build_that_makes_a_core_module_is_told_how_to_make_a_component() {
     let dev = Dev::start("a", "printf '\\000asm\\001\\000\\000\\000' > x.wasm", &["--build", "sh build.sh"]);
-    dev.says("a core module and no component: ", 1).await;
-    dev.says("x.wasm; build for the target wasm32-wasip2", 1).await;
-    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.said());
+    dev.wait_for_log("a core module and no component: ", 1).await;
+    dev.wait_for_log("x.wasm; build for the target wasm32-wasip2", 1).await;
+    assert_eq!(dev.times("no tools are published"), 0, "{}", dev.log());
     assert_eq!(dev.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_ends_ends_it() {
+async fn dev_ends_with_its_server() {
     let mut dev = Dev::start("a", BUILD, &["--build", "sh build.sh"]);
-    dev.says("built in ", 1).await;
+    dev.wait_for_log("built in ", 1).await;
     send("-KILL", dev.server()).await;
     let ended = tokio::time::timeout(Duration::from_secs(20), dev.child.wait()).await;
     assert_eq!(ended.expect("it ends").unwrap().code(), Some(1));
-    dev.says("the server has ended", 1).await;
+    dev.wait_for_log("the server has ended", 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_that_nobody_can_build_is_told_what_to_write() {
     let mut dev = Dev::start("a", BUILD, &[]);
-    dev.says("the command that builds it with --build", 1).await;
+    dev.wait_for_log("the command that builds it with --build", 1).await;
     assert_eq!(dev.child.wait().await.unwrap().code(), Some(2));
 }

@@ -1,4 +1,4 @@
-//! `plugport dev` that is killed can stop nothing any more; its server ends nevertheless.
+//! When `plugport dev` is killed, its server ends too, although `dev` can no longer stop it.
 
 use std::net::TcpStream;
 use std::path::Path;

@@ -1,14 +1,17 @@
-//! `plugport new` and `plugport build`, as far as they need no compiler: what is written, what is missing and how to get it,
-//! and what a component says of itself. What each language's own tools make is tested elsewhere.
+//! `plugport new` and `plugport build`, as far as they need no compiler: the files they write, the tools they miss and name,
+//! and the metadata of a component.
+//!
+//! The projects of each language are built in `languages`.
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::root;
+use plugport_tests::command::output;
 use plugport_tests::guests::guest;
 use plugport_tests::server::program;
 use serde_json::{Value, json};
@@ -20,8 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn run(here: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let mut command = program();
     command.args(args).current_dir(here).env("PATH", here.join("bin")).env_remove("VIRTUAL_ENV");
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(&mut command)
 }
 
 fn put(root: &Path, name: &str, text: &str) {
@@ -158,7 +160,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
         urls = { Source = "https://example.com/greeter" }
     "#;
     put(here.path(), "pyproject.toml", project);
-    // It makes what somebody has made before, whatever it is told.
+    // It always makes the same component, whatever its options.
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\nexec /bin/cp '{}' \"$1\"\n",
         guest("polite").display()
@@ -189,7 +191,7 @@ fn what_was_built_says_of_itself_what_its_project_says_and_shows_its_tools() {
 }
 
 #[test]
-fn what_no_server_could_load_is_a_failed_build_that_stays_for_a_look() {
+fn a_component_that_no_server_could_load_fails_the_build_and_stays() {
     let here = tempfile::tempdir().unwrap();
     put(here.path(), "pyproject.toml", "[project]\nname = 'empty'\n");
     let script =

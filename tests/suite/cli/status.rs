@@ -1,28 +1,28 @@
-//! `plugport status`: what runs here, what it serves, what it does not and why, and what calls have come to.
+//! `plugport status` lists the servers of this user, the plugins that they serve or reject with the reasons, and the outcomes
+//! of calls.
 
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{homes, sockets};
+use plugport_tests::build::{sockets, xdg_homes};
+use plugport_tests::command::output;
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::{Client, LEGACY, Reply};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::http_client::{Client, HttpResponse, LEGACY};
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, asker, form};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server, form};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// What `plugport status` says in this folder: exit code, stdout, stderr.
 fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = program().arg("status").args(args).current_dir(folder).envs(homes(folder)).output();
-    let Output { status, stdout, stderr } = output.unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    output(program().arg("status").args(args).current_dir(folder).envs(xdg_homes(folder)))
 }
 
-/// The servers of whoever has the home of this folder.
+/// The servers of the user whose home is in this folder.
 fn servers(folder: &Path) -> Vec<Value> {
     let (_, out, err) = run(folder, &["--json"]);
     let Ok(Value::Array(servers)) = serde_json::from_str(&out) else { panic!("{out}{err}") };
@@ -45,7 +45,7 @@ fn version(server: &Server, name: &str) -> Value {
 }
 
 /// Waits until one version is in this state.
-async fn stands(server: &Server, name: &str, state: &str) -> Value {
+async fn wait_for_state(server: &Server, name: &str, state: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let known = versions(server, name);
@@ -57,7 +57,7 @@ async fn stands(server: &Server, name: &str, state: &str) -> Value {
     }
 }
 
-/// Puts a guest into the place of another.
+/// Replaces the file of one guest by another.
 fn replace(server: &Server, file: &str, by: &str) {
     let beside = server.folder().join(".part");
     std::fs::copy(guest(by), &beside).unwrap();
@@ -65,7 +65,7 @@ fn replace(server: &Server, file: &str, by: &str) {
 }
 
 #[tokio::test]
-async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
+async fn status_shows_plugins_with_the_outcomes_of_their_calls() {
     let config = "[plugins.polite]\nlimits = { wall_ms = 2_000, tool_calls_per_second = 3 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let client = Client::new(server.url());
@@ -99,7 +99,7 @@ async fn what_is_served_is_told_with_what_its_calls_have_come_to() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_told_with_the_reason() {
+async fn status_shows_plugins_that_are_not_served_with_the_reason() {
     let server =
         Server::builder().guest("polite").file("broken.wasm", b"\0asm\x0d\0\x01\0\xff").start().await;
     let broken = version(&server, "broken");
@@ -111,7 +111,7 @@ async fn what_is_not_served_is_told_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_left_alone_is_told_as_such() {
+async fn status_shows_a_quarantined_plugin() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_failures = 3 }\n";
     let server = Server::builder().guest("hostile_panic").config(config).start().await;
     let client = Client::new(server.url());
@@ -126,13 +126,17 @@ async fn a_plugin_that_is_left_alone_is_told_as_such() {
 }
 
 /// A server that an editor would start.
-struct Editor(Child);
+struct StdioServer(Child);
 
-impl Editor {
+impl StdioServer {
     /// In a folder of its own, and with the home of another.
     fn start(folder: &Path, plugins: &Path) -> Self {
         let mut command = program();
-        command.args(["serve", "--stdio", "--plugins"]).arg(plugins).current_dir(plugins).envs(homes(folder));
+        command
+            .args(["serve", "--stdio", "--plugins"])
+            .arg(plugins)
+            .current_dir(plugins)
+            .envs(xdg_homes(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
@@ -143,7 +147,7 @@ impl Editor {
     }
 }
 
-impl Drop for Editor {
+impl Drop for StdioServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -165,10 +169,10 @@ async fn run_there(folder: &Path, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
+async fn status_shows_every_server_of_a_user_and_none_that_was_killed() {
     let server = Server::builder().guest("polite").start().await;
     let others = folder(&["version_a"]);
-    let mut editor = Editor::start(server.folder(), others.path());
+    let mut editor = StdioServer::start(server.folder(), others.path());
     let known = run_there(server.folder(), 2).await;
     let other = known.iter().find(|server| server["serving"] == "stdio").unwrap();
     assert_eq!(other["plugins"][0]["name"], "version_a");
@@ -179,7 +183,7 @@ async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
     assert_eq!(servers(server.folder()).len(), 1);
     assert_eq!(sockets(), 1);
     // One that is stopped takes its socket with it.
-    let mut editor = Editor::start(server.folder(), others.path());
+    let mut editor = StdioServer::start(server.folder(), others.path());
     run_there(server.folder(), 2).await;
     drop(editor.0.stdin.take());
     assert!(editor.0.wait().unwrap().success());
@@ -187,7 +191,7 @@ async fn every_server_of_a_person_is_told_of_and_one_that_was_killed_is_not() {
 }
 
 #[test]
-fn without_a_server_it_is_told_what_to_look_at() {
+fn status_without_a_server_says_where_to_look() {
     let place = tempfile::tempdir().unwrap();
     let (code, out, err) = run(place.path(), &[]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
@@ -204,14 +208,14 @@ fn without_a_server_it_is_told_what_to_look_at() {
 async fn servers_are_found_from_elsewhere_and_by_their_configuration() {
     let server = Server::builder().guest("polite").config("").start().await;
     let others = folder(&["version_a"]);
-    let _editor = Editor::start(server.folder(), others.path());
+    let _editor = StdioServer::start(server.folder(), others.path());
     let config = server.folder().join("plugport.toml").display().to_string();
     run_there(server.folder(), 2).await;
     let elsewhere = tempfile::tempdir().unwrap();
     let ask = |args: &[&str]| {
         let mut command = program();
         command.arg("status").args(args).arg("--json").current_dir(elsewhere.path());
-        let output = command.envs(homes(server.folder())).output().unwrap();
+        let output = command.envs(xdg_homes(server.folder())).output().unwrap();
         serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap()
     };
     assert_eq!(ask(&[]).len(), 2);
@@ -233,20 +237,20 @@ async fn has_problems(folder: &Path, kinds: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_the_server_cannot_follow_is_told_until_it_can() {
+async fn status_shows_problems_until_they_are_solved() {
     let config = "[server]\napproval = \"warn\"\n";
     let server = Server::builder().guest("version_a").config(config).start().await;
     let folder = server.folder();
     has_problems(folder, &[]).await;
-    put_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
+    install_bytes(b"[server]\ncolour = 1\n", folder, "plugport.toml");
     let known = has_problems(folder, &["configuration"]).await;
     assert!(known[0]["reason"].as_str().unwrap().contains("colour: unknown key"), "{known:?}");
     let (code, shown, _) = run(folder, &[]);
     assert!(code == Some(0) && shown.contains("\n  problem: 1 mistake in "), "{shown}");
     // The same as before, so nothing else has changed.
-    put_bytes(config.as_bytes(), folder, "plugport.toml");
+    install_bytes(config.as_bytes(), folder, "plugport.toml");
     has_problems(folder, &[]).await;
-    put_bytes(b"torn", folder, "plugport.lock");
+    install_bytes(b"torn", folder, "plugport.lock");
     let known = has_problems(folder, &["lock"]).await;
     assert!(known[0]["reason"].as_str().unwrap().contains("restore it"), "{known:?}");
     std::fs::remove_file(folder.join("plugport.lock")).unwrap();
@@ -255,7 +259,7 @@ async fn what_the_server_cannot_follow_is_told_until_it_can() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
+async fn status_shows_a_plugin_that_is_served_without_approval() {
     let server = Server::builder().guest("version_a").config("[server]\napproval = \"warn\"\n").start().await;
     let served = version(&server, "version_a");
     assert_eq!(served["state"], "serving");
@@ -264,7 +268,7 @@ async fn a_plugin_that_is_served_unapproved_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn items_that_are_not_published_are_told_with_the_reason() {
+async fn status_shows_rejected_items_with_the_reason() {
     let server = Server::builder().guest("library").start().await;
     let library = version(&server, "library");
     let items = library["unpublished"].as_array().unwrap();
@@ -281,7 +285,7 @@ async fn the_state_folder_may_have_a_long_path() {
     let config = format!("[server]\nstate_dir = \"{state}\"\n");
     let server = Server::builder().guest("polite").config(&config).start().await;
     assert_eq!(version(&server, "polite")["state"], "serving");
-    assert!(!server.said().contains("will not find this server"), "{}", server.said());
+    assert!(!server.log().contains("will not find this server"), "{}", server.log());
     // What is wrong with the rest of the configuration by now does not matter.
     let config =
         format!("{config}[plugins.polite.grants]\nsecrets = {{ token = {{ env = \"PLUGPORT_NONE\" }} }}\n");
@@ -290,10 +294,10 @@ async fn the_state_folder_may_have_a_long_path() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_nobody_approved_is_told_as_held() {
+async fn status_shows_a_plugin_that_waits_for_approval() {
     let server =
         Server::builder().guest("version_a").config("[server]\napproval = \"strict\"\n").start().await;
-    let held = stands(&server, "version_a", "pending").await;
+    let held = wait_for_state(&server, "version_a", "pending").await;
     assert!(held["reason"].as_str().unwrap().contains("plugport approve"), "{held}");
     assert_eq!(servers(server.folder())[0]["approval"], "strict");
 }
@@ -310,7 +314,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
     let before = version(&server, "polite");
     assert_eq!(before["running"], 1);
     replace(&server, "polite.wasm", "version_a");
-    let draining = stands(&server, "polite", "draining").await;
+    let draining = wait_for_state(&server, "polite", "draining").await;
     assert_eq!((&draining["digest"], &draining["running"]), (&before["digest"], &json!(1)));
     let ended = nap.await.unwrap();
     assert!(
@@ -318,7 +322,7 @@ async fn calls_of_a_version_that_was_replaced_end_when_its_time_is_over() {
         "{ended:?}"
     );
     assert!(ended.tool_error().contains("`drain_s`"), "{ended:?}");
-    server.audited_as(|line| line["outcome"] == "replaced", 1).await;
+    server.wait_for_audit_lines(|line| line["outcome"] == "replaced", 1).await;
     assert_eq!(client.call("polite-version", json!({})).await.tool_text(), "a");
     assert_eq!(version(&server, "polite")["state"], "serving");
 }
@@ -329,19 +333,19 @@ fn question() -> Value {
 
 /// C2: a call that waits for its client has no stream open; the client hears of the end when it comes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
-    let server = asker("[server]\ndrain_s = 1\n").await;
+async fn a_suspended_stateless_call_ends_with_its_version() {
+    let server = client_requests_server("[server]\ndrain_s = 1\n").await;
     let client = Client::new(server.url());
-    let call = async |more: Value| -> Reply {
+    let call = async |more: Value| -> HttpResponse {
         let mut params = json!({ "name": "ask", "arguments": question() });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+        client.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
     };
     let asked = call(json!({})).await;
     assert_eq!(asked.result()["resultType"], "input_required", "{asked:?}");
-    replace(&server, "asker.wasm", "version_a");
-    stands(&server, "asker", "draining").await;
-    while versions(&server, "asker").len() > 1 {
+    replace(&server, "client_requests.wasm", "version_a");
+    wait_for_state(&server, "client_requests", "draining").await;
+    while versions(&server, "client_requests").len() > 1 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // Whatever it answers, or nothing.
@@ -351,14 +355,14 @@ async fn a_call_that_waits_for_a_retry_is_ended_with_its_version() {
 
 /// Where a stream is open, it hears at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_of_a_session_that_waits_is_ended_with_its_version() {
-    let server = asker("[server]\ndrain_s = 1\n").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+async fn a_suspended_call_of_a_session_ends_with_its_version() {
+    let server = client_requests_server("[server]\ndrain_s = 1\n").await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let params = json!({ "name": "ask", "arguments": question() });
     let mut stream = session.stream(json!(7), "tools/call", params).await;
     let asked = stream.message().await;
     assert_eq!(asked["method"], "elicitation/create", "{asked}");
-    replace(&server, "asker.wasm", "version_a");
+    replace(&server, "client_requests.wasm", "version_a");
     let withdrawn = stream.message().await;
     assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
     let answer = stream.message().await;

@@ -1,15 +1,20 @@
-//! Tools ask the clients that others wrote: the model, the person and the roots, in every era and over every transport
-//! that each client speaks, with handlers that answer. The tools are the same everywhere and do not know which it is.
+//! Guests send client requests to clients that others wrote, in every revision and over every transport that each client
+//! speaks. The guests are the same for all of them.
 
 use anyhow::{Context as _, Result};
-use plugport_tests::clients::Outside::{self, FastMcp, Python, TypeScript, TypeScriptV1};
+use plugport_tests::external_clients::ExternalClient::{self, FastMcp, Python, TypeScript, TypeScriptV1};
 use plugport_tests::server::{self, Server};
 use tempfile::TempDir;
 
 use crate::clients::python_typescript::{agrees, stdio_command_with};
 use crate::mcp::conformance::granted;
 
-async fn drive(client: Outside, transport: &'static str, mode: &'static str, revision: &str) -> Result<()> {
+async fn drive(
+    client: ExternalClient,
+    transport: &'static str,
+    mode: &'static str,
+    revision: &str,
+) -> Result<()> {
     let state = tempfile::tempdir()?;
     if transport == "stdio" {
         return over_stdio(client, mode, revision, &state).await;
@@ -19,17 +24,22 @@ async fn drive(client: Outside, transport: &'static str, mode: &'static str, rev
         "sse" => server.url().replace("/mcp", "/sse"),
         _ => server.url(),
     };
-    let report = client.drive("answering", transport, mode, vec![url]).await;
-    let report = report.with_context(|| format!("the server said:\n{}", server.said()))?;
+    let report = client.drive("client_requests", transport, mode, vec![url]).await;
+    let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
     agrees(&report, revision)
 }
 
-async fn over_stdio(client: Outside, mode: &'static str, revision: &str, state: &TempDir) -> Result<()> {
+async fn over_stdio(
+    client: ExternalClient,
+    mode: &'static str,
+    revision: &str,
+    state: &TempDir,
+) -> Result<()> {
     let plugins = server::folder(&["conformance"]);
     let config = state.path().join("plugport.toml");
     std::fs::write(&config, granted(&state.path().join("state")))?;
     let command = stdio_command_with(plugins.path(), &config);
-    let report = client.drive("answering", "stdio", mode, command).await?;
+    let report = client.drive("client_requests", "stdio", mode, command).await?;
     agrees(&report, revision)
 }
 

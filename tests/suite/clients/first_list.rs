@@ -1,8 +1,8 @@
-//! The first minute with clients that others wrote: nothing was compiled before, the working directory cannot be written, and
-//! the first list has every tool, over stdio and over HTTP.
+//! The first `tools/list` of clients that others wrote has every tool, over stdio and HTTP, although no code was compiled
+//! before and the working directory is read-only.
 //!
-//! Some clients ask once and keep what they heard, and some stop the server as soon as they have it. So what comes late never
-//! comes. What a client asks and how is in `tests/clients`.
+//! Some clients list once and never again, and some stop the server right after it, so a tool that is published later would
+//! never be seen. The clients' scripts are in `tests/clients`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,12 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use plugport_tests::build::{binary, plugin};
-use plugport_tests::clients::Outside::{self, FastMcp, Inspector, LangChain, PydanticAi, Supergateway};
-use plugport_tests::http::Client;
-use plugport_tests::raw::until;
-use plugport_tests::reload::tools;
+use plugport_tests::external_clients::ExternalClient::{
+    self, FastMcp, Inspector, LangChain, PydanticAi, Supergateway,
+};
+use plugport_tests::http_client::Client;
+use plugport_tests::raw_server::wait_until;
+use plugport_tests::reload::tool_names;
 use plugport_tests::server::whole_machine;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -23,12 +25,12 @@ use tokio::process::{Child, Command};
 const UNWRITABLE: &str = "/proc";
 
 /// A person who has never run the server: a home, and nothing in it.
-struct Newcomer {
+struct FreshHome {
     home: TempDir,
     plugins: PathBuf,
 }
 
-impl Newcomer {
+impl FreshHome {
     fn of(plugins: &Path) -> Self {
         Self { home: tempfile::tempdir().unwrap(), plugins: plugins.to_owned() }
     }
@@ -57,7 +59,7 @@ impl Newcomer {
             let text = std::fs::read_to_string(&said).unwrap_or_default();
             text.lines().find_map(|line| line.strip_prefix("serving MCP at ").map(str::to_owned))
         };
-        until("it serves", || where_it_is().is_some()).await;
+        wait_until("it serves", || where_it_is().is_some()).await;
         (child, where_it_is().unwrap())
     }
 }
@@ -69,31 +71,35 @@ fn examples() -> PathBuf {
 
 /// Every tool that the plugins have, once everything is compiled.
 async fn all(plugins: &Path) -> BTreeSet<String> {
-    let newcomer = Newcomer::of(plugins);
-    let (_server, url) = newcomer.serve().await;
-    let said = newcomer.home.path().join("said");
+    let fresh_home = FreshHome::of(plugins);
+    let (_server, url) = fresh_home.serve().await;
+    let said = fresh_home.home.path().join("said");
     let loaded = || std::fs::read_to_string(&said).unwrap_or_default().contains("\nloaded ");
-    until("all is loaded", loaded).await;
-    tools(&Client::new(url)).await.into_iter().collect()
+    wait_until("all is loaded", loaded).await;
+    tool_names(&Client::new(url)).await.into_iter().collect()
 }
 
 /// What a client lists first, of a server that has never run before.
-async fn first_list(client: Outside, transport: &'static str, plugins: &Path) -> Result<BTreeSet<String>> {
-    let newcomer = Newcomer::of(plugins);
+async fn first_list(
+    client: ExternalClient,
+    transport: &'static str,
+    plugins: &Path,
+) -> Result<BTreeSet<String>> {
+    let fresh_home = FreshHome::of(plugins);
     let mut server = None;
     let target = if transport == "http" {
-        let (child, url) = newcomer.serve().await;
+        let (child, url) = fresh_home.serve().await;
         server = Some(child);
         vec![url]
     } else {
-        newcomer.command(&["--stdio"])
+        fresh_home.command(&["--stdio"])
     };
     let report = client.drive("first_list", transport, "first", target).await;
     drop(server);
     Ok(serde_json::from_value(report?["tools"].clone())?)
 }
 
-async fn assert_everything_is_listed_first(plugins: &Path, clients: &[Outside]) -> Result<()> {
+async fn assert_everything_is_listed_first(plugins: &Path, clients: &[ExternalClient]) -> Result<()> {
     let _machine = whole_machine().await;
     let all = all(plugins).await;
     ensure!(!all.is_empty(), "the plugins have no tools");
@@ -120,7 +126,7 @@ async fn assert_everything_is_listed_first(plugins: &Path, clients: &[Outside]) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_list_of_a_cold_server_has_every_tool() -> Result<()> {
-    // What nobody has compiled yet, in this process or another.
+    // Components that were never compiled before, in this process or another.
     let plugins = plugport_tests::guests::folder(&["polite", "version_a", "version_b", "features"]);
     assert_everything_is_listed_first(plugins.path(), &[FastMcp]).await
 }

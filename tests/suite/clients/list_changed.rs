@@ -1,5 +1,5 @@
-//! Clients that others wrote see a tool appear, change and vanish. They look when the server tells them to: in sessions by a
-//! notification that comes unasked, without sessions on the stream that they subscribed with.
+//! Clients that others wrote see a tool appear, change and vanish. With a session the server notifies them; without one they
+//! subscribe to `list_changed`.
 
 use std::future::Future;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::clients::Outside::{self, Python, TypeScript};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript};
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{self, Server};
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::{NotificationContext, RunningService, Subscription};
@@ -17,8 +17,8 @@ use rmcp::{ClientHandler, ClientServiceExt as _, RoleClient};
 use tokio::sync::mpsc;
 
 use crate::clients::python_typescript::{agrees, stdio_command};
-use crate::clients::rmcp_client::Era;
-use crate::reload::drain::reporter;
+use crate::clients::rmcp_client::ClientMode;
+use crate::reload::drain::version_reporter;
 
 /// How long a client may take for one step: an unoptimised server compiles the plugin first.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -32,9 +32,9 @@ const FILE: &str = "r.wasm";
 /// Publishes the tool, another build of it, and takes it away, each when the client has seen the step before.
 async fn take_steps(steps: &Path, plugins: &Path) -> Result<()> {
     seen(steps, "listening").await?;
-    put_bytes(&reporter(1), plugins, FILE);
+    install_bytes(&version_reporter(1), plugins, FILE);
     seen(steps, "appeared").await?;
-    put_bytes(&reporter(2), plugins, FILE);
+    install_bytes(&version_reporter(2), plugins, FILE);
     seen(steps, "changed").await?;
     std::fs::remove_file(plugins.join(FILE))?;
     seen(steps, "vanished").await
@@ -65,15 +65,15 @@ async fn followed(
     }
 }
 
-async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+async fn over_http(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
     let steps = tempfile::tempdir()?;
     let script = client.follow("reload", "http", mode, steps.path(), vec![server.url()]);
     let report = followed(script, steps.path(), server.folder()).await;
-    agrees(&report.with_context(|| format!("the server said:\n{}", server.said()))?, revision)
+    agrees(&report.with_context(|| format!("the server said:\n{}", server.log()))?, revision)
 }
 
-async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+async fn over_stdio(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
     let (plugins, steps) = (server::folder(&["polite"]), tempfile::tempdir()?);
     let script = client.follow("reload", "stdio", mode, steps.path(), stdio_command(plugins.path())?);
     agrees(&followed(script, steps.path(), plugins.path()).await?, revision)
@@ -153,24 +153,24 @@ async fn described(client: &Client) -> Result<Option<String>> {
     Ok(tool.map(|tool| tool.description.unwrap_or_default().into_owned()))
 }
 
-async fn follow<T, E, A>(transport: T, era: Era, plugins: &Path) -> Result<()>
+async fn follow<T, E, A>(transport: T, client_mode: ClientMode, plugins: &Path) -> Result<()>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
     let (tell, told) = mpsc::channel(64);
-    let client = Listener(tell).serve_with_lifecycle(transport, era.lifecycle()).await?;
+    let client = Listener(tell).serve_with_lifecycle(transport, client_mode.lifecycle()).await?;
     ensure!(described(&client).await?.is_none(), "the tool is there before it was published");
-    let mut changes = if era == Era::Sessions {
+    let mut changes = if client_mode == ClientMode::Sessions {
         tokio::time::sleep(STREAM).await;
         Changes::Unasked(told)
     } else {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         Changes::Subscribed(Box::new(client.listen(filter).await?))
     };
-    put_bytes(&reporter(1), plugins, FILE);
+    install_bytes(&version_reporter(1), plugins, FILE);
     changes.until(&client, Some("Say that this is variant 1.")).await?;
-    put_bytes(&reporter(2), plugins, FILE);
+    install_bytes(&version_reporter(2), plugins, FILE);
     changes.until(&client, Some("Say that this is variant 2.")).await?;
     std::fs::remove_file(plugins.join(FILE))?;
     changes.until(&client, None).await?;
@@ -178,36 +178,37 @@ where
     Ok(())
 }
 
-async fn rmcp_over_http(era: Era) -> Result<()> {
+async fn rmcp_over_http(client_mode: ClientMode) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
-    let followed = follow(StreamableHttpClientTransport::from_uri(server.url()), era, server.folder()).await;
-    followed.with_context(|| format!("the server said:\n{}", server.said()))
+    let followed =
+        follow(StreamableHttpClientTransport::from_uri(server.url()), client_mode, server.folder()).await;
+    followed.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
-async fn rmcp_over_stdio(era: Era) -> Result<()> {
+async fn rmcp_over_stdio(client_mode: ClientMode) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let words = stdio_command(plugins.path())?;
     let mut command = tokio::process::Command::new(&words[0]);
     command.args(&words[1..]);
-    follow(TokioChildProcess::new(command)?, era, plugins.path()).await
+    follow(TokioChildProcess::new(command)?, client_mode, plugins.path()).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_in_a_session_over_http() -> Result<()> {
-    rmcp_over_http(Era::Sessions).await
+    rmcp_over_http(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_in_a_session_over_stdio() -> Result<()> {
-    rmcp_over_stdio(Era::Sessions).await
+    rmcp_over_stdio(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_a_subscription_over_http() -> Result<()> {
-    rmcp_over_http(Era::Stateless).await
+    rmcp_over_http(ClientMode::Stateless).await
 }
 
 #[tokio::test]
 async fn rmcp_follows_a_subscription_over_stdio() -> Result<()> {
-    rmcp_over_stdio(Era::Stateless).await
+    rmcp_over_stdio(ClientMode::Stateless).await
 }

@@ -1,24 +1,24 @@
-//! The official Python and TypeScript clients hold a whole conversation with the server, in both eras and over both
-//! transports. What they check is in `tests/clients`; they share no code with this project or with each other, so a
-//! mistake that the server and its own tests agree on ends here.
+//! The official Python and TypeScript clients hold a whole conversation with the server, with and without sessions and over
+//! both transports. Their scripts in `tests/clients` share no code with this project, so they find mistakes on which the server
+//! and its own tests agree.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::build::{own_state, shared_code_cache};
-use plugport_tests::clients::Outside::{self, Python, TypeScript};
-use plugport_tests::guests::PATIENT;
+use plugport_tests::build::shared_code_cache;
+use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript};
+use plugport_tests::guests::LONG_START;
 use plugport_tests::server::{self, Server};
 use serde_json::Value;
 
-async fn over_http(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+async fn over_http(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
     let report = client.drive("client", "http", mode, vec![server.url()]).await;
-    let said = || format!("the server said:\n{}", server.said());
+    let said = || format!("the server said:\n{}", server.log());
     agrees(&report.with_context(said)?, revision)
 }
 
-async fn over_stdio(client: Outside, mode: &'static str, revision: &str) -> Result<()> {
+async fn over_stdio(client: ExternalClient, mode: &'static str, revision: &str) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let command = stdio_command(plugins.path())?;
     agrees(&client.drive("client", "stdio", mode, command).await?, revision)
@@ -29,7 +29,7 @@ pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
     let config = plugins.join("plugport.toml");
     std::fs::write(
         &config,
-        format!("{PATIENT}state_dir = \"state\"\ncompiled_cache_dir = {:?}\n", shared_code_cache()),
+        format!("{LONG_START}state_dir = \"state\"\ncompiled_cache_dir = {:?}\n", shared_code_cache()),
     )?;
     Ok(stdio_command_with(plugins, &config))
 }
@@ -38,7 +38,7 @@ pub(crate) fn stdio_command(plugins: &Path) -> Result<Vec<String>> {
 pub(crate) fn stdio_command_with(plugins: &Path, config: &Path) -> Vec<String> {
     let program = server::binary();
     // Clients give what they start little of their own environment.
-    let state = format!("XDG_STATE_HOME={}", own_state().display());
+    let state = format!("XDG_STATE_HOME={}", shared_state_home().display());
     let words = [
         "env".as_ref(),
         state.as_ref(),

@@ -1,12 +1,12 @@
-//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in
-//! this process, so a failure here can be stepped through.
+//! The client of rmcp, the official Rust SDK, holds the same conversation as the clients in `tests/clients`. It runs in this
+//! process, so a failure can be debugged.
 #![expect(deprecated, reason = "logging is deprecated in the newest revision and still served")]
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::build::homes;
-use plugport_tests::guests::patient;
+use plugport_tests::build::xdg_homes;
+use plugport_tests::guests::allow_long_start;
 use plugport_tests::server::{self, Server};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, LoggingLevel,
@@ -26,13 +26,13 @@ type Client = RunningService<RoleClient, Listener>;
 
 /// How the client and the server find their revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub(crate) enum ClientMode {
     Sessions,
     Stateless,
     Newest,
 }
 
-impl Era {
+impl ClientMode {
     pub(crate) fn lifecycle(self) -> ClientLifecycleMode {
         let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
         match self {
@@ -70,20 +70,20 @@ impl ClientHandler for Listener {
     }
 }
 
-async fn converse<T, E, A>(transport: T, era: Era) -> Result<()>
+async fn converse<T, E, A>(transport: T, client_mode: ClientMode) -> Result<()>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
     let (progress, heard_progress) = mpsc::channel(64);
     let (logs, heard_logs) = mpsc::channel(64);
-    let client = Listener { progress, logs }.serve_with_lifecycle(transport, era.lifecycle()).await?;
+    let client = Listener { progress, logs }.serve_with_lifecycle(transport, client_mode.lifecycle()).await?;
     let revision = client.peer_info().context("the server introduced itself")?.protocol_version.clone();
-    ensure!(revision == era.revision(), "the revision is {revision}");
+    ensure!(revision == client_mode.revision(), "the revision is {revision}");
     lists_the_tools(&client).await?;
     answers_calls(&client).await?;
     refuses(&client).await?;
-    narrates(&client, era, heard_progress, heard_logs).await?;
+    narrates(&client, client_mode, heard_progress, heard_logs).await?;
     client.cancel().await?;
     Ok(())
 }
@@ -124,12 +124,12 @@ async fn refuses(client: &Client) -> Result<()> {
 
 async fn narrates(
     client: &Client,
-    era: Era,
+    client_mode: ClientMode,
     mut progress: mpsc::Receiver<f64>,
     mut logs: mpsc::Receiver<LoggingLevel>,
 ) -> Result<()> {
     let mut meta = RequestMetaObject::new();
-    if era == Era::Sessions {
+    if client_mode == ClientMode::Sessions {
         client.set_level(SetLevelRequestParams::new(LoggingLevel::Info)).await?;
     } else {
         meta.set_log_level(LoggingLevel::Info);
@@ -172,45 +172,45 @@ fn text(result: &CallToolResult) -> String {
     texts.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-async fn over_http(era: Era) -> Result<()> {
+async fn over_http(client_mode: ClientMode) -> Result<()> {
     let server = Server::builder().guest("polite").start().await;
-    let conversation = converse(StreamableHttpClientTransport::from_uri(server.url()), era).await;
-    conversation.with_context(|| format!("the server said:\n{}", server.said()))
+    let conversation = converse(StreamableHttpClientTransport::from_uri(server.url()), client_mode).await;
+    conversation.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
-async fn over_stdio(era: Era) -> Result<()> {
+async fn over_stdio(client_mode: ClientMode) -> Result<()> {
     let plugins = server::folder(&["polite"]);
     let mut command = tokio::process::Command::from(server::program());
-    patient(plugins.path());
+    allow_long_start(plugins.path());
     command
         .args(["serve", "--stdio", "--plugins"])
         .arg(plugins.path())
         .current_dir(plugins.path())
-        .envs(homes(plugins.path()));
-    converse(TokioChildProcess::new(command)?, era).await
+        .envs(xdg_homes(plugins.path()));
+    converse(TokioChildProcess::new(command)?, client_mode).await
 }
 
 #[tokio::test]
 async fn rmcp_with_sessions_over_http() -> Result<()> {
-    over_http(Era::Sessions).await
+    over_http(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_with_sessions_over_stdio() -> Result<()> {
-    over_stdio(Era::Sessions).await
+    over_stdio(ClientMode::Sessions).await
 }
 
 #[tokio::test]
 async fn rmcp_stateless_over_http() -> Result<()> {
-    over_http(Era::Stateless).await
+    over_http(ClientMode::Stateless).await
 }
 
 #[tokio::test]
 async fn rmcp_stateless_over_stdio() -> Result<()> {
-    over_stdio(Era::Stateless).await
+    over_stdio(ClientMode::Stateless).await
 }
 
 #[tokio::test]
 async fn rmcp_finds_the_newest_over_http() -> Result<()> {
-    over_http(Era::Newest).await
+    over_http(ClientMode::Newest).await
 }

@@ -1,5 +1,5 @@
-//! Tools ask the client of rmcp, the official Rust SDK, whose handlers answer: in every revision that it
-//! can ask for, over HTTP and stdio.
+//! Guests send client requests to the client of rmcp, the official Rust SDK, in every revision that it speaks, over HTTP and
+//! stdio.
 #![expect(deprecated, reason = "sampling and roots are deprecated in the newest revision and still served")]
 
 use std::sync::Arc;
@@ -25,20 +25,20 @@ use crate::mcp::conformance::granted;
 /// How long notifications may take, which a task of its own hands over.
 const ARRIVAL: Duration = Duration::from_secs(5);
 
-/// What arrived besides answers and questions.
+/// The notifications that arrived.
 #[derive(Default)]
-struct Heard {
+struct ReceivedRequests {
     logs: AtomicUsize,
     progress: AtomicUsize,
 }
 
 /// Answers everything, in the revision that it is to ask for.
-struct Answering {
+struct AnsweringHandler {
     revision: ProtocolVersion,
-    heard: Arc<Heard>,
+    heard: Arc<ReceivedRequests>,
 }
 
-impl ClientHandler for Answering {
+impl ClientHandler for AnsweringHandler {
     async fn create_message(
         &self,
         _: CreateMessageRequestParams,
@@ -91,8 +91,8 @@ where
         true => ClientLifecycleMode::Discover { preferred_versions: vec![revision.clone()] },
         false => ClientLifecycleMode::Initialize,
     };
-    let heard = Arc::<Heard>::default();
-    let answering = Answering { revision: revision.clone(), heard: Arc::clone(&heard) };
+    let heard = Arc::<ReceivedRequests>::default();
+    let answering = AnsweringHandler { revision: revision.clone(), heard: Arc::clone(&heard) };
     let client = answering.serve_with_lifecycle(transport, lifecycle).await?;
     let found = client.peer_info().context("the server introduced itself")?.protocol_version.clone();
     ensure!(found == revision, "the revision is {found}");
@@ -103,7 +103,7 @@ where
 }
 
 /// Tools that ask. The first two revisions cannot ask the person.
-async fn asks(client: &RunningService<RoleClient, Answering>, elicits: bool) -> Result<()> {
+async fn asks(client: &RunningService<RoleClient, AnsweringHandler>, elicits: bool) -> Result<()> {
     for (tool, arguments, told, asks_person) in [
         ("test_sampling", json!({ "prompt": "Greet me." }), "LLM response: well met", false),
         ("test_input_required_result_list_roots", json!({}), "file:///somewhere", false),
@@ -125,9 +125,9 @@ async fn asks(client: &RunningService<RoleClient, Answering>, elicits: bool) -> 
 
 /// Tools that log and report, and handlers that hear it.
 async fn tells(
-    client: &RunningService<RoleClient, Answering>,
+    client: &RunningService<RoleClient, AnsweringHandler>,
     revision: &ProtocolVersion,
-    heard: &Heard,
+    heard: &ReceivedRequests,
 ) -> Result<()> {
     let mut meta = RequestMetaObject::new();
     if *revision == ProtocolVersion::V_2026_07_28 {
@@ -154,7 +154,7 @@ async fn over_http(revision: ProtocolVersion) -> Result<()> {
     let state = tempfile::tempdir()?;
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let conversation = converse(StreamableHttpClientTransport::from_uri(server.url()), revision).await;
-    conversation.with_context(|| format!("the server said:\n{}", server.said()))
+    conversation.with_context(|| format!("the server said:\n{}", server.log()))
 }
 
 async fn over_stdio(revision: ProtocolVersion) -> Result<()> {

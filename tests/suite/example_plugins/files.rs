@@ -1,7 +1,7 @@
-//! The plugin `files`: what it finds, and that nothing outside its directories is reached.
+//! The plugin `files` finds text in its granted directories, and reaches nothing outside of them.
 
 use plugport_tests::build::root;
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -52,5 +52,5 @@ async fn without_a_grant_the_operator_hears_what_to_write() {
     let reply = Client::new(server.url()).call("files-list", json!({})).await;
     let told = reply.tool_error();
     assert!(told.contains("only the operator of the server") && !told.contains("plugins.files"), "{told}");
-    server.says("write under [plugins.files.grants]: dirs = [").await;
+    server.wait_for_log("write under [plugins.files.grants]: dirs = [").await;
 }

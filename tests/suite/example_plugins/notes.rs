@@ -1,10 +1,10 @@
-//! The plugin `notes`, used as a client would: what one call writes, all that follows can see, over a restart too.
+//! The plugin `notes`: a note that one call writes is seen by all later requests, also after a restart.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use plugport_tests::build::shared_code_cache;
-use plugport_tests::http::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
+use plugport_tests::http_client::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -152,5 +152,5 @@ async fn without_a_grant_the_operator_hears_what_to_write() {
     let refused = client.call("notes-find_notes", json!({})).await;
     let told = refused.tool_error();
     assert!(told.contains("only the operator of the server") && !told.contains("kv ="), "{told}");
-    server.says("write under [plugins.notes.grants]: kv = true").await;
+    server.wait_for_log("write under [plugins.notes.grants]: kv = true").await;
 }

@@ -1,8 +1,9 @@
-//! The plugin that runs anyone's code: what it answers, and what the code cannot do.
+//! The plugin `run-js` runs JavaScript that a client sends: its results, its limits, and the interfaces that the code cannot
+//! reach.
 
 use std::time::Duration;
 
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::languages::{Lang, plugin};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
@@ -13,12 +14,12 @@ const CONFIG: &str =
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
-struct Runner {
+struct RunJsPlugin {
     server: Server,
     client: Client,
 }
 
-impl Runner {
+impl RunJsPlugin {
     async fn start() -> Self {
         let built = tokio::task::spawn_blocking(|| plugin(Lang::JavaScript, "run-js")).await.unwrap();
         let bytes = std::fs::read(built.expect("JavaScript is always there")).unwrap();
@@ -30,11 +31,11 @@ impl Runner {
             }
         };
         let waited = tokio::time::timeout(PATIENCE, there).await;
-        assert!(waited.is_ok(), "it is not served:\n{}", runner.server.said());
+        assert!(waited.is_ok(), "it is not served:\n{}", runner.server.log());
         runner
     }
 
-    async fn run(&self, code: &str, input: Value) -> Reply {
+    async fn run(&self, code: &str, input: Value) -> HttpResponse {
         self.client.call("run-js-run", json!({ "code": code, "input": input })).await
     }
 
@@ -47,7 +48,7 @@ impl Runner {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn code_is_run_and_its_result_comes_back() {
-    let runner = Runner::start().await;
+    let runner = RunJsPlugin::start().await;
     let sum = runner.result("input.reduce((a, b) => a + b)", json!([1, 2, 3])).await;
     assert_eq!(sum, json!({ "result": 6 }));
     let code = "console.log('begun');\nconst all = await Promise.all([1, (async () => 2)()]);\nreturn all";
@@ -70,7 +71,7 @@ async fn code_is_run_and_its_result_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn time_is_not_waited_for_and_yet_passes() {
-    let runner = Runner::start().await;
+    let runner = RunJsPlugin::start().await;
     let code = "const [t, p] = [Date.now(), performance.now()];
         await new Promise((r) => setTimeout(r, 3_600_000));
         [p >= 0, Date.now() - t >= 3_600_000, new Date() - t >= 3_600_000, performance.now() - p >= 3_600_000]";
@@ -82,7 +83,7 @@ async fn time_is_not_waited_for_and_yet_passes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_code_and_many_timers_have_enough_fuel() {
-    let runner = Runner::start().await;
+    let runner = RunJsPlugin::start().await;
     let data = format!("[{}].length", vec!["7"; 8000].join(","));
     assert_eq!(runner.result(&data, json!(null)).await, json!({ "result": 8000 }));
     let functions = "function f(a) { return [a, 'b'].map((x) => x + 1) }\n".repeat(300) + "f(1)[0]";
@@ -100,7 +101,7 @@ async fn long_code_and_many_timers_have_enough_fuel() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn code_that_misbehaves_is_stopped_and_harms_no_later_call() {
-    let runner = Runner::start().await;
+    let runner = RunJsPlugin::start().await;
     for (code, told) in [
         ("for (;;) {}", "limit `fuel`"),
         ("await new Promise(() => { setInterval(() => {}, 1) })", "limit `fuel`"),
@@ -119,7 +120,7 @@ async fn code_that_misbehaves_is_stopped_and_harms_no_later_call() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn code_reaches_no_interface_of_the_host() {
-    let runner = Runner::start().await;
+    let runner = RunJsPlugin::start().await;
     let names =
         runner.result("['wit', '__cqjs', 'process', 'require'].filter((n) => n in globalThis)", json!(null));
     assert_eq!(names.await["result"], json!([]));

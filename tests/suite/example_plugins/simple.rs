@@ -1,10 +1,10 @@
 //! The other example plugins, called through the server.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-use crate::mcp::session_client_requests::{able, model_says};
+use crate::mcp::session_client_requests::{capabilities, model_says};
 
 #[tokio::test]
 async fn hello_clock_and_calc_answer() {
@@ -27,7 +27,7 @@ async fn hello_clock_and_calc_answer() {
 async fn summarize_asks_the_model_of_a_client_with_a_session() {
     let config = "[plugins.summarize.grants]\nsampling = true\n";
     let server = Server::builder().plugin("summarize").config(config).start().await;
-    let session = Client::new(server.url()).session_with("2025-06-18", able()).await;
+    let session = Client::new(server.url()).session_with("2025-06-18", capabilities()).await;
     let text = "A sentence of a long story. ".repeat(1_200);
     let call = json!({ "name": "summarize-summarize", "arguments": { "text": text },
                        "_meta": { "progressToken": "p" } });

@@ -1,5 +1,5 @@
-//! A server is killed at any moment of a busy life, again and again: the next start serves the same within seconds, and
-//! nothing that was promised to anyone is lost.
+//! A busy server is killed at random moments, again and again: each next start serves the same within seconds and has lost
+//! nothing that it confirmed.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::state;
-use plugport_tests::contained::Neighbour;
+use plugport_tests::build::state_folder;
+use plugport_tests::containment::Neighbour;
 use plugport_tests::guests::{copy, folder, plugin};
 use plugport_tests::hostile_files::seeded;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw::Raw;
-use plugport_tests::reload::{put, tools};
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::raw_server::RawServer;
+use plugport_tests::reload::{install_guest, tool_names};
 use plugport_tests::server::{program, whole_machine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,12 +64,12 @@ async fn assert_survives(times: usize, seed: u64) {
         written: AtomicU64::default(),
         swaps: AtomicU64::default(),
     });
-    let listed = home.first_lives().await;
+    let listed = home.short_runs().await;
     let mut random = seeded(seed);
     let mut slowest = Duration::ZERO;
     for _ in 0..times {
         let begun = Instant::now();
-        let mut server = Raw::start(home.path(), CONFIG);
+        let mut server = RawServer::start(home.path(), CONFIG);
         // Some do not live to serve.
         if random(4) == 0 {
             tokio::time::sleep(Duration::from_millis(random(200) as u64)).await;
@@ -77,10 +77,10 @@ async fn assert_survives(times: usize, seed: u64) {
             continue;
         }
         let client = Client::new(server.url().await);
-        assert_eq!(tools(&client).await, listed, "{}", server.said());
+        assert_eq!(tool_names(&client).await, listed, "{}", server.log());
         slowest = slowest.max(begun.elapsed());
         home.assert_intact(&server, &client).await;
-        home.live(&mut server, Duration::from_millis(random(LIFE) as u64)).await;
+        home.run_for(&mut server, Duration::from_millis(random(LIFE) as u64)).await;
     }
     println!(
         "{times} kills; the slowest start took {slowest:?}, {} notes",
@@ -88,9 +88,9 @@ async fn assert_survives(times: usize, seed: u64) {
     );
     assert!(slowest < START, "a start took {slowest:?} to its first list");
     home.assert_approvable().await;
-    let server = Raw::start(home.path(), CONFIG);
+    let server = RawServer::start(home.path(), CONFIG);
     let client = Client::new(server.url().await);
-    assert_eq!(tools(&client).await, listed);
+    assert_eq!(tool_names(&client).await, listed);
     home.assert_intact(&server, &client).await;
 }
 
@@ -104,25 +104,25 @@ impl Home {
     }
 
     /// Quiet lives, in which every build is compiled; what the last one lists.
-    async fn first_lives(&self) -> Vec<String> {
+    async fn short_runs(&self) -> Vec<String> {
         copy(&plugin("notes"), self.path());
         let mut listed = Vec::new();
         for build in ["version_b", "version_a"] {
-            put(build, self.path(), "v.wasm");
-            let mut server = Raw::start(self.path(), CONFIG);
+            install_guest(build, self.path(), "v.wasm");
+            let mut server = RawServer::start(self.path(), CONFIG);
             for name in ["notes", "polite", "v"] {
-                server.says(&format!("published {name}: ")).await;
+                server.wait_for_log(&format!("published {name}: ")).await;
             }
             let url = server.url().await;
             self.write(&Neighbour::new(url.clone()), 0).await.unwrap();
-            listed = tools(&Client::new(url)).await;
+            listed = tool_names(&Client::new(url)).await;
             server.child.kill().await.unwrap();
         }
         listed
     }
 
     /// Everything at once for a while, and the end without a warning.
-    async fn live(self: &Arc<Self>, server: &mut Raw, life: Duration) {
+    async fn run_for(self: &Arc<Self>, server: &mut RawServer, life: Duration) {
         let neighbour = Neighbour::new(server.url().await);
         let over = Arc::new(AtomicBool::default());
         let mut busy = JoinSet::new();
@@ -179,13 +179,13 @@ impl Home {
     async fn swap_until(self: Arc<Self>, over: Arc<AtomicBool>) {
         while !over.load(Ordering::Relaxed) {
             let number = self.swaps.fetch_add(1, Ordering::Relaxed);
-            put(["version_b", "version_a"][usize::from(number % 2 == 1)], self.path(), "v.wasm");
+            install_guest(["version_b", "version_a"][usize::from(number % 2 == 1)], self.path(), "v.wasm");
             tokio::time::sleep(Duration::from_millis(130)).await;
         }
     }
 
     /// What the last life left behind.
-    async fn assert_intact(&self, server: &Raw, client: &Client) {
+    async fn assert_intact(&self, server: &RawServer, client: &Client) {
         // What was acknowledged is there; of what was not, it may be.
         let read = client.session(LEGACY).await.request("resources/read", json!({ "uri": COUNTER })).await;
         let text = read.result()["contents"][0]["text"].as_str().unwrap_or_default();
@@ -197,7 +197,7 @@ impl Home {
             let parsed = serde_json::from_str::<Value>(line);
             assert!(parsed.is_ok_and(|line| line["event"].is_string()), "line {at} of the audit is {line:?}");
         }
-        let said = server.said();
+        let said = server.log();
         for damage in ["failed its MAC check", "rejected ", "cannot store anything", "code cache"] {
             assert!(!said.contains(damage), "{said}");
         }
@@ -210,7 +210,7 @@ impl Home {
 
     /// The whole audit. Servers append to it, so a line may be on its way; that one has no end yet.
     fn audit(&self) -> String {
-        let mut text = std::fs::read_to_string(state(self.path()).join("audit.jsonl")).unwrap();
+        let mut text = std::fs::read_to_string(state_folder(self.path()).join("audit.jsonl")).unwrap();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         text
     }

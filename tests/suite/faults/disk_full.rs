@@ -1,14 +1,14 @@
-//! A disk without room, beyond the audit and the lock (C11): plugins are served without compiled code being kept, and those
-//! that keep something can read it and are told that they change nothing.
+//! On a full disk, plugins are served without cached code, and plugins that store values can read them and get an error for
+//! each write (C11). The audit and the lockfile are in `os_faults`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::compiled;
-use plugport_tests::contained::{Neighbour, PATIENCE};
+use plugport_tests::build::code_cache;
+use plugport_tests::containment::{Neighbour, PATIENCE};
 use plugport_tests::guests::plugin;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put, said};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 use tokio::process::Command;
@@ -23,25 +23,25 @@ async fn limit(server: &Server, bytes: Option<u64>) {
 }
 
 /// The files with compiled code, and those that are not finished.
-fn kept(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(compiled(folder)).unwrap();
+fn cached_files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(code_cache(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name != "secret").collect()
 }
 
-/// Code for which there is no room is not kept, and nothing for plugins is; that costs nobody a call.
+/// Neither code nor values of plugins are stored, and no call fails for it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
+async fn on_a_full_disk_no_code_is_cached_and_every_plugin_is_served() {
     let builder = Server::builder().guest("polite").guest("version_a");
     // Room for the images of the plugins' memories, which are files too, and for neither their code nor a database.
-    let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").under(&full_beyond(256));
-    let server = builder.cold().start().await;
+    let builder = builder.config("[plugins.version_a.grants]\nkv = true\n").shell_first(&full_beyond(256));
+    let server = builder.without_cache().start().await;
     let client = Client::new(server.url());
-    answers(&client, "version_a-version", Some("a")).await;
-    put("version_b", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("b")).await;
-    Neighbour::new(server.url()).ask().await;
-    assert_eq!(kept(server.folder()), [""; 0], "{}", server.said());
+    wait_for_answer(&client, "version_a-version", Some("a")).await;
+    install_guest("version_b", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("b")).await;
+    Neighbour::new(server.url()).echo().await;
+    assert_eq!(cached_files(server.folder()), [""; 0], "{}", server.log());
     for (remark, remedy) in [
         (
             "cannot write to the code cache",
@@ -49,16 +49,16 @@ async fn a_full_disk_keeps_no_code_and_every_plugin_is_served() {
         ),
         ("plugins cannot store anything for now", "check its disk and its mode"),
     ] {
-        let told = server.said();
+        let told = server.log();
         assert_eq!(told.matches(remark).count(), 1, "{told}");
         assert!(told.contains(remedy), "{told}");
     }
     limit(&server, None).await;
-    put("pin_description", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("described")).await;
+    install_guest("changed_description", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("described")).await;
     let deadline = Instant::now() + Duration::from_secs(10);
-    while kept(server.folder()).is_empty() {
-        assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.said());
+    while cached_files(server.folder()).is_empty() {
+        assert!(Instant::now() < deadline, "nothing is kept although there is room: {}", server.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(server.terminate().await, Some(0));
@@ -73,7 +73,7 @@ fn notebooks(state: &Path) -> Builder {
     let other = std::fs::read(plugin("notes")).unwrap();
     let builder = Server::builder().guest("polite").plugin("notes").file("other.wasm", &other);
     // Reaching the limit that is set later is an error and not the end.
-    builder.config(&config).under("trap '' XFSZ")
+    builder.config(&config).shell_first("trap '' XFSZ")
 }
 
 /// Whether a note of this title was written. If not, the disk was the reason.
@@ -85,7 +85,7 @@ async fn writes(client: &Client, plugin: &str, title: &str) -> bool {
     written
 }
 
-/// Writes notes until one is refused, and says how many were not.
+/// Writes notes until one fails, and returns how many did not.
 async fn fill(client: &Client, plugin: &str, title: &str) -> u64 {
     for number in 0..100 {
         if !writes(client, plugin, &format!("{title} {number}")).await {
@@ -109,36 +109,36 @@ async fn counts(client: &Client) -> [u64; 2] {
 /// What a disk without room refuses is an error of whoever writes. What was there can be read, by the others as well, and
 /// is there for the next server too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_refuses_notes_and_shows_those_that_are_there() {
+async fn on_a_full_disk_notes_can_be_read_and_not_written() {
     let state = tempfile::tempdir().unwrap();
     let server = notebooks(state.path()).start().await;
     let client = Client::new(server.url());
-    said(&server, "published ", 3).await;
-    assert!(writes(&client, "other", "Kept").await, "{}", server.said());
+    wait_for_log_times(&server, "published ", 3).await;
+    assert!(writes(&client, "other", "Kept").await, "{}", server.log());
     let database = state.path().join("plugins.redb");
     limit(&server, Some(database.metadata().unwrap().len() + (64 << 10))).await;
-    let visiting = Neighbour::new(server.url()).visit();
+    let neighbour_loop = Neighbour::new(server.url()).start_loop();
     let mut written = [fill(&client, "notes", "First").await, 1];
     for round in 0..10 {
-        assert_eq!(counts(&client).await, written, "round {round}: {}", server.said());
+        assert_eq!(counts(&client).await, written, "round {round}: {}", server.log());
         written[1] += fill(&client, "other", &format!("Round {round}")).await;
     }
-    let waits = visiting.end().await;
+    let waits = neighbour_loop.end().await;
     assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
-    let told = server.said();
+    let told = server.log();
     let times = |remark: &str| told.matches(remark).count();
     // A note may have found room that another had left.
     assert_eq!(times("takes no writes, so plugins can"), 1 + times("is writable again"), "{told}");
     limit(&server, None).await;
     let deadline = Instant::now() + Duration::from_secs(10);
     while !writes(&client, "notes", "Again").await {
-        assert!(Instant::now() < deadline, "there is room again, and nothing is written: {}", server.said());
+        assert!(Instant::now() < deadline, "there is room again, and nothing is written: {}", server.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     written[0] += 1;
-    server.says("the key-value database is writable again").await;
+    server.wait_for_log("the key-value database is writable again").await;
     assert_eq!(server.terminate().await, Some(0));
     let server = notebooks(state.path()).start().await;
-    said(&server, "published ", 3).await;
+    wait_for_log_times(&server, "published ", 3).await;
     assert_eq!(counts(&Client::new(server.url())).await, written);
 }

@@ -1,7 +1,7 @@
-//! What the machine does wrong: disks without room, events of the file system that are lost, files with senseless times,
-//! names that cannot be resolved, and a server that is killed at any moment.
+//! What goes wrong on a machine: full disks, lost file system events, files with impossible times, names that do not resolve,
+//! and a server that is killed at any moment.
 //!
-//! Plugin files that are bad in themselves are in `reload`, and `plugport dev` that is killed is in `cli`.
+//! Plugin files that are bad in themselves are in `reload`, and a killed `plugport dev` is in `cli`.
 
 mod crash_recovery;
 mod disk_full;

@@ -1,15 +1,16 @@
-//! What the machine does wrong (C11): disks are full, events of the file system are lost, and times of files mean nothing.
+//! Faults of the operating system: full disks, lost file system events, files with impossible times, and names that do not
+//! resolve (C11).
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant, SystemTime};
 
-use plugport_tests::contained::{Neighbour, PATIENCE, Source};
+use plugport_tests::containment::{Neighbour, PATIENCE, Source};
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put};
-use plugport_tests::server::{Server, shelled};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_guest, wait_for_answer};
+use plugport_tests::server::{Server, shell_command};
 use serde_json::json;
 use tokio::process::Command;
 
@@ -28,7 +29,7 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     let server = Server::builder()
         .guest("polite")
         .config("[audit]\narguments = true\n")
-        .under(&full_beyond(1_024))
+        .shell_first(&full_beyond(1_024))
         .start()
         .await;
     let client = Client::new(server.url());
@@ -38,8 +39,8 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     };
     let deadline = Instant::now() + Duration::from_secs(60);
     let mut calls = 0;
-    while !server.said().contains("the audit file cannot be written") {
-        assert!(Instant::now() < deadline, "there always was room; the server said:\n{}", server.said());
+    while !server.log().contains("the audit file cannot be written") {
+        assert!(Instant::now() < deadline, "there always was room; the server said:\n{}", server.log());
         echo().await;
         calls += 1;
     }
@@ -52,16 +53,17 @@ async fn a_full_disk_stops_the_audit_and_no_call() {
     let pid = server.pid().to_string();
     let lifted = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status();
     assert!(lifted.await.unwrap().success());
-    server.says("the audit file is writable again").await;
+    server.wait_for_log("the audit file is writable again").await;
     // What was noted meanwhile has waited, and every line is whole.
-    let echoes = server.audited("call", calls + 1).await.iter().filter(|line| line["name"] == "echo").count();
+    let echoes =
+        server.wait_for_audit("call", calls + 1).await.iter().filter(|line| line["name"] == "echo").count();
     assert_eq!(echoes, calls);
     assert_eq!(server.terminate().await, Some(0));
 }
 
 /// Runs `plugport approve` in a folder, after the shell has done something else.
 async fn approve(place: &Path, shell: &str) -> Output {
-    let mut command = shelled(shell);
+    let mut command = shell_command(shell);
     command.args(["approve", "--yes", "--plugins", "plugins"]).current_dir(place).kill_on_drop(true);
     let output = tokio::time::timeout(Duration::from_secs(300), command.output()).await;
     output.expect("approving ends").unwrap()
@@ -76,7 +78,7 @@ fn listing(folder: &Path) -> Vec<OsString> {
 
 /// A lock for which there is no room leaves the one that is there.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_leaves_the_lock_as_it_was() {
+async fn a_full_disk_leaves_the_lockfile_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let plugins = place.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
@@ -101,14 +103,14 @@ async fn a_full_disk_leaves_the_lock_as_it_was() {
 /// What watches the folder watches the folder that it found. Through a link that names another one since, no event ever
 /// comes, and looking must find what changed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_event_tells_of_is_found_within_seconds() {
+async fn changes_without_an_event_are_found_within_seconds() {
     let outside = tempfile::tempdir().unwrap();
     let (link, next) = (outside.path().join("plugins"), outside.path().join("next"));
     for folder in ["0", "1"] {
         std::fs::create_dir(outside.path().join(folder)).unwrap();
     }
-    put("version_a", &outside.path().join("0"), "v.wasm");
-    put("version_b", &outside.path().join("1"), "v.wasm");
+    install_guest("version_a", &outside.path().join("0"), "v.wasm");
+    install_guest("version_b", &outside.path().join("1"), "v.wasm");
     std::os::unix::fs::symlink("0", &link).unwrap();
     let server = Server::builder().plugins(&link).start().await;
     let client = Client::new(server.url());
@@ -117,14 +119,14 @@ async fn what_no_event_tells_of_is_found_within_seconds() {
         std::os::unix::fs::symlink(folder.to_string(), &next).unwrap();
         std::fs::rename(&next, &link).unwrap();
         let begun = Instant::now();
-        answers(&client, "v-version", Some(["a", "b"][folder])).await;
+        wait_for_answer(&client, "v-version", Some(["a", "b"][folder])).await;
         let took = begun.elapsed();
-        assert!(turn == 0 || took < CONVERGENCE, "turn {turn} took {took:?}; {}", server.said());
+        assert!(turn == 0 || took < CONVERGENCE, "turn {turn} took {took:?}; {}", server.log());
     }
     std::fs::remove_file(outside.path().join("0/v.wasm")).unwrap();
     let begun = Instant::now();
-    answers(&client, "v-version", None).await;
-    assert!(begun.elapsed() < CONVERGENCE, "{:?}; {}", begun.elapsed(), server.said());
+    wait_for_answer(&client, "v-version", None).await;
+    assert!(begun.elapsed() < CONVERGENCE, "{:?}; {}", begun.elapsed(), server.log());
 }
 
 /// A file is found whatever its time says. To set the machine's clock takes more than a test should be allowed; the
@@ -148,29 +150,29 @@ async fn files_with_times_of_other_centuries_are_found() {
         std::fs::copy(guest(&format!("version_{version}")), &beside).unwrap();
         std::fs::File::options().write(true).open(&beside).unwrap().set_modified(time).unwrap();
         std::fs::rename(&beside, &file).unwrap();
-        answers(&client, "v-version", Some(version)).await;
+        wait_for_answer(&client, "v-version", Some(version)).await;
     }
 }
 
 /// A name that nobody answers for costs the call that asked for it, and nobody else waits.
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_cannot_be_looked_up_fail_their_calls_alone() {
-    let config = "[plugins.fetcher.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
-    let server = Server::builder().guest("polite").guest("fetcher").config(config).start().await;
+async fn names_that_do_not_resolve_fail_only_their_calls() {
+    let config = "[plugins.http_client.grants]\nhttp = [\"http://no-such-host.invalid\"]\n";
+    let server = Server::builder().guest("polite").guest("http_client").config(config).start().await;
     let client = Client::new(server.url());
     let asking: Vec<_> = (0..8)
         .map(|_| {
             let client = client.clone();
             let url = json!({ "url": "http://no-such-host.invalid/" });
-            tokio::spawn(async move { client.call("fetcher-fetch", url).await })
+            tokio::spawn(async move { client.call("http_client-fetch", url).await })
         })
         .collect();
     let neighbour = Neighbour::new(server.url());
-    let visiting = neighbour.visit();
+    let neighbour_loop = neighbour.start_loop();
     for asked in asking {
         let reply = asked.await.unwrap();
         assert_eq!(reply.tool_text(), "there is no host of this name");
     }
-    let waits = visiting.end().await;
+    let waits = neighbour_loop.end().await;
     assert!(waits.percentile(99) < PATIENCE, "{waits:?}");
 }

@@ -1,6 +1,7 @@
-//! Variables, settings and secrets: what a plugin is given by name, and who else may see it.
+//! Environment variables, configuration values and secrets: a plugin reads them by name, and secrets are redacted everywhere
+//! but in its results.
 
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -27,7 +28,7 @@ async fn get(client: &Client, key: &str) -> String {
 /// Everything but results that anyone could read: the log and the audit.
 fn written(server: &Server) -> String {
     let audit = std::fs::read_to_string(server.state().join("audit.jsonl"));
-    server.said() + &audit.unwrap_or_default()
+    server.log() + &audit.unwrap_or_default()
 }
 
 #[tokio::test]
@@ -48,7 +49,7 @@ async fn hostile_env_probe() {
         assert!(found["cwd"].is_null() || found["cwd"] == "/", "{reply:?}");
         // A guest asks for all variables at once and gets those that are granted, so none is seen to be denied.
         assert!(!written(&server).contains("\"denied\""), "{}", written(&server));
-        assert_eq!(server.said().contains("PLUGPORT_TEST_UNSET is granted but not set"), vars != json!([]));
+        assert_eq!(server.log().contains("PLUGPORT_TEST_UNSET is granted but not set"), vars != json!([]));
     }
 }
 
@@ -63,8 +64,10 @@ async fn settings_and_secrets_are_read_by_name_and_only_settings_are_listed() {
     assert_eq!(get(&client, "key").await, "k3y-of-the-environment");
     let all = client.call("settings-all", json!({})).await;
     assert_eq!(all.tool_text(), "region=eu retries=3 two words=true");
-    server.says("requested the configuration value `none`, which is not set; to set it, write under").await;
-    server.says("[plugins.settings.grants]: config = { none = \"...\" }").await;
+    server
+        .wait_for_log("requested the configuration value `none`, which is not set; to set it, write under")
+        .await;
+    server.wait_for_log("[plugins.settings.grants]: config = { none = \"...\" }").await;
     assert!(!written(&server).contains("\"denied\""), "a plugin that has settings was not denied one more");
 }
 
@@ -74,8 +77,8 @@ async fn without_a_grant_there_is_nothing_to_read() {
     let client = Client::new(server.url());
     assert_eq!(get(&client, "token").await, "none");
     assert_eq!(client.call("settings-all", json!({})).await.tool_text(), "");
-    server.says("was denied the configuration value `token`; to allow it, write under").await;
-    server.says("[plugins.settings.grants]: config = { token = \"...\" }").await;
+    server.wait_for_log("was denied the configuration value `token`; to allow it, write under").await;
+    server.wait_for_log("[plugins.settings.grants]: config = { token = \"...\" }").await;
     assert_eq!(allowed_by(&server, "settings", 1).await, ["config = { token = \"...\" }"]);
 }
 
@@ -83,7 +86,7 @@ async fn without_a_grant_there_is_nothing_to_read() {
 async fn a_secret_is_seen_in_results_and_nowhere_else() {
     let server = server().await;
     let client = Client::new(server.url());
-    let slip = async |way: &str| -> Reply {
+    let slip = async |way: &str| -> HttpResponse {
         let params = json!({ "name": "settings-leak", "arguments": { "key": "token", "way": way } });
         let more = json!({ "io.modelcontextprotocol/logLevel": "debug", "progressToken": way });
         client.request_with_meta("tools/call", params, more).await
@@ -100,7 +103,7 @@ async fn a_secret_is_seen_in_results_and_nowhere_else() {
     ] {
         let reply = slip(way).await;
         assert!(!format!("{reply:?}").contains("c4nary"), "{way}: {reply:?}");
-        server.says(said).await;
+        server.wait_for_log(said).await;
     }
     for (way, method, shown) in [
         ("log", "notifications/message", "log *** log"),
@@ -138,9 +141,9 @@ async fn a_long_secret_is_hidden_before_text_is_cut() {
     ] {
         let reply = client.call("settings-leak", json!({ "key": "token", "way": way })).await;
         assert!(!format!("{reply:?}").contains("l0ng"), "{way}: {reply:?}");
-        server.says(said).await;
+        server.wait_for_log(said).await;
     }
     client.call("settings-get", json!({ "key": format!("{}{secret}", "k".repeat(4_000)) })).await;
-    server.says("requested the configuration value `kkk").await;
+    server.wait_for_log("requested the configuration value `kkk").await;
     assert!(!written(&server).contains("l0ng"), "{}", written(&server));
 }

@@ -1,29 +1,29 @@
-//! What is not granted cannot be had: the twin of every capability's own test. The guest gets a typed failure, the client
-//! hears nothing of it, and the operator hears which line would allow it.
+//! Each capability is denied without its grant: the guest gets a typed error, the client hears nothing, and the audit names the
+//! line that would grant it.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, form, prompt};
+use crate::mcp::session_client_requests::{capabilities, form, prompt};
 
 /// What would allow the denials of this plugin that the audit has, once it has as many.
 pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> Vec<String> {
-    let lines = server.audited("denied", count).await;
+    let lines = server.wait_for_audit("denied", count).await;
     assert!(lines.iter().all(|line| line["plugin"] == plugin && line["requested"].is_string()), "{lines:?}");
     lines.iter().map(|line| line["missing_grant"].as_str().unwrap().to_owned()).collect()
 }
 
 async fn question_is_denied(method: &str, params: Value, line: &str) {
-    let server = Server::builder().guest("asker").start().await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
-    let call = json!({ "name": "asker-ask", "arguments": { "method": method, "params": params } });
+    let server = Server::builder().guest("client_requests").start().await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
+    let call = json!({ "name": "client_requests-ask", "arguments": { "method": method, "params": params } });
     let reply = session.request("tools/call", call).await;
     assert_eq!(reply.messages.len(), 1, "the client is asked nothing: {reply:?}");
     let told = reply.tool_text();
     assert!(told.contains("Denied") && !told.contains("plugport.toml") && !told.contains(line), "{told}");
-    assert_eq!(allowed_by(&server, "asker", 1).await, [line]);
-    server.says(&format!("to allow it, write under [plugins.asker.grants]: {line}")).await;
+    assert_eq!(allowed_by(&server, "client_requests", 1).await, [line]);
+    server.wait_for_log(&format!("to allow it, write under [plugins.client_requests.grants]: {line}")).await;
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn roots_are_denied() {
 }
 
 #[tokio::test]
-async fn the_store_is_denied() {
+async fn the_key_value_store_is_denied() {
     let server = Server::builder().plugin("notes").start().await;
     let reply = Client::new(server.url()).call("notes-find_notes", json!({})).await;
     reply.tool_error();
@@ -54,16 +54,16 @@ async fn the_store_is_denied() {
 /// granted none has none. So it is the guest's own library that fails, and the audit has nothing.
 #[tokio::test]
 async fn directories_are_not_there() {
-    let server = Server::builder().guest("scribe").start().await;
+    let server = Server::builder().guest("file_io").start().await;
     let client = Client::new(server.url());
     for path in ["/etc/passwd", "plugport.toml", "/", "../x"] {
         for (tool, arguments) in
             [("read", json!({ "path": path })), ("write", json!({ "path": path, "text": "x" }))]
         {
-            let reply = client.call(&format!("scribe-{tool}"), arguments).await;
+            let reply = client.call(&format!("file_io-{tool}"), arguments).await;
             assert_eq!(reply.tool_error(), "No such file or directory (os error 44)", "{tool} {path}");
         }
     }
-    server.audited("call", 9).await;
+    server.wait_for_audit("call", 9).await;
     assert!(server.audit().iter().all(|line| line["event"] != "denied"), "{:?}", server.audit());
 }

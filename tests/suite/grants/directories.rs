@@ -1,6 +1,6 @@
-//! A granted directory: read-only unless said otherwise, and nothing beside it.
+//! A granted directory is read-only unless the grant says otherwise, and nothing beside it can be reached.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -14,36 +14,36 @@ async fn a_directory_is_read_only_unless_writing_was_granted() {
     }
     std::fs::write(dir.path().join("canary.txt"), "canary").unwrap();
     let config = format!(
-        "[plugins.scribe.grants]\ndirs = [{{ host = {read:?}, guest = \"/read\" }}, \
+        "[plugins.file_io.grants]\ndirs = [{{ host = {read:?}, guest = \"/read\" }}, \
          {{ host = {write:?}, guest = \"/write\", write = true }}]\n"
     );
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());
     for path in
         ["/read/new.txt", "/read/old.txt", "/canary.txt", "/read/../canary.txt", "/write/../canary.txt"]
     {
-        client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+        client.call("file_io-write", json!({ "path": path, "text": "x" })).await.tool_error();
     }
     assert_eq!(std::fs::read_to_string(read.join("old.txt")).unwrap(), "old");
     assert!(!read.join("new.txt").exists());
     assert_eq!(std::fs::read_to_string(dir.path().join("canary.txt")).unwrap(), "canary");
-    assert_eq!(client.call("scribe-read", json!({ "path": "/read/old.txt" })).await.tool_text(), "old");
-    client.call("scribe-read", json!({ "path": "/read/../canary.txt" })).await.tool_error();
+    assert_eq!(client.call("file_io-read", json!({ "path": "/read/old.txt" })).await.tool_text(), "old");
+    client.call("file_io-read", json!({ "path": "/read/../canary.txt" })).await.tool_error();
 
-    let reply = client.call("scribe-write", json!({ "path": "/write/new.txt", "text": "x" })).await;
+    let reply = client.call("file_io-write", json!({ "path": "/write/new.txt", "text": "x" })).await;
     assert_eq!(reply.tool_text(), "written");
     assert_eq!(std::fs::read_to_string(write.join("new.txt")).unwrap(), "x");
 }
 
 #[tokio::test]
-async fn a_directory_that_has_gone_is_the_operators_to_hear_of() {
+async fn a_missing_granted_directory_is_reported_to_the_operator() {
     let dir = tempfile::tempdir().unwrap();
     let gone = dir.path().join("gone");
     std::fs::create_dir(&gone).unwrap();
-    let config = format!("[plugins.scribe.grants]\ndirs = [{{ host = {gone:?}, guest = \"/gone\" }}]\n");
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let config = format!("[plugins.file_io.grants]\ndirs = [{{ host = {gone:?}, guest = \"/gone\" }}]\n");
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     std::fs::remove_dir(&gone).unwrap();
-    let reply = Client::new(server.url()).call("scribe-read", json!({ "path": "/gone/x" })).await;
+    let reply = Client::new(server.url()).call("file_io-read", json!({ "path": "/gone/x" })).await;
     assert!(!reply.tool_error().contains("gone"), "a path of the host was told: {reply:?}");
-    server.says("No such file or directory").await;
+    server.wait_for_log("No such file or directory").await;
 }

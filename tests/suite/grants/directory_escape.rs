@@ -1,14 +1,14 @@
-//! Guests that try to leave the directories they were granted: nothing outside is read, changed or made.
+//! Guests that try to leave their granted directories read, change and create nothing outside of them.
 
 use std::os::unix::fs::symlink;
 
-use plugport_tests::http::Client;
-use plugport_tests::place::{LINKS, Place};
+use plugport_tests::granted_dir::{GrantedDir, LINKS};
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// A server with this guest, which may use the place's directory as `/d`.
-async fn serve(place: &Place, guest: &str, write: bool) -> Server {
+/// A server with this guest, which is granted the directory as `/d`.
+async fn serve(place: &GrantedDir, guest: &str, write: bool) -> Server {
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/d\", write = {write} }}]\n",
         place.inside()
@@ -31,7 +31,7 @@ async fn succeeded(server: &Server, guest: &str, tool: &str, arguments: Value) -
 #[tokio::test]
 async fn hostile_path_dotdot() {
     for write in [false, true] {
-        let place = Place::new();
+        let place = GrantedDir::new();
         let server = serve(&place, "hostile_path_dotdot", write).await;
         let canary = place.outside().join("canary.txt");
         let arguments = json!({ "directory": "/d", "outside": "canary.txt", "host": canary });
@@ -47,7 +47,7 @@ async fn hostile_path_dotdot() {
 #[tokio::test]
 async fn hostile_symlink_escape() {
     let guest = "hostile_symlink_escape";
-    let place = Place::with_links();
+    let place = GrantedDir::with_links();
     let server = serve(&place, guest, true).await;
     let targets = ["../canary.txt", "/etc/passwd", "..", "own.txt", "inner", "made", "../../../../proc/self"];
     let made = succeeded(&server, guest, "make", json!({ "directory": "/d", "targets": targets })).await;
@@ -63,7 +63,7 @@ async fn hostile_symlink_escape() {
 #[tokio::test]
 async fn hostile_symlink_escape_without_permission() {
     let guest = "hostile_symlink_escape";
-    let place = Place::with_links();
+    let place = GrantedDir::with_links();
     let server = serve(&place, guest, false).await;
     let followed = succeeded(&server, guest, "follow", json!({ "directory": "/d", "links": LINKS })).await;
     assert!(followed.is_empty(), "{followed:?}");
@@ -77,7 +77,7 @@ async fn hostile_symlink_escape_without_permission() {
 #[tokio::test]
 async fn hostile_trailing_slash() {
     for write in [false, true] {
-        let place = Place::with_links();
+        let place = GrantedDir::with_links();
         let server = serve(&place, "hostile_trailing_slash", write).await;
         let arguments = json!({ "directory": "/d", "links": LINKS });
         let done = succeeded(&server, "hostile_trailing_slash", "open", arguments).await;
@@ -90,7 +90,7 @@ async fn hostile_trailing_slash() {
 #[tokio::test]
 async fn hostile_symlink_rename() {
     for write in [false, true] {
-        let place = Place::with_links();
+        let place = GrantedDir::with_links();
         let server = serve(&place, "hostile_symlink_rename", write).await;
         let arguments = json!({ "directory": "/d", "links": LINKS });
         let done = succeeded(&server, "hostile_symlink_rename", "rename", arguments).await;
@@ -103,7 +103,7 @@ async fn hostile_symlink_rename() {
 #[tokio::test]
 async fn hostile_hard_link() {
     let guest = "hostile_hard_link";
-    let place = Place::new();
+    let place = GrantedDir::new();
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/read\" }}, {{ host = {:?}, guest = \"/write\", write = true }}]\n",
         place.outside().join("out"),
@@ -121,7 +121,7 @@ async fn hostile_hard_link() {
 #[tokio::test]
 async fn nothing_is_linked_or_moved_from_one_grant_to_another() {
     let guest = "hostile_hard_link";
-    let place = Place::new();
+    let place = GrantedDir::new();
     let config = format!(
         "[plugins.{guest}.grants]\ndirs = [{{ host = {:?}, guest = \"/a\", write = true }}, {{ host = {:?}, guest = \"/b\", write = true }}]\n",
         place.outside().join("out"),
@@ -140,7 +140,7 @@ async fn nothing_is_linked_or_moved_from_one_grant_to_another() {
 
 #[tokio::test]
 async fn hostile_proc_probe() {
-    let place = Place::new();
+    let place = GrantedDir::new();
     // Whatever an operator's tree may contain: the link is there, and leads nowhere.
     symlink("/proc", place.inside().join("proc")).unwrap();
     symlink("/etc", place.inside().join("etc")).unwrap();
@@ -157,21 +157,21 @@ async fn hostile_proc_probe() {
 /// Opening a pipe would keep a thread of the server waiting for its other end, for ever.
 #[tokio::test]
 async fn pipes_and_sockets_are_not_opened() {
-    let place = Place::new();
+    let place = GrantedDir::new();
     let inside = place.inside();
     assert!(std::process::Command::new("mkfifo").arg(inside.join("pipe")).status().unwrap().success());
     symlink("pipe", inside.join("alias")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
     for write in [false, true] {
-        let server = serve(&place, "scribe", write).await;
+        let server = serve(&place, "file_io", write).await;
         let client = Client::new(server.url());
         for path in ["/d/pipe", "/d/alias", "/d/socket"] {
             for _ in 0..20 {
-                client.call("scribe-read", json!({ "path": path })).await.tool_error();
+                client.call("file_io-read", json!({ "path": path })).await.tool_error();
             }
-            client.call("scribe-write", json!({ "path": path, "text": "x" })).await.tool_error();
+            client.call("file_io-write", json!({ "path": path, "text": "x" })).await.tool_error();
         }
-        assert_eq!(client.call("scribe-read", json!({ "path": "/d/own.txt" })).await.tool_text(), "own");
+        assert_eq!(client.call("file_io-read", json!({ "path": "/d/own.txt" })).await.tool_text(), "own");
     }
 }
 
@@ -186,14 +186,14 @@ async fn the_state_folder_is_hidden_in_a_directory_that_holds_it() {
     symlink("state/secret.txt", dir.path().join("alias")).unwrap();
     symlink("state", dir.path().join("folder")).unwrap();
     let config = format!(
-        "[server]\nstate_dir = {state:?}\n[plugins.scribe.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
+        "[server]\nstate_dir = {state:?}\n[plugins.file_io.grants]\ndirs = [{{ host = {:?}, guest = \"/d\" }}]\n",
         dir.path()
     );
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());
-    assert_eq!(client.call("scribe-read", json!({ "path": "/d/open.txt" })).await.tool_text(), "open");
+    assert_eq!(client.call("file_io-read", json!({ "path": "/d/open.txt" })).await.tool_text(), "open");
     for path in ["/d/state/secret.txt", "/d/alias", "/d/folder/secret.txt", "/d/state/../state/secret.txt"] {
-        let reply = client.call("scribe-read", json!({ "path": path })).await;
+        let reply = client.call("file_io-read", json!({ "path": path })).await;
         assert!(!reply.tool_error().contains("secret\""), "{path}: {reply:?}");
     }
 }

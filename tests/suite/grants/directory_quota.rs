@@ -1,10 +1,9 @@
-//! Guests that fill the disk or hold files open: each is stopped at its quota with a typed error, and what it held comes
-//! back.
+//! Guests that fill the disk or hold files open get a typed error at their quota, and what they free can be used again.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -61,8 +60,8 @@ async fn hostile_disk_filler_with_bytes() {
         assert!(used(dir.path()).0 <= 3 * MIB, "{tool}: {:?}", used(dir.path()));
     }
     assert!(used(dir.path()).0 > 2 * MIB, "the quota is there to be used: {:?}", used(dir.path()));
-    server.says("was denied more than 3 MiB below /d; to allow it").await;
-    server.says("quota_mib = 6, files = 1000").await;
+    server.wait_for_log("was denied more than 3 MiB below /d; to allow it").await;
+    server.wait_for_log("quota_mib = 6, files = 1000").await;
     // Deleting gives room back.
     assert_eq!(call(&server, "tidy", json!({ "directory": "/d" })).await, "tidy");
     let told = call(&server, "pour", json!({ "directory": "/d" })).await;
@@ -76,7 +75,7 @@ async fn hostile_disk_filler_with_files() {
     let told = call(&server, "crowd", json!({ "directory": "/d" })).await;
     assert!(told.starts_with("200: ") && told.to_lowercase().contains("quota"), "{told}");
     assert_eq!(used(dir.path()).1, 200);
-    server.says("was denied more than 200 files below /d").await;
+    server.wait_for_log("was denied more than 200 files below /d").await;
     call(&server, "tidy", json!({ "directory": "/d" })).await;
     let told = call(&server, "nest", json!({ "directory": "/d" })).await;
     let count: u64 = told.split(':').next().unwrap().parse().unwrap();
@@ -172,7 +171,7 @@ async fn hostile_fd_exhaustion() {
             assert!(told.starts_with(&format!("{most}: ")), "{tool}: {told}");
         }
     }
-    server.says("it has 32 files open and wanted more (limit `open_files`)").await;
+    server.wait_for_log("it has 32 files open and wanted more (limit `open_files`)").await;
     let memory = server.rss();
     for _ in 0..100 {
         client

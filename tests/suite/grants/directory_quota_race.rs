@@ -1,6 +1,5 @@
-//! Eight calls that change one directory at once, in every way there is. Now and then the server is stopped where it is, so that
-//! what lies on the disk can be compared with the quota while nothing moves; and when all is quiet, what may still be written is
-//! compared with what lies there.
+//! Eight calls change one directory at once, in every possible way. The server is paused now and then, so that the disk can be
+//! compared with the quota; when all calls have ended, the remaining quota is compared with the disk.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plugport_tests::hostile_files::seeded;
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -26,13 +25,13 @@ const STEP: u64 = 4_096;
 
 /// What lies in a directory, as quotas count it.
 #[derive(Debug, Default)]
-struct Truth {
+struct DiskState {
     bytes: u64,
     files: u64,
     seen: HashSet<u64>,
 }
 
-impl Truth {
+impl DiskState {
     fn add(&mut self, about: &std::fs::Metadata) {
         self.files += 1;
         if self.seen.insert(about.ino()) {
@@ -125,7 +124,7 @@ async fn assert_held(seed: u64, time: Duration) {
             tokio::time::sleep(Duration::from_millis(random(60) as u64)).await;
             server.signal("-STOP").await;
             stopped(server.pid()).await;
-            let truth = Truth::of(&folder, server.pid());
+            let truth = DiskState::of(&folder, server.pid());
             server.signal("-CONT").await;
             truth.assert_within(&format!("seed {seed}, look {looks}"));
             (looks, fullest) = (looks + 1, fullest.max(truth.bytes));
@@ -160,16 +159,16 @@ async fn assert_counted(server: &Server, client: &Client, folder: &Path) {
     let arguments = json!({ "directory": "/d" });
     // So often it is measured when nobody says that something was closed: calls that end do not.
     tokio::time::sleep(Duration::from_millis(1_100)).await;
-    if Truth::of(folder, server.pid()).files >= FILES {
+    if DiskState::of(folder, server.pid()).files >= FILES {
         remove_one(folder);
     }
     client.call(&format!("{GUEST}-fill"), arguments.clone()).await.tool_text();
-    let full = Truth::of(folder, server.pid());
+    let full = DiskState::of(folder, server.pid());
     full.assert_within("full");
     let left = (MIB << 20) - full.bytes;
     assert!(left < STEP, "{left} bytes cannot be written: {full:?}");
     client.call(&format!("{CROWD}-crowd"), arguments).await.tool_text();
-    let crowded = Truth::of(folder, server.pid());
+    let crowded = DiskState::of(folder, server.pid());
     crowded.assert_within("crowded");
     assert_eq!(crowded.files, FILES, "not all files can be made: {crowded:?}");
     // Not by the guest: the directories lie deeper in each other than it may have files open.
@@ -198,7 +197,7 @@ async fn soak_hostile_quota_race() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_that_no_system_takes_are_refused_before_anybody_looks_at_them() {
+async fn impossible_paths_are_rejected_before_they_are_opened() {
     let dir = tempfile::tempdir().unwrap();
     let server = racers(dir.path()).await;
     let client = Client::new(server.url());

@@ -1,9 +1,9 @@
-//! A guest reads the folders that its client works in: only those that the operator allowed, only of clients on this machine.
+//! A guest reads the roots of its client: only those that the operator allowed, and only of clients on this machine.
 
 use std::path::Path;
 use std::time::Duration;
 
-use plugport_tests::http::{Client, Reply, Session};
+use plugport_tests::http_client::{Client, HttpResponse, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -24,8 +24,8 @@ fn place() -> TempDir {
 
 async fn serve(dir: &Path, roots: &str) -> Server {
     let roots = roots.replace("ALLOWED", &format!("{:?}", dir.join("allowed")));
-    let config = format!("[plugins.scribe.grants]\nroots = {roots}\n");
-    Server::builder().guest("scribe").config(&config).start().await
+    let config = format!("[plugins.file_io.grants]\nroots = {roots}\n");
+    Server::builder().guest("file_io").config(&config).start().await
 }
 
 const READ: &str = "{ read = [ALLOWED] }";
@@ -41,7 +41,7 @@ fn roots(paths: &[&Path]) -> Value {
 
 /// Reads a file in a session that is asked for its roots meanwhile.
 async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String {
-    let params = json!({ "name": "scribe-read", "arguments": { "path": path } });
+    let params = json!({ "name": "file_io-read", "arguments": { "path": path } });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "roots/list", "{question}");
@@ -50,16 +50,16 @@ async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String
     answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// Reads a file in a session that is not asked anything.
+/// Reads a file in a session that gets no client request.
 async fn read(session: &Session, path: &Path) -> String {
-    let reading = session.call("scribe-read", json!({ "path": path }));
+    let reading = session.call("file_io-read", json!({ "path": path }));
     let reply = tokio::time::timeout(Duration::from_secs(30), reading).await.unwrap();
     assert_eq!(reply.messages.len(), 1, "nothing was asked: {reply:?}");
     reply.tool_text().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
+async fn a_session_is_asked_once_for_roots_and_only_allowed_ones_can_be_read() {
     let dir = place();
     let root = dir.path().canonicalize().unwrap();
     let (project, other) = (root.join("allowed/my project"), root.join("other"));
@@ -81,9 +81,9 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
             "{path:?}: {text}"
         );
     }
-    server.says("was denied reading the client's root").await;
+    server.wait_for_log("was denied reading the client's root").await;
     let arguments = json!({ "path": project.join("new.txt"), "text": "x" });
-    session.call("scribe-write", arguments).await.tool_error();
+    session.call("file_io-write", arguments).await.tool_error();
     assert!(!project.join("new.txt").exists());
 
     session.notify("notifications/roots/list_changed", json!({})).await;
@@ -91,14 +91,14 @@ async fn a_session_is_asked_once_and_only_what_was_allowed_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stateless_client_is_asked_before_the_guest_starts() {
+async fn a_stateless_client_is_asked_for_roots_before_the_guest_starts() {
     let dir = place();
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let server = serve(dir.path(), READ).await;
     let client = Client::new(server.url());
-    let call = async |more: Value| -> Reply {
+    let call = async |more: Value| -> HttpResponse {
         let arguments = json!({ "path": project.join("file.txt") });
-        let mut params = json!({ "name": "scribe-read", "arguments": arguments });
+        let mut params = json!({ "name": "file_io-read", "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         client.request_with_meta("tools/call", params, json!({ CAPABILITIES: { "roots": {} } })).await
     };
@@ -114,23 +114,23 @@ async fn a_stateless_client_is_asked_before_the_guest_starts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
+async fn without_a_grant_or_for_a_remote_client_no_roots_are_asked_for_or_opened() {
     let dir = place();
     let project = dir.path().canonicalize().unwrap().join("allowed/my project");
     let file = project.join("file.txt");
-    let able = json!({ "roots": {} });
+    let capabilities = json!({ "roots": {} });
     let server = serve(dir.path(), READ).await;
     // A client that has no roots, and one behind a proxy.
     let client = Client::new(server.url());
     assert_ne!(read(&client.session("2025-11-25").await, &file).await, "project");
     for header in ["x-forwarded-for", "forwarded"] {
-        let params = json!({ "name": "scribe-read", "arguments": { "path": file },
-            "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: able } });
+        let params = json!({ "name": "file_io-read", "arguments": { "path": file },
+            "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", CAPABILITIES: capabilities } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/call"),
-            ("mcp-name", "scribe-read"),
+            ("mcp-name", "file_io-read"),
             (header, "for=192.0.2.1"),
         ];
         client.post(&headers, body.to_string()).await.tool_error();
@@ -139,7 +139,7 @@ async fn without_permission_or_from_elsewhere_nothing_is_asked_or_opened() {
     // May ask, but not read.
     for grant in ["true", "false"] {
         let server = serve(dir.path(), grant).await;
-        let session = Client::new(server.url()).session_with("2025-11-25", able.clone()).await;
+        let session = Client::new(server.url()).session_with("2025-11-25", capabilities.clone()).await;
         assert_ne!(read(&session, &file).await, "project", "{grant}");
     }
 }

@@ -1,9 +1,9 @@
-//! What a guest reaches outside of its sandbox: directories, outgoing HTTP, the key-value store, configuration, environment
-//! and secrets, the client's roots. For each there is what a grant allows, what is denied without one, and guests that try
-//! to get beyond theirs, quotas of directories among it.
+//! The capabilities: directories, outgoing HTTP, the key-value store, configuration values, environment and secrets, the
+//! client's roots. Each has tests of what its grant allows, of what is denied without it, and of guests that attack it. Quotas
+//! of directories are here too.
 //!
-//! A grant that is taken away while the server serves is in `reload`, bounds that need no grant are in `limits`, and how a
-//! guest's requests to its client are carried is in `mcp`.
+//! Grants that are revoked while the server serves are in `reload`, limits that need no grant are in `limits`, and how client
+//! requests are carried is in `mcp`.
 
 mod config_env_secrets;
 mod denied_without_grant;

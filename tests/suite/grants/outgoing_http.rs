@@ -1,18 +1,18 @@
-//! Requests of plugins to other hosts: granted ones arrive, all others send nothing, and no host can hurt the server.
+//! HTTP requests of plugins: granted ones arrive, others are never sent, and no web server can harm this one.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
 use plugport::config::HttpGrant;
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::bad_web_server::BadWebServer;
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
-use plugport_tests::web::Web;
 use serde_json::{Value, json};
 
 use crate::grants::denied_without_grant::allowed_by;
 
 /// A server with one guest that may reach `web`, beside a polite neighbour.
-async fn serving(guest: &str, web: &Web, limits: &str) -> (Server, Client) {
+async fn serving(guest: &str, web: &BadWebServer, limits: &str) -> (Server, Client) {
     let config = format!("[plugins.{guest}]\nlimits = {{ {limits} }}\n{}", web.grant(guest));
     let server = Server::builder().guest("polite").guest(guest).config(&config).start().await;
     let client = Client::new(server.url());
@@ -20,29 +20,29 @@ async fn serving(guest: &str, web: &Web, limits: &str) -> (Server, Client) {
 }
 
 /// The guest and its neighbour still work, nothing is left open, and no panic was heard of.
-async fn contained(server: &Server, client: &Client, guest: &str, web: &Web) {
+async fn contained(server: &Server, client: &Client, guest: &str, web: &BadWebServer) {
     if guest.starts_with("hostile") {
         assert_eq!(client.call(&format!("{guest}-ok"), json!({})).await.tool_text(), "ok");
     }
     let echoed = client.call("polite-echo", json!({ "message": "still here" })).await;
     assert_eq!(echoed.tool_text(), "still here");
-    web.is_left().await;
-    let said = server.said();
+    web.wait_until_closed().await;
+    let said = server.log();
     assert!(!said.contains("panicked at") && said.len() < 1 << 20, "{said}");
 }
 
-async fn fetch(client: &Client, url: &str) -> Reply {
-    client.call("fetcher-fetch", json!({ "url": url })).await
+async fn fetch(client: &Client, url: &str) -> HttpResponse {
+    client.call("http_client-fetch", json!({ "url": url })).await
 }
 
-fn lines(reply: &Reply) -> Vec<String> {
+fn lines(reply: &HttpResponse) -> Vec<String> {
     reply.tool_text().lines().map(str::to_owned).collect()
 }
 
 #[tokio::test]
 async fn a_granted_request_arrives_as_it_was_made() {
-    let web = Web::start().await;
-    let (server, client) = serving("fetcher", &web, "").await;
+    let web = BadWebServer::start().await;
+    let (server, client) = serving("http_client", &web, "").await;
     let reply = fetch(&client, &web.url("/hello?x=1#top")).await;
     assert!(reply.tool_text().starts_with("200 "), "{reply:?}");
     let head = web.heads().concat().to_ascii_lowercase();
@@ -52,36 +52,37 @@ async fn a_granted_request_arrives_as_it_was_made() {
         "{head}"
     );
     let arguments = json!({ "url": web.url("/"), "method": "POST", "body": "b".repeat(20_000) });
-    let reply = client.call("fetcher-fetch", arguments).await;
+    let reply = client.call("http_client-fetch", arguments).await;
     assert!(reply.tool_text().contains("content-length: 20000"), "{reply:?}");
-    contained(&server, &client, "fetcher", &web).await;
+    contained(&server, &client, "http_client", &web).await;
 }
 
 #[tokio::test]
 async fn without_a_grant_nothing_is_sent() {
-    let (web, other) = (Web::start().await, Web::start().await);
+    let (web, other) = (BadWebServer::start().await, BadWebServer::start().await);
     let config = format!(
-        "[plugins.fetcher.grants]\nhttp = [\"GET http://{}\", \"http://localhost.example:{}\"]\n",
+        "[plugins.http_client.grants]\nhttp = [\"GET http://{}\", \"http://localhost.example:{}\"]\n",
         web.authority(),
         other.port(),
     );
-    let none = Server::builder().guest("fetcher").start().await;
+    let none = Server::builder().guest("http_client").start().await;
     let reply = fetch(&Client::new(none.url()), &web.url("/")).await;
     assert!(reply.tool_error().contains("does not grant requests to http://127.0.0.1"), "{reply:?}");
-    let allow = format!("write under [plugins.fetcher.grants]: http = [\"GET http://{}\"]", web.authority());
-    none.says(&allow).await;
+    let allow =
+        format!("write under [plugins.http_client.grants]: http = [\"GET http://{}\"]", web.authority());
+    none.wait_for_log(&allow).await;
     let of = |grant: &str, authority: &str| format!("http = [\"{grant}://{authority}\"]");
-    assert_eq!(allowed_by(&none, "fetcher", 1).await, [of("GET http", &web.authority())]);
+    assert_eq!(allowed_by(&none, "http_client", 1).await, [of("GET http", &web.authority())]);
     drop(none);
 
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let client = Client::new(server.url());
     fetch(&client, &other.url("/")).await.tool_error();
     fetch(&client, &format!("http://localhost:{}/", web.port())).await.tool_error();
-    server.says(&format!("http = [\"GET http://127.0.0.1:{}\"]", web.port())).await;
+    server.wait_for_log(&format!("http = [\"GET http://127.0.0.1:{}\"]", web.port())).await;
     fetch(&client, &format!("https://{}/", web.authority())).await.tool_error();
     let posted = json!({ "url": web.url("/"), "method": "POST" });
-    client.call("fetcher-fetch", posted).await.tool_error();
+    client.call("http_client-fetch", posted).await.tool_error();
     assert_eq!((web.accepted(), other.accepted()), (0, 0));
     let here = web.authority();
     let allow = [
@@ -90,7 +91,7 @@ async fn without_a_grant_nothing_is_sent() {
         of("GET https", &here),
         of("POST http", &here),
     ];
-    assert_eq!(allowed_by(&server, "fetcher", 4).await, allow);
+    assert_eq!(allowed_by(&server, "http_client", 4).await, allow);
     assert!(fetch(&client, &web.url("/")).await.tool_text().starts_with("200 "));
 }
 
@@ -111,27 +112,27 @@ fn name_of_this_machine() -> Option<(String, IpAddr)> {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_this_machine_is_refused() {
+async fn a_name_that_resolves_to_this_machine_is_denied() {
     let Some((name, address)) = name_of_this_machine() else {
         // The unit tests of `sandbox::egress` show the same with a resolver of their own.
         eprintln!("skipped: /etc/hosts has no name but `localhost` that leads to this machine");
         return;
     };
-    let web = Web::start().await;
-    let config = format!("[plugins.fetcher.grants]\nhttp = [\"http://{name}:{}\"]\n", web.port());
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+    let web = BadWebServer::start().await;
+    let config = format!("[plugins.http_client.grants]\nhttp = [\"http://{name}:{}\"]\n", web.port());
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let reply = fetch(&Client::new(server.url()), &format!("http://{name}:{}/", web.port())).await;
     assert!(reply.tool_error().contains("address that is not public"), "{name} {address}: {reply:?}");
     assert_eq!(web.accepted(), 0);
-    let allowed = allowed_by(&server, "fetcher", 1).await;
+    let allowed = allowed_by(&server, "http_client", 1).await;
     assert!(allowed.len() == 1 && allowed[0].contains(&address.to_string()), "{address}: {allowed:?}");
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_prove_who_it_is_gets_no_request() {
-    let web = Web::start().await;
-    let config = format!("[plugins.fetcher.grants]\nhttp = [\"https://{}\"]\n", web.authority());
-    let server = Server::builder().guest("fetcher").config(&config).start().await;
+async fn a_host_without_a_valid_certificate_gets_no_request() {
+    let web = BadWebServer::start().await;
+    let config = format!("[plugins.http_client.grants]\nhttp = [\"https://{}\"]\n", web.authority());
+    let server = Server::builder().guest("http_client").config(&config).start().await;
     let reply = fetch(&Client::new(server.url()), &format!("https://{}/", web.authority())).await;
     assert!(reply.tool_error().contains("did not prove who it is, or does not speak TLS"), "{reply:?}");
     assert!(web.heads().iter().all(|head| !head.contains("HTTP/1.1")), "{:?}", web.heads());
@@ -139,9 +140,9 @@ async fn a_host_that_does_not_prove_who_it_is_gets_no_request() {
 
 #[tokio::test]
 async fn the_plugin_fetch_reads_a_page_as_markdown() {
-    let web = Web::start().await;
+    let web = BadWebServer::start().await;
     let server = Server::builder().plugin("fetch").config(&web.grant("fetch")).start().await;
-    server.says(&format!("may send HTTP requests: http://{}", web.authority())).await;
+    server.wait_for_log(&format!("may send HTTP requests: http://{}", web.authority())).await;
     let client = Client::new(server.url());
     let read = async |url: String| client.call("fetch-fetch", json!({ "url": url })).await;
     let page = read(web.url("/redirect?/html")).await;
@@ -151,12 +152,12 @@ async fn the_plugin_fetch_reads_a_page_as_markdown() {
     let denied = read("https://example.com/".to_owned()).await;
     let told = denied.tool_error();
     assert!(told.contains("https://example.com are not granted") && !told.contains("http ="), "{told}");
-    server.says("write under [plugins.fetch.grants]: http = [\"GET https://example.com\"]").await;
+    server.wait_for_log("write under [plugins.fetch.grants]: http = [\"GET https://example.com\"]").await;
 }
 
 #[tokio::test]
 async fn hostile_ssrf_literals() {
-    let web = Web::start().await;
+    let web = BadWebServer::start().await;
     let config = "[plugins.hostile_ssrf_literals]\nlimits = { wall_ms = 60_000 }\n\
                   [plugins.hostile_ssrf_literals.grants]\nhttp = [\"https://*.example.com\", \"http://allowed.test\"]\n";
     let server =
@@ -174,13 +175,13 @@ async fn hostile_ssrf_literals() {
     }
     assert_eq!(web.accepted(), 0);
     contained(&server, &client, "hostile_ssrf_literals", &web).await;
-    let denied = server.said().matches("was denied").count();
+    let denied = server.log().matches("was denied").count();
     assert!((1..=32).contains(&denied), "{denied} lines of denials");
 }
 
 #[tokio::test]
 async fn hostile_ssrf_redirect() {
-    let (web, canary) = (Web::start().await, Web::start().await);
+    let (web, canary) = (BadWebServer::start().await, BadWebServer::start().await);
     let (server, client) = serving("hostile_ssrf_redirect", &web, "").await;
     for to in [
         canary.url("/"),
@@ -211,7 +212,7 @@ async fn hostile_ssrf_redirect() {
 
 #[tokio::test]
 async fn hostile_absolute_form() {
-    let (web, canary) = (Web::start().await, Web::start().await);
+    let (web, canary) = (BadWebServer::start().await, BadWebServer::start().await);
     let (server, client) = serving("hostile_absolute_form", &web, "http_requests = 100").await;
     let arguments = json!({ "authority": web.authority(), "other": canary.authority() });
     let reply = client.call("hostile_absolute_form-tricks", arguments).await;
@@ -233,14 +234,14 @@ async fn hostile_absolute_form() {
     contained(&server, &client, "hostile_absolute_form", &web).await;
 }
 
-async fn pull(client: &Client, web: &Web, path: &str) -> String {
+async fn pull(client: &Client, web: &BadWebServer, path: &str) -> String {
     let arguments = json!({ "authority": web.authority(), "path": path });
     client.call("hostile_http_bomb-pull", arguments).await.tool_text().to_owned()
 }
 
 #[tokio::test]
 async fn hostile_http_bomb() {
-    let web = Web::start().await;
+    let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 1500").await;
     let (files, memory) = (server.open_files(), server.rss());
     let endless = pull(&client, &web, "/endless").await;
@@ -257,7 +258,7 @@ async fn hostile_http_bomb() {
     assert_eq!(pull(&client, &web, "/upgrade").await, "HttpUpgradeFailed");
     assert_eq!(pull(&client, &web, "/garbage").await, "HttpProtocolError");
     for limit in ["limit `http_response_kib`", "limit `http_ms`", "header fields of more than 16 KiB"] {
-        server.says(limit).await;
+        server.wait_for_log(limit).await;
     }
     let arguments = json!({ "authority": web.authority(), "path": "/silent" });
     let impatient = client.call("hostile_http_bomb-impatient", arguments).await;
@@ -268,8 +269,8 @@ async fn hostile_http_bomb() {
 }
 
 #[tokio::test]
-async fn ten_thousand_requests_at_once_are_four() {
-    let web = Web::start().await;
+async fn of_ten_thousand_requests_four_run_at_once() {
+    let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 1500, cpu_ms = 20_000").await;
     let arguments = |path: &str| json!({ "authority": web.authority(), "path": path, "count": 10_000 });
     let reply = client.call("hostile_http_bomb-parallel", arguments("/")).await;
@@ -283,8 +284,8 @@ async fn ten_thousand_requests_at_once_are_four() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_ends_with_its_call() {
-    let web = Web::start().await;
+async fn an_unfinished_request_ends_with_its_call() {
+    let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_http_bomb", &web, "http_ms = 60_000").await;
     let arguments = json!({ "authority": web.authority(), "path": "/silent" });
     for _ in 0..3 {
@@ -292,42 +293,42 @@ async fn a_request_that_nobody_waits_for_ends_with_its_call() {
         contained(&server, &client, "hostile_http_bomb", &web).await;
     }
     // The same when the call is stopped from outside.
-    let config = format!("[plugins.fetcher]\nlimits = {{ wall_ms = 300 }}\n{}", web.grant("fetcher"));
+    let config = format!("[plugins.http_client]\nlimits = {{ wall_ms = 300 }}\n{}", web.grant("http_client"));
     drop(server);
-    let server = Server::builder().guest("polite").guest("fetcher").config(&config).start().await;
+    let server = Server::builder().guest("polite").guest("http_client").config(&config).start().await;
     let client = Client::new(server.url());
     let reply = fetch(&client, &web.url("/silent")).await;
     assert!(
         reply.tool_error().contains("(limit `wall_ms`)"),
         "waiting for a host is the plugin's time: {reply:?}"
     );
-    contained(&server, &client, "fetcher", &web).await;
+    contained(&server, &client, "http_client", &web).await;
 }
 
 #[tokio::test]
-async fn hostile_many_fields() {
-    let web = Web::start().await;
+async fn hostile_header_fields() {
+    let web = BadWebServer::start().await;
     // What is refused 20,000 times takes a server without optimisation most of a second.
-    let (server, client) = serving("hostile_many_fields", &web, "cpu_ms = 5000").await;
+    let (server, client) = serving("hostile_header_fields", &web, "cpu_ms = 5000").await;
     let memory = server.rss();
     let too_long = "HTTP header fields of more than 16 KiB";
     for (tool, expected) in [("append", too_long), ("list", too_long), ("many", "was stopped")] {
-        let reply = client.call(&format!("hostile_many_fields-{tool}"), json!({})).await;
+        let reply = client.call(&format!("hostile_header_fields-{tool}"), json!({})).await;
         assert!(reply.tool_error().contains(expected), "{tool}: {reply:?}");
     }
-    let reply = client.call("hostile_many_fields-texts", json!({})).await;
+    let reply = client.call("hostile_header_fields-texts", json!({})).await;
     let kept_none = |reply: &Value| reply.to_string().contains("0 taken of 200");
     assert!(kept_none(reply.result()) || reply.tool_error().contains("was stopped"), "{reply:?}");
     assert!(server.rss() < memory + (96 << 20), "{memory} bytes, then {}", server.rss());
-    let reply = client.call("hostile_many_fields-wrong", json!({})).await;
+    let reply = client.call("hostile_header_fields-wrong", json!({})).await;
     assert_eq!(reply.tool_text(), "20000 refused");
-    assert!(server.said().len() < 100_000, "{} bytes of log", server.said().len());
-    contained(&server, &client, "hostile_many_fields", &web).await;
+    assert!(server.log().len() < 100_000, "{} bytes of log", server.log().len());
+    contained(&server, &client, "hostile_header_fields", &web).await;
 }
 
 #[tokio::test]
 async fn hostile_empty_writes() {
-    let web = Web::start().await;
+    let web = BadWebServer::start().await;
     let (server, client) = serving("hostile_empty_writes", &web, "http_ms = 2000, wall_ms = 6000").await;
     let memory = server.rss();
     for waits in [false, true] {

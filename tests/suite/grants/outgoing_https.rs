@@ -1,10 +1,10 @@
-//! Requests of plugins over TLS: a host that proves who it is gets them and answers, and no other host gets anything.
+//! HTTPS requests of plugins: a host with a valid certificate answers, and no other host gets a request.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use plugport_tests::http::Client;
-use plugport_tests::reload::said;
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::wait_for_log_times;
 use plugport_tests::server::{Builder, Server};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use serde_json::json;
@@ -23,7 +23,7 @@ const HERE: &str = "127.0.0.1";
 /// What a host answers: more than fits one record of TLS.
 const BODY: usize = 100_000;
 
-/// Whoever vouches for hosts.
+/// A certificate authority.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// Its own certificate, where a server finds it.
@@ -40,13 +40,13 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), file }
     }
 
-    /// A server that trusts it and nobody else.
+    /// A server that trusts only this authority.
     fn trusted(&self) -> Builder {
         Server::builder().env("SSL_CERT_FILE", self.file.path().to_str().unwrap()).env("SSL_CERT_DIR", "")
     }
 
     /// What a host needs to prove that it is `name`, between these years.
-    fn vouch(&self, name: &str, from: i32, until: i32) -> ServerConfig {
+    fn certificate(&self, name: &str, from: i32, until: i32) -> ServerConfig {
         let mut params = named("a host", &[name]);
         params.not_before = date_time_ymd(from, 1, 1);
         params.not_after = date_time_ymd(until, 1, 1);
@@ -123,23 +123,25 @@ async fn answer(
 /// The lines that grant these hosts to a guest that uses the SDK and to one that does not.
 fn grants(hosts: &[&Host]) -> String {
     let urls: Vec<String> = hosts.iter().map(|host| host.url("")).collect();
-    ["fetcher", "plain-fetch"].map(|plugin| format!("[plugins.{plugin}.grants]\nhttp = {urls:?}\n")).concat()
+    ["http_client", "functions-fetch"]
+        .map(|plugin| format!("[plugins.{plugin}.grants]\nhttp = {urls:?}\n"))
+        .concat()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_proves_who_it_is_answers_over_tls() {
+async fn a_host_with_a_valid_certificate_answers_over_tls() {
     let authority = Authority::new("trusted");
-    let host = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
-    let server = authority.trusted().guest("fetcher").config(&grants(&[&host])).start().await;
+    let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
+    let server = authority.trusted().guest("http_client").config(&grants(&[&host])).start().await;
     let client = Client::new(server.url());
-    let reply = client.call("fetcher-fetch", json!({ "url": host.url("/page?x=1#top") })).await;
+    let reply = client.call("http_client-fetch", json!({ "url": host.url("/page?x=1#top") })).await;
     assert!(reply.tool_text().starts_with(&format!("200 {BODY}\nxxx")), "{reply:?}");
     let heads = host.heads();
     assert!(heads.len() == 1 && heads[0].starts_with("GET /page?x=1 HTTP/1.1\r\n"), "{heads:?}");
     assert!(heads[0].to_lowercase().contains(&format!("\r\nhost: {}\r\n", host.address)), "{heads:?}");
     // The grant is for TLS, and for this port.
     for url in [format!("http://{}/", host.address), format!("https://{HERE}/")] {
-        let reply = client.call("fetcher-fetch", json!({ "url": url })).await;
+        let reply = client.call("http_client-fetch", json!({ "url": url })).await;
         assert!(reply.tool_error().contains("does not grant requests to"), "{reply:?}");
     }
     assert_eq!(host.heads().len(), 1);
@@ -147,59 +149,59 @@ async fn a_host_that_proves_who_it_is_answers_over_tls() {
 
 /// The guest hears that it is the certificate, the operator what is wrong with it, and the host nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_proves_something_else_gets_no_request() {
-    let (authority, stranger) = (Authority::new("trusted"), Authority::new("stranger"));
-    let honest = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
+async fn a_host_with_another_certificate_gets_no_request() {
+    let (authority, other_authority) = (Authority::new("trusted"), Authority::new("other"));
+    let honest = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
     let liars = [
-        (authority.vouch("other.test", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
-        (authority.vouch("127.0.0.2", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
-        (stranger.vouch(HERE, 2_000, 3_000), "UnknownIssuer"),
-        (authority.vouch(HERE, 2_000, 2_020), "certificate expired"),
-        (authority.vouch(HERE, 2_900, 3_000), "certificate not valid yet"),
+        (authority.certificate("other.test", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
+        (authority.certificate("127.0.0.2", 2_000, 3_000), "not valid for name \"127.0.0.1\""),
+        (other_authority.certificate(HERE, 2_000, 3_000), "UnknownIssuer"),
+        (authority.certificate(HERE, 2_000, 2_020), "certificate expired"),
+        (authority.certificate(HERE, 2_900, 3_000), "certificate not valid yet"),
     ];
     let mut hosts = Vec::new();
     for (config, why) in liars {
         hosts.push((Host::start(config).await, why));
     }
     let all: Vec<&Host> = hosts.iter().map(|(host, _)| host).chain([&honest]).collect();
-    let builder = authority.trusted().guest("fetcher").guest("plain-fetch").config(&grants(&all));
+    let builder = authority.trusted().guest("http_client").guest("functions-fetch").config(&grants(&all));
     let server = builder.start().await;
     let client = Client::new(server.url());
     for (host, why) in &hosts {
         let url = json!({ "url": host.url("/") });
-        let typed = client.call("plain-fetch-fetch", url.clone()).await;
+        let typed = client.call("functions-fetch-fetch", url.clone()).await;
         assert!(typed.tool_error().contains("TlsCertificateError"), "{why}: {typed:?}");
-        let told = client.call("fetcher-fetch", url).await;
+        let told = client.call("http_client-fetch", url).await;
         assert!(told.tool_error().contains("the host did not prove who it is"), "{why}: {told:?}");
         let begin = format!("sent nothing to GET {}, which did not prove who it is (", host.url(""));
         // One line for each of the two calls.
-        said(&server, &begin, 2).await;
-        let said = server.said();
+        wait_for_log_times(&server, &begin, 2).await;
+        let said = server.log();
         assert!(
             said.lines().filter(|line| line.contains(&begin)).all(|line| line.contains(why)),
             "{why}: {said}"
         );
         assert_eq!(host.heads(), [""; 0], "{why}");
     }
-    let reply = client.call("plain-fetch-fetch", json!({ "url": honest.url("/") })).await;
+    let reply = client.call("functions-fetch-fetch", json!({ "url": honest.url("/") })).await;
     assert_eq!(reply.tool_text().len(), BODY, "{reply:?}");
 }
 
 /// Without anyone to vouch for hosts it is the server that lacks something, and the operator hears once what.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_authorities_nothing_is_sent_and_the_operator_hears_why() {
+async fn without_certificate_authorities_nothing_is_sent_and_the_log_says_why() {
     let authority = Authority::new("trusted");
-    let host = Host::start(authority.vouch(HERE, 2_000, 3_000)).await;
-    let builder = Server::builder().guest("fetcher").config(&grants(&[&host]));
+    let host = Host::start(authority.certificate(HERE, 2_000, 3_000)).await;
+    let builder = Server::builder().guest("http_client").config(&grants(&[&host]));
     let server = builder.env("SSL_CERT_FILE", "/nowhere/ca.pem").env("SSL_CERT_DIR", "").start().await;
     let client = Client::new(server.url());
     for _ in 0..3 {
-        let reply = client.call("fetcher-fetch", json!({ "url": host.url("/") })).await;
+        let reply = client.call("http_client-fetch", json!({ "url": host.url("/") })).await;
         let told = reply.tool_error();
         assert!(told.contains("could not be sent: the server knows no certificate authorities"), "{told}");
     }
-    server.says("name a file of them in SSL_CERT_FILE").await;
-    let said = server.said();
+    server.wait_for_log("name a file of them in SSL_CERT_FILE").await;
+    let said = server.log();
     assert!(
         said.contains("/nowhere/ca.pem") && said.matches("no certificate authorities").count() == 1,
         "{said}"

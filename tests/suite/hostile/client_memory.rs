@@ -1,12 +1,12 @@
-//! What clients can make the server keep: echoes, unread answers, unfinished bodies, sessions and connections. Each is done
-//! by a client that means harm, beside a neighbour from the same address that must not notice.
+//! Memory that hostile clients make the server hold: echoed text, unread responses, unfinished bodies, sessions and
+//! connections. A neighbour at the same address is served all the while.
 
 use std::time::Duration;
 
-use plugport_tests::contained::Neighbour;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw::Raw;
-use plugport_tests::raw_post::{call, call_headers, head, status_line};
+use plugport_tests::containment::Neighbour;
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::raw_post::{call_body, call_headers, post_head, status_line};
+use plugport_tests::raw_server::RawServer;
 use plugport_tests::server::{Server, folder, whole_machine};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -34,12 +34,12 @@ async fn connect(server: &Server) -> TcpStream {
 
 /// The head of a call of `polite-echo`.
 fn echo_head(length: usize) -> String {
-    head("localhost", &call_headers("polite-echo"), length)
+    post_head("localhost", &call_headers("polite-echo"), length)
 }
 
 /// A call that is answered with its own text.
 fn echo(text: &str) -> String {
-    call(&json!(1), "polite-echo", &json!({ "message": text }), &json!({}))
+    call_body(&json!(1), "polite-echo", &json!({ "message": text }), &json!({}))
 }
 
 /// Whether there was no room for what it sent. It may still be waited for, or the connection reset.
@@ -84,9 +84,9 @@ async fn a_body_that_is_announced_too_large_is_refused_before_it_comes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_served() {
     let server = Server::builder().guest("polite").config(CONFIG).alone().start().await;
-    Neighbour::new(server.url()).ask().await;
+    Neighbour::new(server.url()).echo().await;
     let before = server.rss();
-    let visiting = Neighbour::new(server.url()).visit();
+    let neighbour_loop = Neighbour::new(server.url()).start_loop();
     let call = echo(&"x".repeat(3 << 20));
     let mut held = Vec::new();
     for at in 0..48 {
@@ -108,7 +108,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
             refused |= is_refused(stream).await;
         }
     }
-    let waits = visiting.end().await;
+    let waits = neighbour_loop.end().await;
     assert!(waits.percentile(99) < SERVED, "{waits:?}");
     drop(held);
     let begun = std::time::Instant::now();
@@ -119,7 +119,7 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
+async fn a_client_that_opens_sessions_without_end_shuts_nobody_out() {
     let server = Server::builder().guest("polite").config("[server]\nmax_sessions = 50\n").start().await;
     let neighbour = Client::new(server.url()).session(LEGACY).await;
     assert_eq!(neighbour.request("ping", json!({})).await.status, 200);
@@ -129,15 +129,15 @@ async fn whoever_begins_sessions_without_end_shuts_nobody_out() {
         assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
     }
     assert_eq!(neighbour.request("ping", json!({})).await.status, 200, "it used its session");
-    let newcomer = Client::from(server.url(), [127, 0, 0, 2]).session(LEGACY).await;
+    let new_client = Client::from(server.url(), [127, 0, 0, 2]).session(LEGACY).await;
     for _ in 0..100 {
         assert_eq!(Client::new(server.url()).post(&[], body.clone()).await.status, 200);
     }
-    assert_eq!(newcomer.request("ping", json!({})).await.status, 200);
+    assert_eq!(new_client.request("ping", json!({})).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_all_connections_loses_them_to_newcomers() {
+async fn a_client_that_takes_all_connections_loses_them_to_new_clients() {
     let server = Server::builder().guest("polite").config("[server]\nmax_connections = 8\n").start().await;
     let mut idle = Vec::new();
     for _ in 0..40 {
@@ -150,10 +150,10 @@ async fn whoever_takes_all_connections_loses_them_to_newcomers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_server_can_come_to_keep_is_told_at_its_start() {
+async fn the_memory_that_clients_can_take_is_logged_at_the_start() {
     let _machine = whole_machine().await;
     let config = "[server]\nclient_buffers_mib = 64\nguest_memory_mib = 1024\nmax_connections = 100\n";
     let plugins = folder(&[]);
-    let server = Raw::start(plugins.path(), config);
-    server.says("guests 1024, buffers 64, connections 38,").await;
+    let server = RawServer::start(plugins.path(), config);
+    server.wait_for_log("guests 1024, buffers 64, connections 38,").await;
 }

@@ -1,12 +1,12 @@
-//! Clients that attack without a guest's help, on raw sockets and in sessions: a neighbour is served all the while, and what
-//! the server keeps for them is bounded and given back.
+//! Clients that attack on raw sockets and in sessions, without a hostile guest: a neighbour is served all the while, and the
+//! memory that the server holds for them is bounded and released.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::Siege;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw_post::{answer, call, call_headers, head, send, status_line};
+use plugport_tests::containment::AttackedServer;
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::raw_post::{call_body, call_headers, post_head, read_all, send, status_line};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -24,26 +24,26 @@ const MOST: u64 = 384 * MIB;
 /// How long an attack goes on that has no end of its own.
 const AWHILE: Duration = Duration::from_secs(4);
 
-async fn siege(name: &'static str) -> Siege {
-    Siege::begin(name, Server::builder()).await
+async fn attacked(name: &'static str) -> AttackedServer {
+    AttackedServer::begin(name, Server::builder()).await
 }
 
 /// A call on a socket of its own, whose answer waits to be read.
 async fn ask(authority: &str, tool: &str, body: &str) -> TcpStream {
-    send(authority, &head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
+    send(authority, &post_head(authority, &call_headers(tool), body.len()), body.as_bytes()).await
 }
 
 /// Eight calls that tell of progress for a while, each with such an id and token, unread.
 async fn echoes(name: &'static str, id: Value, more: Value) {
-    let siege = siege(name).await;
-    let body = call(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
+    let attacked = attacked(name).await;
+    let body = call_body(&id, "polite-narrate", &json!({ "steps": 3_000 }), &more);
     let mut sockets = Vec::new();
     for _ in 0..8 {
-        sockets.push(ask(&siege.authority(), "polite-narrate", &body).await);
+        sockets.push(ask(&attacked.authority(), "polite-narrate", &body).await);
     }
     tokio::time::sleep(AWHILE).await;
     drop(sockets);
-    siege.end(192 * MIB).await;
+    attacked.end(192 * MIB).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,22 +58,22 @@ async fn an_id_of_megabytes_costs_no_more_than_its_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_that_nobody_reads_are_bounded() {
-    let siege = siege("unread").await;
-    let body = call(&json!(1), "polite-echo", &json!({ "message": "m".repeat(LARGE) }), &json!({}));
+async fn unread_responses_are_bounded() {
+    let attacked = attacked("unread").await;
+    let body = call_body(&json!(1), "polite-echo", &json!({ "message": "m".repeat(LARGE) }), &json!({}));
     let mut sockets = Vec::new();
     for _ in 0..200 {
-        sockets.push(ask(&siege.authority(), "polite-echo", &body).await);
+        sockets.push(ask(&attacked.authority(), "polite-echo", &body).await);
     }
     tokio::time::sleep(AWHILE).await;
     drop(sockets);
-    siege.end(MOST).await;
+    attacked.end(MOST).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_in_sessions_that_were_left_are_bounded() {
-    let siege = siege("left").await;
-    let client = Client::new(siege.server().url());
+async fn responses_in_abandoned_sessions_are_bounded() {
+    let attacked = attacked("left").await;
+    let client = Client::new(attacked.server().url());
     let params = json!({ "name": "polite-echo", "arguments": { "message": "m".repeat(LARGE) } });
     for _ in 0..10 {
         let session = client.session(LEGACY).await;
@@ -81,24 +81,24 @@ async fn answers_in_sessions_that_were_left_are_bounded() {
         for id in 0..20 {
             let body =
                 json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string();
-            let authority = siege.authority();
-            drop(send(&authority, &head(&authority, &headers, body.len()), body.as_bytes()).await);
+            let authority = attacked.authority();
+            drop(send(&authority, &post_head(&authority, &headers, body.len()), body.as_bytes()).await);
         }
     }
     tokio::time::sleep(AWHILE).await;
-    // What a session keeps for a client that may come back, it may keep for a minute.
+    // Events for a client that may reconnect are stored for a minute.
     tokio::time::sleep(Duration::from_secs(60)).await;
-    siege.end(MOST).await;
+    attacked.end(MOST).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newcomer_gets_a_session_after_ten_thousand_that_nobody_uses() {
-    let siege = siege("sessions").await;
+async fn a_new_client_gets_a_session_after_ten_thousand_that_nobody_uses() {
+    let attacked = attacked("sessions").await;
     let params = json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
     let mut clients = JoinSet::new();
     for _ in 0..4 {
-        let (client, body) = (Client::new(siege.server().url()), body.clone());
+        let (client, body) = (Client::new(attacked.server().url()), body.clone());
         clients.spawn(async move {
             for _ in 0..2_600 {
                 client.post(&[], body.clone()).await;
@@ -106,18 +106,18 @@ async fn a_newcomer_gets_a_session_after_ten_thousand_that_nobody_uses() {
         });
     }
     clients.join_all().await;
-    let newcomer = Client::from(siege.server().url(), [127, 0, 0, 3]);
-    assert_eq!(newcomer.post(&[], body.clone()).await.status, 200, "a newcomer from elsewhere");
-    let session = newcomer.session(LEGACY).await;
+    let new_client = Client::from(attacked.server().url(), [127, 0, 0, 3]);
+    assert_eq!(new_client.post(&[], body.clone()).await.status, 200, "a new client from elsewhere");
+    let session = new_client.session(LEGACY).await;
     assert_eq!(session.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
-    siege.end(192 * MIB).await;
+    attacked.end(192 * MIB).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_never_end_are_bounded() {
-    let siege = siege("unfinished").await;
-    let authority = siege.authority();
-    let most = head(&authority, &call_headers("polite-echo"), LARGE + 1);
+    let attacked = attacked("unfinished").await;
+    let authority = attacked.authority();
+    let most = post_head(&authority, &call_headers("polite-echo"), LARGE + 1);
     let body = vec![b' '; LARGE];
     let mut sockets = Vec::new();
     let begun = Instant::now();
@@ -128,22 +128,22 @@ async fn bodies_that_never_end_are_bounded() {
     }
     tokio::time::sleep(AWHILE).await;
     drop(sockets);
-    siege.end(MOST).await;
+    attacked.end(MOST).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_say_nothing_make_room_for_others() {
+async fn silent_connections_make_room_for_others() {
     let builder = Server::builder().config("[server]\nmax_connections = 200\n");
-    let siege = Siege::begin("silent", builder).await;
-    let authority = siege.authority();
+    let attacked = AttackedServer::begin("silent", builder).await;
+    let authority = attacked.authority();
     let mut sockets = Vec::new();
     for number in 0..260 {
         // Half of them begin a request, and go on with it as slowly as can be.
         let begin = if number % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\n" };
         sockets.push(send(&authority, begin, b"").await);
     }
-    let newcomer = Client::from(siege.server().url(), [127, 0, 0, 3]);
-    let waiting = newcomer.call("polite-echo", json!({ "message": "x" }));
+    let new_client = Client::from(attacked.server().url(), [127, 0, 0, 3]);
+    let waiting = new_client.call("polite-echo", json!({ "message": "x" }));
     let mut waiting = std::pin::pin!(waiting);
     let begun = Instant::now();
     let reply = loop {
@@ -156,9 +156,9 @@ async fn connections_that_say_nothing_make_room_for_others() {
         }
     };
     assert_eq!(reply.tool_text(), "x");
-    assert!(begun.elapsed() < Duration::from_secs(15), "a newcomer waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "a new client waited {:?}", begun.elapsed());
     drop(sockets);
-    siege.end(128 * MIB).await;
+    attacked.end(128 * MIB).await;
 }
 
 /// How one post ended.
@@ -166,7 +166,7 @@ async fn connections_that_say_nothing_make_room_for_others() {
 enum Posted {
     /// As it should.
     Expected,
-    /// There was no room for what was sent or for what would have been answered, and its client was told.
+    /// The request or its response would have exceeded the shared memory, and the client got an error.
     NoRoom,
     /// In another way, which begins so.
     Other(String),
@@ -187,19 +187,19 @@ impl Posted {
 
 /// Eight clients post these bodies for a while, each its own. What they say is in the answers.
 async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
-    let siege = siege(name).await;
+    let attacked = attacked(name).await;
     let begun = Instant::now();
     let mut clients = JoinSet::new();
     for (body, says) in bodies.iter().cycle().take(8).cloned() {
-        let authority = siege.authority();
+        let authority = attacked.authority();
         clients.spawn(async move {
             let [version, method, tool] = call_headers("polite-echo");
             let headers = [version, method, tool, ("connection", "close")];
-            let head = head(&authority, &headers, body.len());
+            let head = post_head(&authority, &headers, body.len());
             let mut ends = Vec::new();
             while begun.elapsed() < AWHILE {
                 let mut socket = send(&authority, &head, body.as_bytes()).await;
-                ends.push(Posted::of(&answer(&mut socket).await, says));
+                ends.push(Posted::of(&read_all(&mut socket).await, says));
             }
             (says, ends)
         });
@@ -214,12 +214,12 @@ async fn posted(name: &'static str, bodies: &[(String, &'static str)]) {
         assert!(counted.contains_key(&Posted::Expected), "nobody was answered: {ends:?}");
         assert!(!counted.keys().any(|end| matches!(end, Posted::Other(_))), "{ends:?}");
     }
-    siege.end(MOST).await;
+    attacked.end(MOST).await;
 }
 
 /// A call of `polite-echo` with these arguments, which are JSON.
 fn echo(arguments: &str) -> String {
-    call(&json!(1), "polite-echo", &json!("ARGUMENTS"), &json!({})).replace("\"ARGUMENTS\"", arguments)
+    call_body(&json!(1), "polite-echo", &json!("ARGUMENTS"), &json!({})).replace("\"ARGUMENTS\"", arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -240,12 +240,13 @@ async fn deep_and_wide_json_slows_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
-    let config = "[plugins.hostile_library_calls]\ngrants = { elicitation = true }\n";
-    let siege = Siege::begin("form", Server::builder().guest("hostile_library_calls").config(config)).await;
-    let able = json!({ "elicitation": { "form": {} } });
-    let session = Client::new(siege.server().url()).session_with(LEGACY, able).await;
+    let config = "[plugins.hostile_host_functions]\ngrants = { elicitation = true }\n";
+    let attacked =
+        AttackedServer::begin("form", Server::builder().guest("hostile_host_functions").config(config)).await;
+    let capabilities = json!({ "elicitation": { "form": {} } });
+    let session = Client::new(attacked.server().url()).session_with(LEGACY, capabilities).await;
     let arguments = json!({ "function": "elicitation-many", "bytes": 9_000, "times": 1 });
-    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");
@@ -255,23 +256,24 @@ async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
     let last = stream.message().await;
     assert!(last["result"].is_object(), "{last}");
     assert!(begun.elapsed() < Duration::from_secs(2), "the answer took {:?}", begun.elapsed());
-    siege.end(192 * MIB).await;
+    attacked.end(192 * MIB).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_client_says_of_itself_is_not_read_anew_for_nothing() {
-    let config = "[plugins.hostile_library_calls]\nlimits = { cpu_ms = 200 }\n";
-    let siege = Siege::begin("meta", Server::builder().guest("hostile_library_calls").config(config)).await;
-    let client = Client::new(siege.server().url());
+async fn reading_large_client_metadata_again_and_again_is_charged() {
+    let config = "[plugins.hostile_host_functions]\nlimits = { cpu_ms = 200 }\n";
+    let attacked =
+        AttackedServer::begin("meta", Server::builder().guest("hostile_host_functions").config(config)).await;
+    let client = Client::new(attacked.server().url());
     let pieces: Vec<Value> = (0..300_000).map(|number| json!({ "a": number })).collect();
     let arguments = json!({ "function": "meta", "bytes": 1, "times": 3_000 });
-    let params = json!({ "name": "hostile_library_calls-repeat", "arguments": arguments });
+    let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let begun = Instant::now();
     let reply = client.request_with_meta("tools/call", params, json!({ "example.com/large": pieces })).await;
     // Refused for its size, ended at a limit, or read once and done: all the same, if it is soon.
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(reply);
-    siege.end(MOST).await;
+    attacked.end(MOST).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -287,7 +289,7 @@ async fn a_page_of_another_site_opens_no_stream() {
         let line = status_line(&mut socket).await;
         assert!(line.contains(" 403 "), "{path} from {site}: {line}");
     }
-    let simple = head(&authority, &[("sec-fetch-site", "cross-site")], 2);
+    let simple = post_head(&authority, &[("sec-fetch-site", "cross-site")], 2);
     let mut socket = send(&authority, &simple, b"{}").await;
     assert!(status_line(&mut socket).await.contains(" 403 "), "a form of another site");
 }

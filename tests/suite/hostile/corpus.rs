@@ -1,15 +1,15 @@
-//! The hostile corpus, entry by entry, and that none of it is forgotten.
+//! Every entry of the hostile corpus is tested.
 //!
-//! Each entry's attacks go through the eight points of [`assert_contained`]; what those cannot show, such as what a client
-//! with a model is asked, has a test of its own here. Files and networks are tested where their grants are.
+//! Each attack goes through the eight points of [`assert_contained`]. What those cannot show, such as client requests, has a
+//! test of its own here. Attacks on files and networks are in `grants`.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use plugport_tests::build::{files_below, root};
-use plugport_tests::contained::{self, assert_contained};
-use plugport_tests::corpus::{self, Shown};
-use plugport_tests::http::Client;
+use plugport_tests::containment::{self, assert_contained};
+use plugport_tests::corpus::{self, Evidence};
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -69,8 +69,8 @@ contained! {
     h26b_fd_exhaustion: "H26b";
     h26c_sleep_forever: "H26c";
     h27_shape_shifter: "H27";
-    h28_name_zoo: "H28";
-    h29_schema_zoo: "H29";
+    h28_names: "H28";
+    h29_schemas: "H29";
     h30_truncated: "H30";
     h31_core_module: "H31";
     h32_wrong_world: "H32";
@@ -131,13 +131,13 @@ fn every_entry_is_tested() {
     let (mut ids, mut wrong) = (BTreeSet::new(), Vec::new());
     for entry in corpus::entries() {
         assert!(ids.insert(entry.id), "{} is there twice", entry.id);
-        assert!(!entry.shown.is_empty(), "nothing shows {}", entry.title());
+        assert!(!entry.evidence.is_empty(), "nothing shows {}", entry.title());
         let listed = CONTAINED.iter().any(|(id, test)| *id == entry.id && test.ends_with(entry.name));
         assert_eq!(listed, entry.attacks().next().is_some(), "the attacks of {} have no test", entry.title());
-        let found = entry.shown.iter().filter_map(|shown| match shown {
-            Shown::Test(test) => missing(&suite, test, false),
-            Shown::Soak(test) => missing(&suite, test, true),
-            Shown::Contained(_) | Shown::Cannot(_) => None,
+        let found = entry.evidence.iter().filter_map(|evidence| match evidence {
+            Evidence::Test(test) => missing(&suite, test, false),
+            Evidence::Soak(test) => missing(&suite, test, true),
+            Evidence::Contained(_) | Evidence::Untestable(_) => None,
         });
         wrong.extend(found.map(|why| format!("{}: {why}", entry.title())));
     }
@@ -156,8 +156,8 @@ fn every_entry_is_tested() {
 fn the_unit_tests_that_a_reason_names_exist() {
     let mut named = 0;
     for entry in corpus::entries() {
-        for shown in entry.shown {
-            let Shown::Cannot(why) = shown else { continue };
+        for evidence in entry.evidence {
+            let Evidence::Untestable(why) = evidence else { continue };
             let (files, tests): (Vec<&str>, Vec<&str>) =
                 why.split('`').skip(1).step_by(2).partition(|word| word.contains('/'));
             let read = |file: &&str| std::fs::read_to_string(root().join(file)).unwrap();
@@ -186,8 +186,8 @@ fn only_what_runs_by_itself_counts_as_a_test() {
 fn every_hostile_guest_belongs_to_an_entry() {
     let known: BTreeSet<&str> = corpus::entries().flat_map(|entry| entry.guests()).collect();
     let tests: BTreeSet<&str> = corpus::entries()
-        .flat_map(|entry| entry.shown)
-        .filter_map(|shown| if let Shown::Test(name) = shown { Some(*name) } else { None })
+        .flat_map(|entry| entry.evidence)
+        .filter_map(|evidence| if let Evidence::Test(name) = evidence { Some(*name) } else { None })
         .collect();
     for guest in names("tests/guests/examples").iter().filter(|name| name.starts_with("hostile_")) {
         let guest = guest.as_str();
@@ -199,7 +199,7 @@ fn every_hostile_guest_belongs_to_an_entry() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_whole_corpus_in_sequence_stays_within_768_mib() {
-    contained::sequence().await;
+    containment::all_in_sequence().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,10 +226,10 @@ async fn a_flood_is_cut_and_counted() {
     let client = Client::new(server.url());
     let reply = client.call("hostile_log_flood-flood", json!({ "bytes": 600_000 })).await;
     assert_eq!(reply.tool_text(), "flooded", "a flood is cut, it does not trap");
-    server.says("log output was dropped (limit `log_kib`)").await;
-    assert!(server.said().len() < 2 << 20, "{} bytes of log", server.said().len());
+    server.wait_for_log("log output was dropped (limit `log_kib`)").await;
+    assert!(server.log().len() < 2 << 20, "{} bytes of log", server.log().len());
     client.call("hostile_log_flood-forge", json!({})).await;
-    assert!(!server.said().contains('\u{1b}'), "a terminal sequence got through");
+    assert!(!server.log().contains('\u{1b}'), "a terminal sequence got through");
 }
 
 /// What a client hears of a call to the guest that floods it with progress: the `progress` and the `total` of each message.
@@ -260,17 +260,17 @@ async fn progress_only_grows_and_only_so_often() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn progress_that_goes_back_or_is_no_number_is_not_told() {
+async fn progress_that_goes_back_or_is_no_number_is_not_sent() {
     assert_eq!(progress_of("back").await, [(19_999.0, json!(20_000.0))]);
     assert_eq!(progress_of("nothing").await, [(1.0, Value::Null)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_is_asked_a_few_times_however_often_a_guest_asks() {
+async fn a_client_gets_a_few_requests_however_often_a_guest_asks() {
     let grants = "[plugins.hostile_sampling_flood.grants]\nsampling = true\nelicitation = true\n";
     let server = Server::builder().guest("hostile_sampling_flood").config(grants).start().await;
-    let able = json!({ "sampling": {}, "elicitation": {} });
-    let session = Client::new(server.url()).session_with("2025-11-25", able).await;
+    let capabilities = json!({ "sampling": {}, "elicitation": {} });
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities).await;
     for (tool, method, answer) in [
         (
             "model",
@@ -306,7 +306,7 @@ async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
     let mut stream = session.stream(json!(1), "tools/call", params).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create");
-    // Nothing of what it wants is hidden from whoever decides.
+    // The client gets the whole form, and decides.
     let asked = &question["params"]["requestedSchema"]["properties"];
     assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{question}");
     session.answer(&question, json!({ "action": "decline" })).await;
@@ -329,25 +329,25 @@ async fn a_panic_is_in_the_log_with_its_backtrace() {
     let server = Server::builder().guest("hostile_panic").start().await;
     let reply = Client::new(server.url()).call("hostile_panic-boom", json!({ "message": "kaboom" })).await;
     assert!(reply.tool_error().contains("it panicked or aborted"), "{reply:?}");
-    server.says("kaboom").await;
-    server.says("wasm backtrace").await;
+    server.wait_for_log("kaboom").await;
+    server.wait_for_log("wasm backtrace").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_so_many_tools_are_published() {
-    let zoo = contained::Source::Variant("hostile_name_zoo", 5);
-    let server = Server::builder().file("zoo.wasm", &zoo.bytes()).start().await;
-    server.says("a plugin may have 256 tools (limit `tools`)").await;
-    assert!(server.said().len() < 64 << 10, "{} bytes of log", server.said().len());
+    let names = containment::Source::Variant("hostile_names", 5);
+    let server = Server::builder().file("names.wasm", &names.bytes()).start().await;
+    server.wait_for_log("a plugin may have 256 tools (limit `tools`)").await;
+    assert!(server.log().len() < 64 << 10, "{} bytes of log", server.log().len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_schemas_end_a_call_in_words() {
-    let zoo = |variant| contained::Source::Variant("hostile_schema_zoo", variant).bytes();
+    let names = |variant| containment::Source::Variant("hostile_schemas", variant).bytes();
     let server = Server::builder()
-        .file("round.wasm", &zoo(2))
-        .file("dear.wasm", &zoo(3))
-        .file("words.wasm", &zoo(4))
+        .file("round.wasm", &names(2))
+        .file("dear.wasm", &names(3))
+        .file("words.wasm", &names(4))
         .start()
         .await;
     let client = Client::new(server.url());

@@ -1,12 +1,13 @@
-//! Three attackers at once on two cores, a campaign of what nobody thought of, and a crowd of everyone on a small machine.
+//! Three attackers at once on two cores, a campaign of generated attacks, and many hostile clients and plugins on a small
+//! machine.
 //!
-//! Every day a little of the campaign runs against the server without optimisation, where a neighbour may now and then wait
-//! longer. The promises themselves are for a release build with nothing beside it: `cargo test --release -p plugport-tests soak_
-//! -- --ignored --nocapture`, and `cargo run --release -p plugport-tests --bin assaults` for the table.
+//! The suite runs a short campaign against an unoptimised server, where a neighbour may wait longer now and then. The bounds
+//! are meant for a release build that has the machine to itself: `cargo test --release -p plugport-tests soak_ -- --ignored
+//! --nocapture`, and `cargo run --release -p plugport-tests --bin parallel_attacks` for the table.
 
 use std::time::Duration;
 
-use plugport_tests::contained::{Assault, Crowd, PATIENCE, assault};
+use plugport_tests::containment::{ManyClients, PATIENCE, ParallelAttack, attack_in_parallel};
 use plugport_tests::corpus;
 use plugport_tests::generator::Campaign;
 
@@ -29,7 +30,7 @@ const STOPPED: Duration = Duration::from_secs(6);
 const TICK: Duration = Duration::from_millis(10);
 
 /// What is wrong with it, if anything.
-fn wrong(found: &Assault) -> Option<String> {
+fn wrong(found: &ParallelAttack) -> Option<String> {
     let waited = found.waits.percentile(PERCENT);
     let cancelled = found.cancelled.percentile(100);
     let bounds = [
@@ -38,12 +39,12 @@ fn wrong(found: &Assault) -> Option<String> {
         ("a cancelled call went on for", cancelled, CANCELLED),
         ("after cancelled calls the server computed for", found.afterwards, AFTERWARDS),
         ("the server took to stop", found.stopped, STOPPED),
-        ("a call ended well with processor time of", found.dearest_ok, found.cpu + TICK),
+        ("a call ended well with processor time of", found.most_cpu_of_ok, found.cpu + TICK),
     ];
     let beyond = bounds.iter().filter(|(_, is, most)| is >= most);
     let mut beyond: Vec<String> = beyond.map(|(what, is, _)| format!("{what} {is:?}")).collect();
-    if found.under_way.iter().any(|under_way| *under_way < found.least) {
-        beyond.push(format!("{:?} of {} attacks were under way", found.under_way, found.least));
+    if found.under_way.iter().any(|under_way| *under_way < found.expected_under_way) {
+        beyond.push(format!("{:?} of {} attacks were under way", found.under_way, found.expected_under_way));
     }
     (!beyond.is_empty()).then(|| format!("{}: {}", found.name, beyond.join(", ")))
 }
@@ -52,9 +53,9 @@ fn wrong(found: &Assault) -> Option<String> {
 #[ignore = "soak: every attack of these kinds for ten seconds takes twenty minutes"]
 async fn soak_three_attackers_of_every_kind_leave_room_for_others() {
     let mut failed = Vec::new();
-    println!("{}", Assault::HEADING);
-    for (_, attack) in corpus::assaults() {
-        let found = assault(attack, Duration::from_secs(10)).await;
+    println!("{}", ParallelAttack::HEADING);
+    for (_, attack) in corpus::parallel_attacks() {
+        let found = attack_in_parallel(attack, Duration::from_secs(10)).await;
         println!("{}", found.markdown());
         failed.extend(wrong(&found));
     }
@@ -100,6 +101,6 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "soak: ten minutes"]
-async fn soak_a_crowd_of_attackers_stays_within_a_gibibyte() {
-    println!("{:?}", Crowd { clients: 64, time: Duration::from_secs(600) }.assert_survived().await);
+async fn soak_many_clients_and_plugins_stay_within_a_gibibyte() {
+    println!("{:?}", ManyClients { clients: 64, time: Duration::from_secs(600) }.assert_survived().await);
 }

@@ -1,18 +1,18 @@
-//! HTTP+SSE: a stream that says where to post, and every message on it.
+//! The HTTP+SSE transport of 2024-11-05: a stream names the URL to post to and carries every message.
 
-use plugport_tests::http::{Client, Stream};
+use plugport_tests::http_client::{Client, Stream};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, asker};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server};
 
 /// A client of the first revision.
-struct Pair {
+struct LegacySseClient {
     stream: Stream,
     post: Client,
 }
 
-impl Pair {
+impl LegacySseClient {
     async fn open(server: &Server) -> Self {
         let base = server.url().trim_end_matches("/mcp").to_owned();
         let client = Client::new(format!("{base}/sse"));
@@ -30,7 +30,7 @@ impl Pair {
     }
 
     async fn initialize(&mut self) {
-        let params = json!({ "protocolVersion": "2024-11-05", "capabilities": able(),
+        let params = json!({ "protocolVersion": "2024-11-05", "capabilities": capabilities(),
                              "clientInfo": { "name": "suite", "version": "1" } });
         self.send(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
         assert_eq!(self.stream.message().await["result"]["protocolVersion"], "2024-11-05");
@@ -39,9 +39,9 @@ impl Pair {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_asks_over_the_stream_of_the_first_revision() {
-    let server = asker("").await;
-    let mut pair = Pair::open(&server).await;
+async fn a_guest_sends_client_requests_over_http_and_sse() {
+    let server = client_requests_server("").await;
+    let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let call = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     pair.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call })).await;
@@ -59,11 +59,11 @@ async fn a_guest_asks_over_the_stream_of_the_first_revision() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stream_is_the_session() {
-    let server = asker("").await;
-    let mut pair = Pair::open(&server).await;
+    let server = client_requests_server("").await;
+    let mut pair = LegacySseClient::open(&server).await;
     pair.initialize().await;
     let files = server.open_files();
-    let Pair { stream, post } = pair;
+    let LegacySseClient { stream, post } = pair;
     drop(stream);
     let mut status = 202;
     for _ in 0..100 {
@@ -83,7 +83,7 @@ async fn the_stream_is_the_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_a_proxy_the_address_has_its_prefix() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let base = server.url().trim_end_matches("/mcp").to_owned();
     let client = Client::new(format!("{base}/sse"));
     let mut stream = client.listen(&[("x-forwarded-prefix", "/tools/")]).await;

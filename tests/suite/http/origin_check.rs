@@ -1,6 +1,6 @@
-//! The door of the HTTP endpoint: who may knock, with what, and how large.
+//! The HTTP endpoint checks Host, Origin, methods, headers and sizes before it reads a message.
 
-use plugport_tests::http::{Client, STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -17,7 +17,7 @@ async fn status(client: &Client, extra: &[(&str, &str)]) -> u16 {
 }
 
 #[tokio::test]
-async fn strangers_are_refused_by_host_and_origin() {
+async fn foreign_hosts_and_origins_are_rejected() {
     let config =
         "[server]\nallowed_origins = [\"https://app.example\"]\nallowed_hosts = [\"tools.example\"]\n";
     let server = Server::builder().guest("polite").config(config).start().await;
@@ -37,7 +37,7 @@ async fn strangers_are_refused_by_host_and_origin() {
 }
 
 #[tokio::test]
-async fn forms_that_the_endpoint_does_not_speak_have_their_own_status() {
+async fn unsupported_forms_of_requests_have_their_own_status() {
     let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let client = Client::new(server.url());
     assert_eq!(status(&client, &[("content-type", "text/plain")]).await, 415);

@@ -1,10 +1,11 @@
-//! Requests that are refused before anyone reads them: each says why, and what becomes of its connection.
+//! HTTP requests that are rejected before they are read: each response says why, and the connection stays usable or says that
+//! it closes.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::{STATELESS, stateless_meta};
+use plugport_tests::http_client::{STATELESS, stateless_meta};
+use plugport_tests::raw_http::RawConnection;
 use plugport_tests::server::Server;
-use plugport_tests::socket::Socket;
 use serde_json::{Value, json};
 
 /// A request with these lines in its header, beside `Host`, and a body of which it says how long it is.
@@ -32,7 +33,7 @@ fn good() -> String {
 #[tokio::test]
 async fn a_connection_can_be_used_after_every_refusal() {
     let server = Server::builder().guest("polite").start().await;
-    let mut socket = Socket::to(&server.url()).await;
+    let mut socket = RawConnection::to(&server.url()).await;
     let body = "x".repeat(20_000);
     let chunked = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
                    5\r\nhello\r\n0\r\n\r\n";
@@ -58,7 +59,7 @@ async fn a_connection_can_be_used_after_every_refusal() {
         socket.send(refused.clone() + &good()).await;
         let answer = socket.answer().await;
         assert_eq!(answer.status, status, "{refused:.60}: {answer:?}");
-        assert!(!answer.closes() && answer.body.len() > 10, "{refused:.60}: {answer:?}");
+        assert!(!answer.closes_connection() && answer.body.len() > 10, "{refused:.60}: {answer:?}");
         assert_eq!(answer.head.contains("\r\nallow: "), status == 405, "{answer:?}");
         let answer = socket.answer().await;
         assert_eq!(answer.status, 200, "after {refused:.60}: {answer:?}");
@@ -90,19 +91,19 @@ async fn a_connection_that_ends_with_a_refusal_says_so() {
         // Of this one the rest never comes.
         (415, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nx".into()),
     ] {
-        let (mut socket, begun) = (Socket::to(&server.url()).await, Instant::now());
+        let (mut socket, begun) = (RawConnection::to(&server.url()).await, Instant::now());
         socket.send(&sent).await;
         let answer = socket.answer().await;
-        assert_eq!((answer.status, answer.closes()), (status, true), "{sent:.60}: {answer:?}");
+        assert_eq!((answer.status, answer.closes_connection()), (status, true), "{sent:.60}: {answer:?}");
         assert!(begun.elapsed() < Duration::from_secs(20), "it was waited for what never came: {sent:.60}");
         assert!(socket.is_closed().await, "{sent:.60}");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_to_go_on() {
+async fn expect_100_continue_is_answered() {
     let server = Server::builder().guest("polite").start().await;
-    let mut socket = Socket::to(&server.url()).await;
+    let mut socket = RawConnection::to(&server.url()).await;
     let body = discover("1");
     let length = body.len();
     let head = discovering();
@@ -114,13 +115,13 @@ async fn a_client_that_asks_first_is_told_to_go_on() {
     assert_eq!(socket.answer().await.status, 100);
     socket.send(body).await;
     let answer = socket.answer().await;
-    assert_eq!((answer.status, answer.closes()), (200, false), "{answer:?}");
+    assert_eq!((answer.status, answer.closes_connection()), (200, false), "{answer:?}");
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_reach_nothing() {
+async fn cross_site_requests_are_rejected() {
     let server = Server::builder().guest("polite").start().await;
-    let mut socket = Socket::to(&server.url()).await;
+    let mut socket = RawConnection::to(&server.url()).await;
     for line in ["GET /sse", "GET /mcp", "POST /mcp", "DELETE /mcp", "POST /messages?sessionId=x", "GET /"] {
         for site in ["cross-site", "same-site"] {
             let header =
@@ -140,7 +141,7 @@ async fn pages_of_other_sites_reach_nothing() {
 #[tokio::test]
 async fn a_target_may_name_its_host_and_end_with_a_slash() {
     let server = Server::builder().guest("polite").start().await;
-    let mut socket = Socket::to(&server.url()).await;
+    let mut socket = RawConnection::to(&server.url()).await;
     for (target, host, status) in [
         ("/mcp/", "Host: localhost\r\n", 200),
         ("/mcp//", "Host: localhost\r\n", 404),
@@ -166,7 +167,7 @@ async fn a_target_may_name_its_host_and_end_with_a_slash() {
 #[tokio::test]
 async fn an_id_is_any_whole_number_of_json() {
     let server = Server::builder().guest("polite").start().await;
-    let mut socket = Socket::to(&server.url()).await;
+    let mut socket = RawConnection::to(&server.url()).await;
     for (sent, answered) in [
         ("1.0", "1"),
         ("-7", "-7"),

@@ -1,5 +1,5 @@
-//! Behind nginx with a path prefix: streamable clients and those of HTTP+SSE both work through it, with answers that come
-//! as they are made and questions that reach the client.
+//! Behind nginx with a path prefix, clients of Streamable HTTP and of HTTP+SSE work: responses are not buffered, and client
+//! requests reach the client.
 //!
 //! Skipped, with a message, where nginx is not installed.
 
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::clients::Outside::{self, Python, TypeScript, TypeScriptV1};
-use plugport_tests::http::Client;
+use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript, TypeScriptV1};
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -75,13 +75,13 @@ fn configuration(home: &Path, port: u16, upstream: &str) -> String {
     )
 }
 
-async fn through(client: Outside, transport: &'static str, mode: &'static str) -> Result<()> {
+async fn through(client: ExternalClient, transport: &'static str, mode: &'static str) -> Result<()> {
     let state = tempfile::tempdir()?;
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let Some(nginx) = Nginx::in_front_of(&server).await? else { return Ok(()) };
     let url = nginx.url(if transport == "sse" { "/sse" } else { "/mcp" });
-    let report = client.drive("answering", transport, mode, vec![url]).await;
-    let report = report.with_context(|| format!("the server said:\n{}", server.said()))?;
+    let report = client.drive("client_requests", transport, mode, vec![url]).await;
+    let report = report.with_context(|| format!("the server said:\n{}", server.log()))?;
     ensure!(report["ok"] == true, "unexpected report {report}");
     Ok(())
 }

@@ -1,18 +1,17 @@
-//! A zoo of types: values of each go to a plain component and come back as they were.
+//! Values of every type go to a function tool and come back unchanged.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::listed_tools;
 use plugport_tests::server::Server;
 use serde_json::{Map, Value, json};
 
-use crate::languages::function_tools::tools;
-
-/// Rounds through each function of the zoo.
+/// Rounds through each function of `functions-all-types`.
 const ROUNDS: usize = 12;
 
 /// SplitMix64: the same values in every run.
-struct Dice(u64);
+struct RandomValues(u64);
 
-impl Dice {
+impl RandomValues {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -94,10 +93,10 @@ impl Dice {
 
 #[tokio::test]
 async fn every_type_goes_there_and_back_unchanged() {
-    let server = Server::builder().guest("plain-zoo").start().await;
+    let server = Server::builder().guest("functions-all-types").start().await;
     let client = Client::new(server.url());
-    let (mut dice, mut echoes) = (Dice(6), 0);
-    for tool in tools(&client).await {
+    let (mut dice, mut echoes) = (RandomValues(6), 0);
+    for tool in listed_tools(&client).await {
         let name = tool["name"].as_str().unwrap();
         let Some(schema) = tool["inputSchema"]["properties"].get("v") else { continue };
         if name.ends_with("echo-result") {
@@ -117,33 +116,34 @@ async fn every_type_goes_there_and_back_unchanged() {
 
 #[tokio::test]
 async fn a_name_that_occurs_once_takes_nothing_from_a_long_list() {
-    let server = Server::builder().guest("plain-zoo").start().await;
+    let server = Server::builder().guest("functions-all-types").start().await;
     let client = Client::new(server.url());
     // More than half of what `transfer_mib` lets a list have.
     let numbers = json!(vec![65_535; 110_000]);
     let all = json!({ "v0": 1, "v1": "", "v2": numbers, "v3": "nothing", "v4": "x" });
-    let many = client.call("plain-zoo-echo-many", all).await;
+    let many = client.call("functions-all-types-echo-many", all).await;
     assert_eq!(many.result()["structuredContent"]["result"][2], numbers);
 }
 
 #[tokio::test]
 async fn results_and_their_absence_are_told_in_the_words_of_mcp() {
-    let server = Server::builder().guest("plain-zoo").start().await;
+    let server = Server::builder().guest("functions-all-types").start().await;
     let client = Client::new(server.url());
-    let good = client.call("plain-zoo-echo-result", json!({ "v": { "ok": "fine" } })).await;
+    let good = client.call("functions-all-types-echo-result", json!({ "v": { "ok": "fine" } })).await;
     assert_eq!(good.tool_text(), "fine");
     assert_eq!(good.result()["structuredContent"], json!({ "result": "fine" }));
-    let bad = client.call("plain-zoo-echo-result", json!({ "v": { "err": { "circle": 2.5 } } })).await;
+    let bad =
+        client.call("functions-all-types-echo-result", json!({ "v": { "err": { "circle": 2.5 } } })).await;
     assert_eq!(bad.tool_error(), r#"{"circle":2.5}"#);
-    assert_eq!(client.call("plain-zoo-nothing", json!({})).await.tool_text(), "done");
+    assert_eq!(client.call("functions-all-types-nothing", json!({})).await.tool_text(), "done");
     let all = json!({ "v0": 1, "v2": [2, 3], "v3": "nothing", "v4": "x" });
-    let many = client.call("plain-zoo-echo-many", all).await;
+    let many = client.call("functions-all-types-echo-many", all).await;
     let given = json!([1, null, [2, 3], "nothing", "x"]);
     assert_eq!(many.result()["structuredContent"], json!({ "result": given }));
     let text: Value = serde_json::from_str(many.tool_text()).unwrap();
     assert_eq!(text, json!({ "result": given }), "the same in text, for clients that read nothing else");
-    let wrong = client.call("plain-zoo-echo-u8", json!({ "v": 256 })).await;
+    let wrong = client.call("functions-all-types-echo-u8", json!({ "v": 256 })).await;
     assert!(wrong.tool_error().contains("/v"), "{wrong:?}");
-    let wrong = client.call("plain-zoo-echo-u64", json!({ "v": "18446744073709551616" })).await;
+    let wrong = client.call("functions-all-types-echo-u64", json!({ "v": "18446744073709551616" })).await;
     assert!(wrong.tool_error().contains("$.v: must be a whole number"), "{wrong:?}");
 }

@@ -1,41 +1,39 @@
-//! Components that know nothing of MCP: their functions are tools, behind the same walls as all others.
+//! Function tools: components that know nothing of MCP, with the same limits as plugins.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
+use plugport_tests::bad_web_server::BadWebServer;
+use plugport_tests::command::run_plugport;
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
-use plugport_tests::server::{Server, binary, program};
-use plugport_tests::web::Web;
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::listed_tools;
+use plugport_tests::server::{Server, binary};
 use serde_json::{Value, json};
 
 /// What is published, as clients see it.
-pub(crate) async fn tools(client: &Client) -> Vec<Value> {
-    client.request("tools/list", json!({})).await.result()["tools"].as_array().unwrap().clone()
-}
-
 #[tokio::test]
 async fn components_in_the_manner_of_other_hosts_run_unchanged() {
-    let web = Web::start().await;
-    let builder = Server::builder().guest("plain-fetch").guest("plain-clock").guest("plain-arithmetic");
-    let server = builder.config(&web.grant("plain-fetch")).start().await;
+    let web = BadWebServer::start().await;
+    let builder =
+        Server::builder().guest("functions-fetch").guest("functions-clock").guest("functions-arithmetic");
+    let server = builder.config(&web.grant("functions-fetch")).start().await;
     let client = Client::new(server.url());
-    let page = client.call("plain-fetch-fetch", json!({ "url": web.url("/page") })).await;
+    let page = client.call("functions-fetch-fetch", json!({ "url": web.url("/page") })).await;
     assert!(page.tool_text().starts_with("hello\nGET /page"), "{page:?}");
-    let denied = client.call("plain-fetch-fetch", json!({ "url": "http://example.com/" })).await;
+    let denied = client.call("functions-fetch-fetch", json!({ "url": "http://example.com/" })).await;
     assert!(denied.tool_error().contains("HttpRequestDenied"), "{denied:?}");
 
-    let now = client.call("plain-clock-now", json!({})).await;
+    let now = client.call("functions-clock-now", json!({})).await;
     assert!(now.result()["structuredContent"]["seconds"].as_u64().unwrap() > 1_700_000_000, "{now:?}");
-    let never = client.call("plain-clock-later", json!({ "seconds": "18446744073709551615" })).await;
+    let never = client.call("functions-clock-later", json!({ "seconds": "18446744073709551615" })).await;
     assert_eq!(never.result()["structuredContent"], json!({ "result": null }));
 
     let call =
-        async |tool: &str, arguments| client.call(&format!("plain-arithmetic-{tool}"), arguments).await;
+        async |tool: &str, arguments| client.call(&format!("functions-arithmetic-{tool}"), arguments).await;
     let whole = call("divide", json!({ "dividend": -7, "divisor": 2 })).await;
     assert_eq!(whole.result()["structuredContent"], json!({ "whole": -4, "rest": 1 }));
     let zero = call("divide", json!({ "dividend": 1, "divisor": 0 })).await;
@@ -47,13 +45,13 @@ async fn components_in_the_manner_of_other_hosts_run_unchanged() {
 }
 
 #[tokio::test]
-async fn plain_components_are_held_by_the_same_walls() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+async fn function_tools_have_the_same_limits() {
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 50_000_000, result_kib = 64 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let zeros = async |count: u32| client.call("plain-arithmetic-zeros", json!({ "count": count })).await;
+    let zeros = async |count: u32| client.call("functions-arithmetic-zeros", json!({ "count": count })).await;
     for (reply, limit) in [
-        (client.call("plain-arithmetic-search", json!({})).await, "fuel"),
+        (client.call("functions-arithmetic-search", json!({})).await, "fuel"),
         (zeros(100_000).await, "result_kib"),
         (zeros(1_000_000).await, "transfer_mib"),
         (zeros(100_000_000).await, "memory_mib"),
@@ -61,20 +59,20 @@ async fn plain_components_are_held_by_the_same_walls() {
         assert!(reply.tool_error().contains(&format!("limit `{limit}`")), "{limit}: {reply:?}");
     }
     assert_eq!(zeros(3).await.result()["structuredContent"], json!({ "result": [0, 0, 0] }));
-    let calls = server.audited("call", 5).await;
+    let calls = server.wait_for_audit("call", 5).await;
     assert!(calls.iter().any(|line| line["limit"] == "fuel" && line["name"] == "search"), "{calls:?}");
 }
 
 #[tokio::test]
-async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
+async fn a_call_that_never_reaches_the_guest_does_not_count_as_a_success() {
     let limits = "{ fuel = 50_000_000, transfer_mib = 1, quarantine_failures = 2 }";
-    let config = format!("[plugins.plain-arithmetic]\nlimits = {limits}\n");
-    let server = Server::builder().guest("plain-arithmetic").config(&config).start().await;
+    let config = format!("[plugins.functions-arithmetic]\nlimits = {limits}\n");
+    let server = Server::builder().guest("functions-arithmetic").config(&config).start().await;
     let client = Client::new(server.url());
-    let search = async || client.call("plain-arithmetic-search", json!({})).await;
+    let search = async || client.call("functions-arithmetic-search", json!({})).await;
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let many = json!({ "numbers": vec![0; 40_000] });
-    let refused = client.call("plain-arithmetic-summarize", many).await;
+    let refused = client.call("functions-arithmetic-summarize", many).await;
     assert!(format!("{refused:?}").contains("limit `transfer_mib`"), "{refused:?}");
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let alone = search().await;
@@ -82,51 +80,53 @@ async fn arguments_that_never_reach_the_guest_say_nothing_for_it() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_too_long_are_refused_and_held_against_nobody() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_failures = 2 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+async fn too_long_arguments_are_rejected_and_quarantine_nothing() {
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 1_000_000, quarantine_failures = 2 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let summarize =
-        async |numbers: Value| client.call("plain-arithmetic-summarize", json!({ "numbers": numbers })).await;
+    let summarize = async |numbers: Value| {
+        client.call("functions-arithmetic-summarize", json!({ "numbers": numbers })).await
+    };
     for _ in 0..3 {
         let refused = summarize(json!(vec![0; 10_000])).await;
         let told = refused.tool_error();
         assert!(told.starts_with("invalid arguments: they take more fuel"), "{told}");
     }
     assert_eq!(summarize(json!([1, 2])).await.result()["structuredContent"]["count"], 2);
-    let calls = server.audited("call", 5).await;
+    let calls = server.wait_for_audit("call", 5).await;
     let outcomes: Vec<&Value> = calls[1..].iter().map(|line| &line["outcome"]).collect();
     assert_eq!(outcomes, ["error", "error", "error", "ok"]);
 }
 
 #[tokio::test]
-async fn a_call_that_ends_before_it_reaches_the_guest_is_not_held_against_it() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { wall_ms = 1, quarantine_failures = 2 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+async fn a_call_that_ends_before_it_reaches_the_guest_quarantines_nothing() {
+    let config = "[plugins.functions-arithmetic]\nlimits = { wall_ms = 1, quarantine_failures = 2 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
     let many = json!({ "numbers": vec![0.123_456_789; 190_000] });
     for _ in 0..3 {
-        let late = client.call("plain-arithmetic-summarize", many.clone()).await;
+        let late = client.call("functions-arithmetic-summarize", many.clone()).await;
         assert!(late.tool_error().contains("limit `wall_ms`"), "{late:?}");
     }
-    // It may be late too, but is not kept from trying.
-    let next = client.call("plain-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
+    // The call may fail as well, but it is not rejected by quarantine.
+    let next = client.call("functions-arithmetic-summarize", json!({ "numbers": [1, 2] })).await;
     assert!(!format!("{next:?}").contains("quarantined"), "{next:?}");
 }
 
 #[tokio::test]
 async fn converting_costs_fuel() {
-    let config = "[plugins.plain-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
-    let server = Server::builder().guest("plain-arithmetic").config(config).start().await;
+    let config = "[plugins.functions-arithmetic]\nlimits = { fuel = 15_000_000 }\n";
+    let server = Server::builder().guest("functions-arithmetic").config(config).start().await;
     let client = Client::new(server.url());
-    let summarize =
-        async |count| client.call("plain-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await;
+    let summarize = async |count| {
+        client.call("functions-arithmetic-summarize", json!({ "numbers": vec![0; count] })).await
+    };
     assert_eq!(summarize(50_000).await.result()["structuredContent"]["count"], 50_000);
     assert_eq!(summarize(10).await.result()["structuredContent"]["count"], 10);
-    let calls = server.audited("call", 3).await;
+    let calls = server.wait_for_audit("call", 3).await;
     let fuel: Vec<u64> = calls[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
     assert!(fuel[0] > 4_000_000 && fuel[1] < 1_000_000, "{fuel:?}");
-    let zeros = client.call("plain-arithmetic-zeros", json!({ "count": 190_000 })).await;
+    let zeros = client.call("functions-arithmetic-zeros", json!({ "count": 190_000 })).await;
     assert!(zeros.tool_error().contains("limit `fuel`"), "{zeros:?}");
 }
 
@@ -159,7 +159,7 @@ async fn what_arguments_take_as_values_is_taken_from_the_memory_of_instances() {
 }
 
 #[test]
-fn functions_of_deep_types_are_left_out_and_are_no_fault() {
+fn functions_of_deep_types_are_not_published_and_are_no_error() {
     for (levels, wrap) in [(31, ("(record (field \"a\" ", "))")), (20, ("(option ", ")"))] {
         let folder = tempfile::tempdir().unwrap();
         let mut types = String::new();
@@ -183,7 +183,7 @@ fn functions_of_deep_types_are_left_out_and_are_no_fault() {
                  (canon lift (core func $j "take") (memory (core memory $j "memory")) (realloc (core func $j "re"))))"#
         );
         std::fs::write(folder.path().join("deep.wasm"), with_answer(&deep)).unwrap();
-        let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+        let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
         assert_eq!(code, Some(0), "{out}{err}");
         let remarks: Vec<&str> = out.lines().filter(|line| line.contains("remark: the function")).collect();
         assert!(remarks.len() == 1 && remarks[0].contains("nested deeper than 32 levels"), "{out}");
@@ -207,7 +207,7 @@ fn with_answer(more: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_is() {
+async fn components_without_usable_functions_are_rejected_with_what_they_are() {
     let exporting =
         |name: &str| component(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
     let handles = component(
@@ -228,7 +228,7 @@ async fn what_is_no_set_of_functions_is_refused_in_a_sentence_that_says_what_it_
         .file("half.wasm", &exporting("plugport:plugin/completions@0.1.0"))
         .start()
         .await;
-    let said = server.said();
+    let said = server.log();
     for (file, what) in [
         ("program.wasm", "it exports wasi:cli/run@0.2.6, so it is a program and not functions"),
         ("handler.wasm", "so it is an HTTP handler and not functions"),
@@ -281,7 +281,7 @@ async fn every_wasi_from_0_2_0_to_0_2_12_links_and_they_mix() {
 }
 
 #[tokio::test]
-async fn what_a_component_exports_beside_its_tools_is_tolerated() {
+async fn other_exports_of_a_component_are_tolerated() {
     let wat = |name: &str| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/wat");
         std::fs::read_to_string(folder.join(name)).unwrap()
@@ -304,16 +304,9 @@ async fn what_a_component_exports_beside_its_tools_is_tolerated() {
     let whole = format!("{}{extra}", shell.trim_end().strip_suffix(')').unwrap());
     let server = Server::builder().file("both.wasm", &component(&whole)).start().await;
     let client = Client::new(server.url());
-    let names: Vec<_> = tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
-    assert_eq!(names, ["both-go"], "{}", server.said());
+    let names: Vec<_> = listed_tools(&client).await.iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, ["both-go"], "{}", server.log());
     assert_eq!(client.call("both-go", json!({})).await.tool_text(), "ok");
-}
-
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let place = tempfile::tempdir().unwrap();
-    let output = program().args(args).current_dir(place.path()).output();
-    let Output { status, stdout, stderr } = output.unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
 /// A component with a tool, a function that cannot be one, and words about the tool.
@@ -336,40 +329,41 @@ fn described(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_command_line_knows_plain_components() {
+fn the_command_line_knows_function_tools() {
     let folder = tempfile::tempdir().unwrap();
     let file = described(folder.path()).display().to_string();
-    let (code, out, err) = run(&["call", &file, "answer"]);
+    let (code, out, err) = run_plugport(&["call", &file, "answer"]);
     assert_eq!((code, out.as_str()), (Some(0), "{\"result\":42}\n"), "{err}");
-    let (code, _, err) = run(&["call", &file, "take"]);
+    let (code, _, err) = run_plugport(&["call", &file, "take"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("the function `take` is no tool: its type has a handle"), "{err}");
 
-    let (_, out, err) = run(&["inspect", &file]);
+    let (_, out, err) = run_plugport(&["inspect", &file]);
     assert!(
         out.contains("a component with function tools") && out.contains("What it all comes to."),
         "{out}{err}"
     );
     assert!(out.contains("functions that are no tools\n  take: its type has a handle"), "{out}");
-    let (_, out, _) = run(&["inspect", &file, "--json"]);
+    let (_, out, _) = run_plugport(&["inspect", &file, "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (&found["functionTools"], &found["skippedFunctions"][0]["function"]),
         (&json!(true), &json!("take"))
     );
 
-    let (code, out, err) = run(&["check", "--plugins", folder.path().to_str().unwrap()]);
+    let (code, out, err) = run_plugport(&["check", "--plugins", folder.path().to_str().unwrap()]);
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("remark: the function take is skipped"), "{out}");
 
-    let arithmetic = guest("plain-arithmetic").display().to_string();
-    let (code, out, err) = run(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
+    let arithmetic = guest("functions-arithmetic").display().to_string();
+    let (code, out, err) =
+        run_plugport(&["call", &arithmetic, "add", "--args", r#"{"a":2,"b":"3"}"#, "--json"]);
     let result: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &result["structuredContent"]), (Some(0), &json!({ "result": 5 })), "{err}");
 }
 
 #[tokio::test]
-async fn words_about_a_function_come_with_code_that_was_kept_too() {
+async fn cached_code_has_the_documentation_of_functions_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = described(folder.path());
     let cache = CodeCache::open(&folder.path().join("state"), 64).unwrap();

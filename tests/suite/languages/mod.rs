@@ -1,5 +1,5 @@
-//! What plugins are written in: every feature of the SDK in each language, the project that `plugport new` writes in each
-//! language, and components that know nothing of MCP, whose functions are tools.
+//! The languages of plugins: every feature of the SDK in each language, the project that `plugport new` writes for each
+//! language, and function tools.
 //!
 //! What the commands `new` and `build` do without a compiler is in `cli`, and the example plugins are in `example_plugins`.
 

@@ -1,14 +1,14 @@
-//! One guest in every language, driven by one test: what an SDK offers must not depend on the language.
+//! The guest `features` exists in every language, and one test drives it: what an SDK offers must not depend on the language.
 //!
-//! Each feature is asked for over Streamable HTTP in both eras of the protocol. `docs/languages.md` has the table.
+//! Each feature is called over Streamable HTTP with and without a session. `docs/languages.md` has the table.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::caller::{Caller, Talk};
-use plugport_tests::http::Client;
+use plugport_tests::answering_client::{AnsweringClient, CallTranscript};
+use plugport_tests::http_client::Client;
 use plugport_tests::languages::{Lang, features};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -71,8 +71,8 @@ async fn drive(lang: Lang) {
     let bytes = std::fs::read(&component).unwrap();
     let server = Server::builder().file("features.wasm", &bytes).config(CONFIG).start().await;
     published(&server, "features-log").await;
-    for caller in Caller::both(server.url()).await {
-        let driven = Driven { lang, caller, server: &server };
+    for caller in AnsweringClient::both(server.url()).await {
+        let driven = GuestUnderTest { lang, caller, server: &server };
         driven.tools_are_described().await;
         driven.speaks_while_it_works().await;
         driven.prints().await;
@@ -99,20 +99,20 @@ async fn published(server: &Server, tool: &str) {
         if tools.iter().any(|listed| listed["name"] == tool) {
             return;
         }
-        assert!(Instant::now() < deadline, "there is no {tool}; the server said:\n{}", server.said());
+        assert!(Instant::now() < deadline, "there is no {tool}; the server said:\n{}", server.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
 /// A guest that one client drives.
-struct Driven<'s> {
+struct GuestUnderTest<'s> {
     lang: Lang,
-    caller: Caller,
+    caller: AnsweringClient,
     server: &'s Server,
 }
 
-impl Driven<'_> {
-    async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> Talk {
+impl GuestUnderTest<'_> {
+    async fn call(&self, tool: &str, arguments: Value, answers: &[Value]) -> CallTranscript {
         self.caller.call(&format!("features-{tool}"), arguments, answers).await
     }
 
@@ -163,23 +163,23 @@ impl Driven<'_> {
         assert_eq!(steps[1]["message"], "step 2", "{}", self.here());
     }
 
-    /// What is printed harms nothing and is told to the operator, or to the client where a language calls that logging.
+    /// Printed text goes to the log of the operator, or to the client where a language calls that logging.
     async fn prints(&self) {
         let text = format!("print of {}", self.here());
         let printed = self.call("print", json!({ "text": text }), &[]).await;
         assert_eq!(printed.text(), "printed", "{}", self.here());
         let logs = printed.notifications("notifications/message");
         if !logs.iter().any(|log| log["data"].as_str().is_some_and(|data| data.contains(&text))) {
-            self.server.says(&text).await;
+            self.server.wait_for_log(&text).await;
         }
     }
 
     async fn asks_the_model(&self) {
         let answer = json!({ "role": "assistant", "model": "m",
                              "content": { "type": "text", "text": "forty-two" } });
-        let talk = self.call("sample", json!({ "question": "How many?" }), &[answer]).await;
-        assert_eq!(talk.text(), "forty-two", "{}", self.here());
-        let asked = &talk.asked[0];
+        let transcript = self.call("sample", json!({ "question": "How many?" }), &[answer]).await;
+        assert_eq!(transcript.text(), "forty-two", "{}", self.here());
+        let asked = &transcript.client_requests[0];
         assert_eq!(asked["maxTokens"].as_f64(), Some(100.0), "{asked}");
         assert_eq!(asked["messages"].as_array().map(Vec::len), Some(1), "{asked}");
         let message = &asked["messages"][0];
@@ -194,9 +194,9 @@ impl Driven<'_> {
             (json!({ "action": "decline" }), "declined"),
             (json!({ "action": "cancel" }), "cancelled"),
         ] {
-            let talk = self.call("elicit", json!({ "question": "Which colour?" }), &[answer]).await;
-            assert_eq!(talk.text(), told, "{}", self.here());
-            let asked = &talk.asked[0];
+            let transcript = self.call("elicit", json!({ "question": "Which colour?" }), &[answer]).await;
+            assert_eq!(transcript.text(), told, "{}", self.here());
+            let asked = &transcript.client_requests[0];
             let schema = &asked["requestedSchema"];
             assert_eq!(asked["message"], "Which colour?", "{asked}");
             assert_eq!(schema["properties"]["answer"]["type"], "string", "{asked}");
@@ -206,8 +206,8 @@ impl Driven<'_> {
 
     async fn asks_for_folders(&self) {
         let roots = json!({ "roots": [{ "uri": "file:///a", "name": "A" }, { "uri": "file:///b" }] });
-        let talk = self.call("roots", json!({}), &[roots]).await;
-        assert_eq!(talk.text(), "file:///a, file:///b", "{}", self.here());
+        let transcript = self.call("roots", json!({}), &[roots]).await;
+        assert_eq!(transcript.text(), "file:///a, file:///b", "{}", self.here());
     }
 
     async fn answers_with_structure(&self) {
@@ -216,15 +216,15 @@ impl Driven<'_> {
         let tool = tools.iter().find(|tool| tool["name"] == "features-structured").unwrap();
         let schema = &tool["outputSchema"];
         assert_eq!(schema["type"], "object", "{}: {tool}", self.here());
-        let talk = self.call("structured", json!({ "a": 6, "b": -7 }), &[]).await;
-        let found = &talk.answer["structuredContent"];
+        let transcript = self.call("structured", json!({ "a": 6, "b": -7 }), &[]).await;
+        let found = &transcript.answer["structuredContent"];
         assert_eq!(found, &json!({ "sum": -1, "product": -42 }), "{}", self.here());
         assert!(jsonschema::is_valid(schema, found), "{}: {found} against {schema}", self.here());
-        let said: Value = serde_json::from_str(talk.text()).unwrap();
+        let said: Value = serde_json::from_str(transcript.text()).unwrap();
         assert_eq!(&said, found, "the same in text, in {}", self.here());
     }
 
-    /// What no client could read is refused by the SDK, before the guest's stack is exhausted by writing it.
+    /// The SDK rejects a result that is nested too deeply for any client, before writing it exhausts the guest's stack.
     async fn refuses_what_is_nested_too_deeply(&self) {
         let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
         assert_ne!(fine.answer["isError"], true, "{}: {fine:?}", self.here());
@@ -236,12 +236,12 @@ impl Driven<'_> {
     }
 
     async fn fails_in_words(&self) {
-        let talk = self.call("fail", json!({ "why": "no luck today" }), &[]).await;
-        assert_eq!(talk.answer["isError"], true, "{}", self.here());
-        assert_eq!(talk.text(), "no luck today", "{}", self.here());
+        let transcript = self.call("fail", json!({ "why": "no luck today" }), &[]).await;
+        assert_eq!(transcript.answer["isError"], true, "{}", self.here());
+        assert_eq!(transcript.text(), "no luck today", "{}", self.here());
     }
 
-    /// What nobody catches is told, where a language can: `throw` is only in the guests of those.
+    /// An uncaught exception is reported, in languages that have them: only their guests have `throw`.
     async fn survives_what_nobody_catches(&self) {
         let listed = self.caller.request("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap();
@@ -249,8 +249,11 @@ impl Driven<'_> {
         let can = !matches!(self.lang, Lang::Rust | Lang::C);
         assert_eq!(throws, can, "{}", self.here());
         if throws {
-            let talk = self.call("throw", json!({}), &[]).await;
-            assert!(talk.answer["isError"] == true || talk.answer["code"] == -32603, "{talk:?}");
+            let transcript = self.call("throw", json!({}), &[]).await;
+            assert!(
+                transcript.answer["isError"] == true || transcript.answer["code"] == -32603,
+                "{transcript:?}"
+            );
         }
     }
 
@@ -298,14 +301,14 @@ impl Driven<'_> {
 
 /// The same component beside the first, under a name that is granted nothing.
 async fn is_refused_without_a_grant(server: &Server, component: &[u8]) {
-    put_bytes(component, Path::new(server.folder()), "ungranted.wasm");
+    install_bytes(component, Path::new(server.folder()), "ungranted.wasm");
     published(server, "ungranted-refuse").await;
-    for caller in Caller::both(server.url()).await {
-        let talk = caller.call("ungranted-refuse", json!({}), &[]).await;
-        assert_eq!(talk.answer["isError"], true, "{talk:?}");
-        assert!(talk.text().contains("does not grant `sampling`"), "{talk:?}");
+    for caller in AnsweringClient::both(server.url()).await {
+        let transcript = caller.call("ungranted-refuse", json!({}), &[]).await;
+        assert_eq!(transcript.answer["isError"], true, "{transcript:?}");
+        assert!(transcript.text().contains("does not grant `sampling`"), "{transcript:?}");
         let fine = caller.call("ungranted-fail", json!({ "why": "as before" }), &[]).await;
         assert_eq!(fine.text(), "as before");
     }
-    assert!(!server.said().contains("trapped"), "{}", server.said());
+    assert!(!server.log().contains("trapped"), "{}", server.log());
 }

@@ -1,15 +1,15 @@
-//! From an empty folder to a published tool, as someone does it who has only read what they were given.
+//! The README of each template leads from an empty folder to a published tool.
 //!
-//! `plugport new` writes a project with a README, and the commands in it are what is run here, all of them, in its order.
-//! Then the tool is called by a client that it may ask.
+//! `plugport new` writes a project, and this test runs all commands of its README in their order. Then a client calls the tool
+//! and answers its client request.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{binary, own_cache, root};
-use plugport_tests::caller::Caller;
+use plugport_tests::answering_client::AnsweringClient;
+use plugport_tests::build::{binary, root, shared_cache_home};
 use plugport_tests::server::Server;
 use plugport_tests::toolchain::{self, Lang};
 use serde_json::{Value, json};
@@ -95,8 +95,8 @@ fn run(commands: &str, folder: &Path, path: &OsString) {
     let mut shell = Command::new("sh");
     shell.args(["-e", "-u", "-x", "-c", commands]).current_dir(folder).env("PATH", path);
     // What is compiled for every project alike is compiled once; the commands are the same.
-    shell.env("CARGO_TARGET_DIR", root().join("target/newcomers")).env_remove("RUSTFLAGS");
-    shell.env("XDG_CACHE_HOME", own_cache());
+    shell.env("CARGO_TARGET_DIR", root().join("target/template-readmes")).env_remove("RUSTFLAGS");
+    shell.env("XDG_CACHE_HOME", shared_cache_home());
     let output = shell.output().expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     // The end says why, and comes first: logs are cut.
@@ -114,9 +114,9 @@ fn with_plugport(path: &OsString) -> OsString {
     std::env::join_paths(folders).expect("a folder of PATH has no colon")
 }
 
-/// The tool as a client has it, who may be asked.
+/// Calls the tool as a client that answers client requests.
 async fn greets(server: &Server) {
-    for caller in Caller::both(server.url()).await {
+    for caller in AnsweringClient::both(server.url()).await {
         published(&caller, server).await;
         let hello = async |arguments: Value, answers: &[Value]| {
             caller.call("my-tool-hello", arguments, answers).await.text().to_owned()
@@ -130,14 +130,14 @@ async fn greets(server: &Server) {
     }
 }
 
-async fn published(caller: &Caller, server: &Server) {
+async fn published(caller: &AnsweringClient, server: &Server) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let listed = caller.request("tools/list", json!({})).await;
         if listed["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "my-tool-hello") {
             return;
         }
-        assert!(Instant::now() < deadline, "it is not published; the server said:\n{}", server.said());
+        assert!(Instant::now() < deadline, "it is not published; the server said:\n{}", server.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -1,5 +1,5 @@
-//! Compiling happens outside the server and inside limits, and what was compiled is kept in a way that nobody else's code
-//! gets in.
+//! A component is compiled in a child process within limits, and the server's code cache rejects files that the server did not
+//! write.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use plugport::host::NoClient;
 use plugport::observe::Audit;
 use plugport::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
 use plugport::sandbox::{CompileError, Compiler, KvDatabase};
-use plugport_tests::build::compiled;
-use plugport_tests::contained::{children, resident};
+use plugport_tests::build::code_cache;
+use plugport_tests::containment::{children, resident};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{self, EMPTY, compile_bombs, seeded};
-use plugport_tests::http::Client;
-use plugport_tests::raw::{Raw, runs, until};
+use plugport_tests::http_client::Client;
+use plugport_tests::raw_server::{RawServer, is_running, wait_until};
 use plugport_tests::server::{Server, binary, program};
 use serde_json::json;
 use tempfile::TempDir;
@@ -30,14 +30,9 @@ const TIGHT: &str = "[limits]\ncompile_ms = 3000\ncompile_mib = 256\ncode_mib = 
 /// What must hold for calls while something is compiled.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Where a server keeps compiled code.
-fn cache(plugins: &Path) -> PathBuf {
-    compiled(plugins)
-}
-
 /// The names of the files in the cache that end like this.
-fn kept(plugins: &Path, suffix: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(cache(plugins)).unwrap();
+fn cached_files(plugins: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(code_cache(plugins)).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.to_str().unwrap().ends_with(suffix));
     paths.sort();
@@ -79,13 +74,13 @@ async fn hostile_compile_bomb() {
     }
     let neighbour = Server::builder().guest("polite").start().await;
     let client = Client::new(neighbour.url());
-    let mut server = Raw::start(plugins.path(), TIGHT);
+    let mut server = RawServer::start(plugins.path(), TIGHT);
     let pid = server.pid();
-    server.compiles().await;
+    server.wait_for_compiler().await;
     let (mut largest, mut waits) = (0, Vec::new());
-    while !server.said().contains("loaded ") {
+    while !server.log().contains("loaded ") {
         let now = resident(pid);
-        assert!(now > 0, "the server has ended: {}", server.said());
+        assert!(now > 0, "the server has ended: {}", server.log());
         largest = largest.max(now);
         let begun = Instant::now();
         assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -97,7 +92,7 @@ async fn hostile_compile_bomb() {
     let (typical, slow) = (waits[waits.len() / 2], waits[waits.len() * 95 / 100]);
     println!("{} calls of a neighbour: p50 {typical:?}, p95 {slow:?}; {largest} bytes", waits.len());
     assert!(typical < PATIENCE && slow < 5 * PATIENCE, "p50 {typical:?}, p95 {slow:?}");
-    let said = server.said();
+    let said = server.log();
     for (name, _) in compile_bombs() {
         let line = said
             .lines()
@@ -193,15 +188,16 @@ async fn a_compiler_has_its_pipes_and_nothing_else() {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let server = command.spawn().unwrap();
     let mut compilers = Vec::new();
-    until("a compiler runs", || {
+    wait_until("a compiler runs", || {
         compilers = children(server.id().unwrap());
         !compilers.is_empty()
     })
     .await;
     let proc = PathBuf::from(format!("/proc/{}", compilers[0]));
     let read = |file: &str| std::fs::read_to_string(proc.join(file)).unwrap();
-    until("it has lowered its limits", || read("limits").contains("Max file size             0")).await;
-    until("it has read its input", || read("stat").contains(") R") || read("stat").contains(") S")).await;
+    wait_until("it has lowered its limits", || read("limits").contains("Max file size             0")).await;
+    wait_until("it has read its input", || read("stat").contains(") R") || read("stat").contains(") S"))
+        .await;
     let files = std::fs::read_dir(proc.join("fd"))
         .unwrap()
         .map(|file| std::fs::read_link(file.unwrap().path()).unwrap());
@@ -221,58 +217,62 @@ async fn a_compiler_has_its_pipes_and_nothing_else() {
 async fn a_killed_server_takes_its_compiler_along_and_the_next_one_starts() {
     let plugins = folder(&["polite"]);
     write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
-    let mut server = Raw::start(plugins.path(), "");
-    let compilers = server.compiles().await;
+    let mut server = RawServer::start(plugins.path(), "");
+    let compilers = server.wait_for_compiler().await;
     server.signal("-KILL").await;
     assert_eq!(server.child.wait().await.unwrap().signal(), Some(9));
-    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+    wait_until("the compiler has ended", || !compilers.iter().any(|pid| is_running(*pid))).await;
     std::fs::remove_file(plugins.path().join("bomb.wasm")).unwrap();
-    Raw::start(plugins.path(), "").says("published polite").await;
+    RawServer::start(plugins.path(), "").wait_for_log("published polite").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_killed_at_any_moment_leaves_nothing_that_hurts_the_next() {
+async fn a_server_killed_at_any_moment_does_not_harm_the_next() {
     let plugins = folder(&["polite", "version_a"]);
     let mut random = seeded(7);
     for _ in 0..12 {
-        let mut server = Raw::start(plugins.path(), "");
+        let mut server = RawServer::start(plugins.path(), "");
         let mut wait = Duration::from_millis(random(400) as u64);
         if random(2) == 0 {
             // Around the time when the cache is written.
-            until("something is compiled or there", || {
-                server.said().contains("serving") || !children(server.pid()).is_empty()
+            wait_until("something is compiled or there", || {
+                server.log().contains("serving") || !children(server.pid()).is_empty()
             })
             .await;
             wait *= 2;
         }
         tokio::time::sleep(wait).await;
         server.child.kill().await.unwrap();
-        for code in std::fs::read_dir(cache(plugins.path())).into_iter().flatten() {
+        for code in std::fs::read_dir(code_cache(plugins.path())).into_iter().flatten() {
             let path = code.unwrap().path();
             if random(3) == 0 && path.extension().is_some() {
                 std::fs::remove_file(path).unwrap();
             }
         }
     }
-    let server = Raw::start(plugins.path(), "");
-    server.says("loaded ").await;
-    let said = server.said();
+    let server = RawServer::start(plugins.path(), "");
+    server.wait_for_log("loaded ").await;
+    let said = server.log();
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
     assert!(!said.contains("failed its MAC check"), "a torn file had a name: {said}");
-    assert_eq!((kept(plugins.path(), ".code").len(), kept(plugins.path(), "").len()), (2, 3), "leftovers");
+    assert_eq!(
+        (cached_files(plugins.path(), ".code").len(), cached_files(plugins.path(), "").len()),
+        (2, 3),
+        "leftovers"
+    );
 }
 
-/// With 1 ms for compiling, only what was kept can be published.
+/// With 1 ms for compiling, only cached code can be published.
 const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
 async fn publishes(plugins: &Path, config: &str) -> String {
-    let server = Raw::start(plugins, config);
-    server.says("loaded ").await;
-    server.said()
+    let server = RawServer::start(plugins, config);
+    server.wait_for_log("loaded ").await;
+    server.log()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
+async fn compiled_code_is_cached_and_tampered_code_is_not_used() {
     let plugins = folder(&["polite", "version_a"]);
     let path = plugins.path();
     assert!(publishes(path, KEPT_ONLY).await.contains("loaded 0 plugins"));
@@ -280,7 +280,7 @@ async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
     let said = publishes(path, KEPT_ONLY).await;
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
 
-    let codes = kept(path, ".code");
+    let codes = cached_files(path, ".code");
     let mut bytes = std::fs::read(&codes[0]).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -297,7 +297,7 @@ async fn what_was_compiled_is_kept_and_what_was_tampered_with_is_not_used() {
     assert!(said.contains("loaded 0 plugins"), "swapped files: {said}");
     publishes(path, "").await;
 
-    std::fs::write(cache(path).join("secret"), [7; 32]).unwrap();
+    std::fs::write(code_cache(path).join("secret"), [7; 32]).unwrap();
     let said = publishes(path, KEPT_ONLY).await;
     assert!(said.contains("loaded 0 plugins"), "another's secret: {said}");
     let said = publishes(path, "").await;
@@ -309,10 +309,10 @@ async fn servers_that_start_together_share_what_they_compile() {
     let cache = TempDir::new().unwrap();
     let config = format!("[server]\ncompiled_cache_dir = {:?}\n", cache.path());
     let folders = [folder(&["polite", "version_a"]), folder(&["polite", "version_a"])];
-    let servers = folders.each_ref().map(|plugins| Raw::start(plugins.path(), &config));
+    let servers = folders.each_ref().map(|plugins| RawServer::start(plugins.path(), &config));
     for server in &servers {
-        server.says("loaded ").await;
-        assert_eq!(server.said().matches("published ").count(), 2, "{}", server.said());
+        server.wait_for_log("loaded ").await;
+        assert_eq!(server.log().matches("published ").count(), 2, "{}", server.log());
     }
     let third = folder(&["polite", "version_a"]);
     let said = publishes(third.path(), &(config + KEPT_ONLY)).await;
@@ -320,7 +320,7 @@ async fn servers_that_start_together_share_what_they_compile() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only() {
+async fn the_compiler_of_a_stopped_server_delays_other_plugins_for_seconds_only() {
     let state = TempDir::new().unwrap();
     let config = format!("[server]\nstate_dir = {:?}\n[limits]\ncompile_ms = 600000\n", state.path());
     let folders = [folder(&[]), folder(&[])];
@@ -329,15 +329,15 @@ async fn what_a_stopped_server_compiles_holds_up_other_plugins_for_seconds_only(
         folders.iter().for_each(|plugins| write(plugins.path(), name, &slow));
     }
     let [stopped, plugins] = &folders;
-    let first = Raw::start(stopped.path(), &config);
-    until("it compiles both", || children(first.pid()).len() == 2).await;
+    let first = RawServer::start(stopped.path(), &config);
+    wait_until("it compiles both", || children(first.pid()).len() == 2).await;
     first.signal("-STOP").await;
-    let second = Raw::start(plugins.path(), &config);
+    let second = RawServer::start(plugins.path(), &config);
     second.url().await;
     // Both of its places are taken by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
     write(plugins.path(), "polite", &std::fs::read(guest("polite")).unwrap());
-    second.says("published polite").await;
+    second.wait_for_log("published polite").await;
 }
 
 /// What a compiler has left to read its input; one that has not is given up.
@@ -345,53 +345,53 @@ const READING: Duration = Duration::from_millis(500);
 
 /// Clients that are short-lived come to an end of compiling so, one after the other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_that_is_given_up_leaves_what_it_was_compiling_to_the_next() {
+async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     let plugins = folder(&[]);
     let slow = hostile_files::burdened(&std::fs::read(guest("version_a")).unwrap(), 10_000);
     write(plugins.path(), "slow", &slow);
-    let mut server = Raw::start(plugins.path(), "");
-    let compilers = server.compiles().await;
+    let mut server = RawServer::start(plugins.path(), "");
+    let compilers = server.wait_for_compiler().await;
     tokio::time::sleep(READING).await;
     server.signal("-TERM").await;
     let begun = Instant::now();
     assert!(server.child.wait().await.unwrap().success());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(
-        kept(plugins.path(), ".code"),
+        cached_files(plugins.path(), ".code"),
         [""; 0].map(PathBuf::from),
         "it was compiled too soon to try anything"
     );
-    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
-    until("what it made is kept", || kept(plugins.path(), ".code").len() == 1).await;
+    wait_until("the compiler has ended", || !compilers.iter().any(|pid| is_running(*pid))).await;
+    wait_until("what it made is kept", || cached_files(plugins.path(), ".code").len() == 1).await;
     assert!(publishes(plugins.path(), KEPT_ONLY).await.contains("published slow"));
 }
 
-/// What takes too long is nobody's any more when its time is over.
+/// A compiler that takes too long is ended, also when its server has gone.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_behind_has_no_more_time_than_it_had() {
+async fn a_compiler_that_is_left_behind_keeps_its_time_limit() {
     let plugins = folder(&[]);
     write(plugins.path(), "bomb", &hostile_files::many_functions(90_000));
-    let mut server = Raw::start(plugins.path(), "[limits]\ncompile_ms = 3000\n");
-    let compilers = server.compiles().await;
+    let mut server = RawServer::start(plugins.path(), "[limits]\ncompile_ms = 3000\n");
+    let compilers = server.wait_for_compiler().await;
     tokio::time::sleep(READING).await;
     server.signal("-TERM").await;
     assert!(server.child.wait().await.unwrap().success());
-    assert!(compilers.iter().any(|pid| runs(*pid)), "it was not left to anyone");
+    assert!(compilers.iter().any(|pid| is_running(*pid)), "it was not left to anyone");
     let begun = Instant::now();
-    until("the compiler has ended", || !compilers.iter().any(|pid| runs(*pid))).await;
+    wait_until("the compiler has ended", || !compilers.iter().any(|pid| is_running(*pid))).await;
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_place_for_compiled_code_the_server_says_so_and_serves() {
+async fn without_a_code_cache_the_server_says_so_and_serves() {
     let plugins = folder(&["polite"]);
-    std::fs::create_dir_all(cache(plugins.path()).parent().unwrap()).unwrap();
-    std::fs::write(cache(plugins.path()), b"not a folder").unwrap();
+    std::fs::create_dir_all(code_cache(plugins.path()).parent().unwrap()).unwrap();
+    std::fs::write(code_cache(plugins.path()), b"not a folder").unwrap();
     let said = publishes(plugins.path(), "").await;
     assert!(said.contains("cannot use the code cache") && said.contains("published polite"), "{said}");
     let other = folder(&["polite"]);
     publishes(other.path(), "[server]\ncompiled_cache_mib = 0\n").await;
-    assert!(!cache(other.path()).exists());
+    assert!(!code_cache(other.path()).exists());
 }
 
 /// H30: nothing that is done to a good file does more than make it invalid.
@@ -441,7 +441,7 @@ async fn survive(files: Vec<Vec<u8>>) {
 }
 
 #[tokio::test]
-async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
+async fn plugport_call_uses_the_code_cache_of_a_server_and_makes_no_state() {
     let (plugins, own) = (folder(&["polite"]), TempDir::new().unwrap());
     let call = async |config: &str| {
         let file = plugins.path().join("plugport.toml");
@@ -467,7 +467,7 @@ async fn one_call_uses_what_a_server_kept_and_makes_no_state_itself() {
 
 /// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.
 #[tokio::test]
-async fn what_was_kept_loads_at_once() {
+async fn cached_code_loads_at_once() {
     let plugins = folder(&["polite"]);
     let state = plugins.path().join("state");
     let load = async || {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -75,7 +75,7 @@ async fn neighbours_answer_while_two_tools_print_without_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_at_one_plugin_is_queued_and_then_refused() {
+async fn too_many_calls_of_one_plugin_are_queued_and_then_rejected() {
     let limits = "[plugins.polite]\nlimits = { concurrent_calls = 1 }\n";
     let server = Server::builder().guest("polite").guest("version_a").config(limits).start().await;
     let client = Client::new(server.url());
@@ -104,7 +104,7 @@ async fn a_crowd_at_one_plugin_is_queued_and_then_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_does_not_keep_a_guests_place() {
+async fn a_client_that_does_not_read_does_not_hold_a_guests_permit() {
     let config = "[plugins.polite]\nlimits = { concurrent_calls = 1, wall_ms = 1500 }\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let base = server.url().trim_end_matches("/mcp").to_owned();

@@ -1,7 +1,7 @@
-//! What the host keeps for a guest behind its handles, looked at from outside: the size of the process.
+//! The memory that the host holds behind a guest's handles is bounded, as the size of the process shows.
 
-use plugport_tests::contained::Process;
-use plugport_tests::http::Client;
+use plugport_tests::containment::ProcessStats;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -9,14 +9,13 @@ use serde_json::json;
 const MOST: u64 = 128 << 20;
 
 #[tokio::test]
-async fn what_is_kept_behind_handles_does_not_grow_the_server() {
-    let server = Server::builder().guest("hostile_held");
-    let config =
-        "[limits]\nquarantine_failures = 1000\ncpu_ms = 20_000\n[plugins.hostile_held.grants]\nkv = true\n";
+async fn memory_behind_handles_does_not_grow_the_server() {
+    let server = Server::builder().guest("hostile_handle_memory");
+    let config = "[limits]\nquarantine_failures = 1000\ncpu_ms = 20_000\n[plugins.hostile_handle_memory.grants]\nkv = true\n";
     let server = server.config(config).start().await;
     let client = Client::new(server.url());
-    client.call("hostile_held-modest", json!({})).await;
-    let start = Process::of(&server).peak;
+    client.call("hostile_handle_memory-modest", json!({})).await;
+    let start = ProcessStats::of(&server).peak;
     for (tool, arguments, says) in [
         ("keys", json!({}), "0 kept"),
         ("fields", json!({ "copies": false }), "(limit `transfer_mib`)"),
@@ -27,9 +26,9 @@ async fn what_is_kept_behind_handles_does_not_grow_the_server() {
         ("crowd", json!({}), "holds more than 1024 handles"),
         ("modest", json!({}), "3000 in turn"),
     ] {
-        let reply = client.call(&format!("hostile_held-{tool}"), arguments).await;
+        let reply = client.call(&format!("hostile_handle_memory-{tool}"), arguments).await;
         assert!(reply.tool_text().contains(says), "{tool}: {reply:?}");
-        let peak = Process::of(&server).peak;
+        let peak = ProcessStats::of(&server).peak;
         assert!(peak < start + MOST, "{tool}: the server grew from {start} to {peak} bytes");
     }
 }

@@ -1,30 +1,30 @@
-//! Instances that serve several calls, of one caller each.
+//! Instances that serve several calls of one caller.
 
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::{Client, Reply};
-use plugport_tests::reload::put_bytes;
+use plugport_tests::http_client::{Client, HttpResponse};
+use plugport_tests::reload::install_bytes;
 use plugport_tests::server::{Server, program};
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 use crate::cli::status::versions;
 
-const REUSE: &str = "[plugins.keeper]\ninstances = \"reuse\"\n";
+const REUSE: &str = "[plugins.instance_reuse]\ninstances = \"reuse\"\n";
 
-async fn keeper(config: &str) -> (Server, Client) {
-    let server = Server::builder().guest("keeper").config(config).start().await;
+async fn reuse_server(config: &str) -> (Server, Client) {
+    let server = Server::builder().guest("instance_reuse").config(config).start().await;
     let client = Client::new(server.url());
     (server, client)
 }
 
-async fn call(client: &Client, tool: &str) -> Reply {
-    client.call(&format!("keeper-{tool}"), json!({})).await
+async fn call(client: &Client, tool: &str) -> HttpResponse {
+    client.call(&format!("instance_reuse-{tool}"), json!({})).await
 }
 
-async fn amount(client: &Client, tool: &str, amount: u64) -> Reply {
-    client.call(&format!("keeper-{tool}"), json!({ "amount": amount })).await
+async fn amount(client: &Client, tool: &str, amount: u64) -> HttpResponse {
+    client.call(&format!("instance_reuse-{tool}"), json!({ "amount": amount })).await
 }
 
 async fn count(client: &Client) -> u32 {
@@ -32,54 +32,58 @@ async fn count(client: &Client) -> u32 {
 }
 
 /// How many instances of the version that is served rest.
-fn resting(server: &Server, name: &str) -> Value {
+fn idle_instances(server: &Server, name: &str) -> Value {
     let served = versions(server, name).into_iter().find(|version| version["state"] == "serving");
     served.unwrap()["idle_instances"].clone()
 }
 
-async fn rests(server: &Server, expected: u64) {
+async fn wait_for_idle(server: &Server, expected: u64) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while resting(server, "keeper") != expected {
-        assert!(Instant::now() < deadline, "{expected} were expected: {}", resting(server, "keeper"));
+    while idle_instances(server, "instance_reuse") != expected {
+        assert!(
+            Instant::now() < deadline,
+            "{expected} were expected: {}",
+            idle_instances(server, "instance_reuse")
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 #[tokio::test]
 async fn instances_are_fresh_unless_the_operator_says_otherwise() {
-    let (server, client) = keeper("").await;
+    let (server, client) = reuse_server("").await;
     assert_eq!((count(&client).await, count(&client).await), (1, 1));
-    assert_eq!(resting(&server, "keeper"), json!(null));
-    assert!(server.audited("call", 3).await.iter().all(|line| line.get("instance").is_none()));
+    assert_eq!(idle_instances(&server, "instance_reuse"), json!(null));
+    assert!(server.wait_for_audit("call", 3).await.iter().all(|line| line.get("instance").is_none()));
 }
 
 #[tokio::test]
-async fn a_kept_instance_serves_its_caller_again_and_nobody_else() {
-    let (server, client) = keeper(REUSE).await;
+async fn a_pooled_instance_serves_only_its_caller_again() {
+    let (server, client) = reuse_server(REUSE).await;
     assert_eq!((count(&client).await, count(&client).await), (1, 2));
     let other = Client::from(server.url(), [127, 0, 0, 2]);
     assert_eq!((count(&other).await, count(&other).await), (1, 2));
     assert_eq!(count(&client).await, 3);
     let session = client.session("2025-11-25").await;
-    let params = json!({ "name": "keeper-count", "arguments": {} });
+    let params = json!({ "name": "instance_reuse-count", "arguments": {} });
     let reply = session.request("tools/call", params).await;
     assert_eq!(reply.tool_text(), "4", "whatever revision it speaks");
-    assert_eq!(resting(&server, "keeper"), 2);
-    let lines = server.audited("call", 7).await;
+    assert_eq!(idle_instances(&server, "instance_reuse"), 2);
+    let lines = server.wait_for_audit("call", 7).await;
     let told: Vec<&Value> = lines.iter().map(|line| &line["instance"]).collect();
     let (reused, fresh) = (json!("reused"), json!(null));
     assert_eq!(told, [&fresh, &fresh, &reused, &fresh, &reused, &reused, &reused], "listing is the first");
 }
 
 #[tokio::test]
-async fn whoever_holds_the_pipe_is_one_caller() {
-    let folder = folder(&["keeper"]);
+async fn a_stdio_client_is_one_caller() {
+    let folder = folder(&["instance_reuse"]);
     let config = format!("[server]\ninitial_load_wait_ms = 100_000\n{REUSE}");
     std::fs::write(folder.path().join("plugport.toml"), config).unwrap();
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     for expected in ["1", "2"] {
-        let params = json!({ "name": "keeper-count", "arguments": {} });
+        let params = json!({ "name": "instance_reuse-count", "arguments": {} });
         pipe.request(json!(expected), "tools/call", params).await;
         assert_eq!(pipe.next().await["result"]["content"][0]["text"], expected);
     }
@@ -87,8 +91,8 @@ async fn whoever_holds_the_pipe_is_one_caller() {
 }
 
 #[tokio::test]
-async fn an_error_of_its_own_ends_no_instance_and_a_trap_does() {
-    let (_server, client) = keeper(REUSE).await;
+async fn a_tool_error_keeps_the_instance_and_a_trap_drops_it() {
+    let (_server, client) = reuse_server(REUSE).await;
     assert_eq!(count(&client).await, 1);
     assert!(call(&client, "fail").await.tool_error().contains("failed in call 2"));
     assert_eq!(count(&client).await, 3);
@@ -98,7 +102,7 @@ async fn an_error_of_its_own_ends_no_instance_and_a_trap_does() {
 
 #[tokio::test]
 async fn a_call_that_did_not_end_leaves_nothing_behind() {
-    let (_server, client) = keeper(&format!("{REUSE}limits = {{ wall_ms = 1_000 }}\n")).await;
+    let (_server, client) = reuse_server(&format!("{REUSE}limits = {{ wall_ms = 1_000 }}\n")).await;
     assert_eq!(count(&client).await, 1);
     assert!(amount(&client, "nap", 60_000).await.tool_error().contains("`wall_ms`"));
     assert_eq!(count(&client).await, 1);
@@ -108,8 +112,8 @@ async fn a_call_that_did_not_end_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_kept_handle_never_leads_to_another_request() {
-    let (_server, client) = keeper(REUSE).await;
+async fn a_handle_from_an_earlier_call_never_reaches_a_later_request() {
+    let (_server, client) = reuse_server(REUSE).await;
     assert_eq!(call(&client, "keep").await.tool_text(), "1");
     assert_eq!(count(&client).await, 2);
     let told = call(&client, "use_kept").await;
@@ -121,11 +125,11 @@ async fn a_kept_handle_never_leads_to_another_request() {
 
 #[tokio::test]
 async fn fuel_begins_anew_with_each_call() {
-    let (server, client) = keeper(&format!("{REUSE}limits = {{ fuel = 100_000_000 }}\n")).await;
+    let (server, client) = reuse_server(&format!("{REUSE}limits = {{ fuel = 100_000_000 }}\n")).await;
     for expected in ["1", "2", "3"] {
         assert_eq!(amount(&client, "burn", 4_000_000).await.tool_text(), expected);
     }
-    let lines = server.audited("call", 4).await;
+    let lines = server.wait_for_audit("call", 4).await;
     let fuel: Vec<u64> = lines[1..].iter().map(|line| line["fuel"].as_u64().unwrap()).collect();
     assert!(fuel.iter().sum::<u64>() > 150_000_000 && fuel.iter().max() < Some(&100_000_000), "{fuel:?}");
     assert!(amount(&client, "burn", 40_000_000).await.tool_error().contains("`fuel`"));
@@ -134,7 +138,7 @@ async fn fuel_begins_anew_with_each_call() {
 
 #[tokio::test]
 async fn memory_is_bounded_over_all_calls_of_an_instance() {
-    let (_server, client) = keeper(&format!("{REUSE}limits = {{ memory_mib = 16 }}\n")).await;
+    let (_server, client) = reuse_server(&format!("{REUSE}limits = {{ memory_mib = 16 }}\n")).await;
     assert_eq!(amount(&client, "grow", 4).await.tool_text(), "1");
     assert_eq!(amount(&client, "grow", 4).await.tool_text(), "2");
     assert!(amount(&client, "grow", 10).await.tool_error().contains("`memory_mib`"));
@@ -144,57 +148,57 @@ async fn memory_is_bounded_over_all_calls_of_an_instance() {
 
 #[tokio::test]
 async fn each_call_has_a_log_of_its_own() {
-    let (server, client) = keeper(&format!("{REUSE}limits = {{ log_kib = 1 }}\n")).await;
+    let (server, client) = reuse_server(&format!("{REUSE}limits = {{ log_kib = 1 }}\n")).await;
     for call_number in 1..=3 {
         assert_eq!(call(&client, "say").await.tool_text(), call_number.to_string());
-        server.says(&format!("said in call {call_number}: x")).await;
-        let said = server.said();
+        server.wait_for_log(&format!("said in call {call_number}: x")).await;
+        let said = server.log();
         assert_eq!(said.matches("said in call").count(), call_number, "with its call: {said}");
         // The rate of the plugin, which is not what this is about.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(!server.said().contains("was dropped"), "{}", server.said());
+    assert!(!server.log().contains("was dropped"), "{}", server.log());
 }
 
 #[tokio::test]
-async fn what_rests_is_dropped_after_a_while_also_when_nobody_calls() {
-    let (server, client) = keeper(&format!("[server]\nidle_instance_s = 1\n{REUSE}")).await;
+async fn an_idle_instance_is_dropped_after_a_while_without_any_call() {
+    let (server, client) = reuse_server(&format!("[server]\nidle_instance_s = 1\n{REUSE}")).await;
     assert_eq!((count(&client).await, count(&client).await), (1, 2));
-    rests(&server, 1).await;
-    rests(&server, 0).await;
+    wait_for_idle(&server, 1).await;
+    wait_for_idle(&server, 0).await;
     assert_eq!(count(&client).await, 1);
-    rests(&server, 1).await;
-    rests(&server, 0).await;
+    wait_for_idle(&server, 1).await;
+    wait_for_idle(&server, 0).await;
 }
 
 #[tokio::test]
-async fn another_version_begins_anew_and_the_one_before_keeps_nothing() {
-    let (server, client) = keeper(REUSE).await;
+async fn a_new_version_begins_with_an_empty_pool_and_the_old_pool_is_dropped() {
+    let (server, client) = reuse_server(REUSE).await;
     assert_eq!((count(&client).await, count(&client).await), (1, 2));
     let napping = tokio::spawn({
         let client = client.clone();
         async move { amount(&client, "nap", 5_000).await.tool_text().to_owned() }
     });
     // It has taken the instance that rested.
-    rests(&server, 0).await;
+    wait_for_idle(&server, 0).await;
     assert_eq!(count(&client).await, 1);
-    rests(&server, 1).await;
+    wait_for_idle(&server, 1).await;
     // Other settings make another version of the same file.
     let config = format!("{REUSE}limits = {{ fuel = 1_000_000_000 }}\n");
-    put_bytes(config.as_bytes(), server.folder(), "plugport.toml");
+    install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
     let draining = wait_for(&server, "draining").await;
     assert_eq!((&draining["idle_instances"], &draining["instances"]), (&json!(0), &json!("reuse")));
-    rests(&server, 0).await;
+    wait_for_idle(&server, 0).await;
     assert_eq!(count(&client).await, 1);
     assert_eq!(napping.await.unwrap(), "3", "it goes on where it began");
     assert_eq!(count(&client).await, 2, "and is not kept");
-    rests(&server, 1).await;
+    wait_for_idle(&server, 1).await;
 }
 
 async fn wait_for(server: &Server, state: &str) -> Value {
     let deadline = Instant::now() + Duration::from_secs(3);
     loop {
-        let found = versions(server, "keeper").into_iter().find(|version| version["state"] == state);
+        let found = versions(server, "instance_reuse").into_iter().find(|version| version["state"] == state);
         if let Some(version) = found {
             return version;
         }
@@ -204,9 +208,9 @@ async fn wait_for(server: &Server, state: &str) -> Value {
 }
 
 #[tokio::test]
-async fn many_callers_take_no_room_from_calls() {
+async fn idle_instances_of_many_callers_block_no_call() {
     let names = ["k1", "k2", "k3"];
-    let bytes = std::fs::read(guest("keeper")).unwrap();
+    let bytes = std::fs::read(guest("instance_reuse")).unwrap();
     let mut builder = Server::builder();
     let mut config = "[server]\nidle_instances = 20\nconcurrent_calls = 4\nsuspended_calls = 1\n".to_owned();
     for name in names {
@@ -224,23 +228,23 @@ async fn many_callers_take_no_room_from_calls() {
             }
         }
     }
-    let all = || names.iter().map(|name| resting(&server, name).as_u64().unwrap()).sum::<u64>();
+    let all = || names.iter().map(|name| idle_instances(&server, name).as_u64().unwrap()).sum::<u64>();
     assert_eq!(all(), 20);
     // More at once than may rest of a plugin: they run as if nothing rested.
-    let crowd = (0..60).map(|_| {
+    let calls = (0..60).map(|_| {
         let client = Client::new(server.url());
         tokio::spawn(
             async move { client.call("k1-nap", json!({ "amount": 5 })).await.tool_text().to_owned() },
         )
     });
-    for call in crowd.collect::<Vec<_>>() {
+    for call in calls.collect::<Vec<_>>() {
         assert!(call.await.unwrap().parse::<u32>().is_ok());
     }
-    assert!(all() <= 20 && resting(&server, "k1").as_u64().unwrap() <= 16);
+    assert!(all() <= 20 && idle_instances(&server, "k1").as_u64().unwrap() <= 16);
     assert!(server.open_files() < files + 150, "{files} files were open, now {}", server.open_files());
 }
 
-/// A plain component that counts its calls and leaves as many handles behind as it is told to.
+/// A function tool that counts its calls and leaves as many handles open as its argument says.
 const LEAVER: &str = r#"(component
     (import "wasi:http/types@0.2.6" (instance $http
       (export "fields" (type $fields (sub resource)))
@@ -262,7 +266,7 @@ const LEAVER: &str = r#"(component
     (core instance $i (instantiate $m (with "host" (instance $host))))
     (func (export "leave") (param "amount" u32) (result u32) (canon lift (core func $i "leave"))))"#;
 
-async fn leaver(limits: &str) -> (Server, Client) {
+async fn leaving_server(limits: &str) -> (Server, Client) {
     let config = format!("[plugins.leaver]\ninstances = \"reuse\"\nlimits = {{ {limits} }}\n");
     let bytes = wat::parse_str(LEAVER).unwrap();
     let server = Server::builder().file("leaver.wasm", &bytes).config(&config).start().await;
@@ -276,22 +280,22 @@ async fn leave(client: &Client, amount: u32) -> u64 {
 }
 
 #[tokio::test]
-async fn an_instance_of_a_plain_component_serves_no_more_calls_than_any_other() {
-    let (_server, client) = leaver("").await;
+async fn an_instance_of_a_function_tool_serves_no_more_calls_than_any_other() {
+    let (_server, client) = leaving_server("").await;
     for expected in (1..=256).chain([1]) {
         assert_eq!(leave(&client, 0).await, expected);
     }
 }
 
 #[tokio::test]
-async fn an_instance_that_leaves_much_with_the_host_is_not_kept() {
-    let (_server, client) = leaver("").await;
+async fn an_instance_that_leaves_many_handles_is_not_pooled() {
+    let (_server, client) = leaving_server("").await;
     assert_eq!((leave(&client, 30).await, leave(&client, 30).await), (1, 2));
     assert_eq!((leave(&client, 30).await, leave(&client, 0).await), (3, 1));
 }
 
 #[tokio::test]
-async fn granted_directories_are_not_among_what_an_instance_leaves() {
+async fn granted_directories_do_not_count_as_left_handles() {
     let place = tempfile::tempdir().unwrap();
     let dirs = (0..70).map(|at| {
         let dir = place.path().join(format!("d{at}"));
@@ -300,20 +304,20 @@ async fn granted_directories_are_not_among_what_an_instance_leaves() {
     });
     let dirs = dirs.collect::<Vec<_>>().join(", ");
     std::fs::write(place.path().join("d69/note"), "here").unwrap();
-    let config = format!("[plugins.scribe]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
-    let server = Server::builder().guest("scribe").config(&config).start().await;
+    let config = format!("[plugins.file_io]\ninstances = \"reuse\"\ngrants = {{ dirs = [{dirs}] }}\n");
+    let server = Server::builder().guest("file_io").config(&config).start().await;
     let client = Client::new(server.url());
     for _ in 0..2 {
-        let reply = client.call("scribe-read", json!({ "path": "/d69/note" })).await;
+        let reply = client.call("file_io-read", json!({ "path": "/d69/note" })).await;
         assert_eq!(reply.tool_text(), "here", "{reply:?}");
     }
-    let lines = server.audited("call", 3).await;
+    let lines = server.wait_for_audit("call", 3).await;
     assert_eq!(lines.last().unwrap()["instance"], "reused", "{lines:?}");
 }
 
 #[test]
-fn check_tells_the_price_and_refuses_what_does_not_go_together() {
-    let plugins = folder(&["keeper"]);
+fn check_warns_about_reuse_and_rejects_settings_that_contradict_it() {
+    let plugins = folder(&["instance_reuse"]);
     let check = |config: &str| {
         let file = plugins.path().join("plugport.toml");
         std::fs::write(&file, config).unwrap();

@@ -1,9 +1,9 @@
-//! What the server itself has to compute for a guest holds up nobody else, and ends.
+//! Work that the server does for a guest, such as validating a large result, ends with its call and delays nobody else.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::{Neighbour, processor_time};
-use plugport_tests::http::Client;
+use plugport_tests::containment::{Neighbour, processor_time};
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -14,11 +14,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const CANCELLED: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_neighbour_answers_while_results_are_checked() {
+async fn a_neighbour_answers_while_results_are_validated() {
     let server = Server::builder().guest("polite").guest("hostile_schema_checks").alone().start().await;
     let neighbour = Neighbour::new(server.url());
-    neighbour.ask_times(10).await;
-    let visiting = neighbour.visit();
+    neighbour.echo_times(10).await;
+    let neighbour_loop = neighbour.start_loop();
     let attacks: Vec<_> = ["compare", "alternatives", "compare"]
         .into_iter()
         .map(|tool| {
@@ -31,7 +31,7 @@ async fn a_neighbour_answers_while_results_are_checked() {
         let told = attack.await.unwrap().tool_error().to_owned();
         assert!(told.contains("(limit `cpu_ms`)") || told.contains("checking takes too long"), "{told}");
     }
-    let waits = visiting.end().await;
+    let waits = neighbour_loop.end().await;
     assert!(waits.percentile(100) < PATIENCE, "{waits:?}");
     let audited = server.audit();
     let outcomes: Vec<&Value> = audited
@@ -43,19 +43,19 @@ async fn a_neighbour_answers_while_results_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_of_a_result_is_in_the_account_of_its_call() {
+async fn validating_a_result_counts_as_time_of_its_call() {
     let limits = "[limits]\ncpu_ms = 100\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let arguments = json!({ "items": 500_000 });
     let reply = Client::new(server.url()).call("hostile_schema_checks-compare", arguments).await;
     assert!(reply.tool_error().contains("(limit `cpu_ms`)"), "{}", reply.tool_error());
-    let lines = server.audited("call", 2).await;
+    let lines = server.wait_for_audit("call", 2).await;
     assert_eq!((&lines[1]["outcome"], &lines[1]["limit"]), (&json!("limit"), &json!("cpu_ms")));
     assert!(lines[1]["cpu_us"].as_u64().unwrap() >= 100_000, "{}", lines[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_from_nobody() {
+async fn validating_arguments_for_too_long_is_audited_and_quarantines_nothing() {
     let limits = "[limits]\ncpu_ms = 100\nquarantine_failures = 2\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let client = Client::new(server.url());
@@ -68,7 +68,7 @@ async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_
         assert!(reply.tool_error().contains("(limit `cpu_ms`)"), "{}", reply.tool_error());
     }
     assert_eq!(want(1).await.tool_text(), "had");
-    let lines = server.audited("call", 5).await;
+    let lines = server.wait_for_audit("call", 5).await;
     let told: Vec<_> = lines[1..].iter().map(|line| (&line["outcome"], &line["limit"])).collect();
     let (limit, cpu) = (json!("limit"), json!("cpu_ms"));
     assert_eq!(told[..3], [(&limit, &cpu); 3]);
@@ -79,7 +79,7 @@ async fn a_check_of_arguments_that_takes_too_long_is_noted_and_takes_the_plugin_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
+async fn a_call_is_counted_once_and_before_its_arguments_are_validated() {
     let limits = "[limits]\ncpu_ms = 100\ntool_calls_per_second = 1\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).start().await;
     let want = |items: usize| {
@@ -88,9 +88,9 @@ async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
         async move { client.call("hostile_schema_checks-want", arguments).await }
     };
     assert_eq!(want(1).await.tool_text(), "had");
-    let dear: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
+    let costly: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
     let mut refused = 0;
-    for call in dear {
+    for call in costly {
         let reply = call.await.unwrap();
         refused += usize::from(reply.tool_error().contains("(limit `tool_calls_per_second`)"));
     }
@@ -98,7 +98,7 @@ async fn a_call_is_counted_once_and_before_its_arguments_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_ends_with_its_call() {
+async fn validation_ends_with_its_call() {
     let limits = "[limits]\ncpu_ms = 600000\nwall_ms = 600000\n";
     let server = Server::builder().guest("hostile_schema_checks").config(limits).alone().start().await;
     let call = || {
@@ -120,7 +120,7 @@ async fn a_check_ends_with_its_call() {
     attacks.iter().for_each(tokio::task::JoinHandle::abort);
     let begun = Instant::now();
     // Before them the listing and the call that nobody cancelled.
-    let lines = server.audited("call", 2 + CANCELLED).await;
+    let lines = server.wait_for_audit("call", 2 + CANCELLED).await;
     assert!(begun.elapsed() < PATIENCE * 4, "cancelled calls went on: {lines:?}");
     assert!(lines[2..].iter().all(|line| line["outcome"] == "cancelled"), "{lines:?}");
     // What is read or written in one piece ends by itself.

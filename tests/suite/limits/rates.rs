@@ -1,12 +1,12 @@
-//! How often things may happen: calls, completions, failures, questions to the model, lines of log.
+//! Rates: calls, completions, failures, sampled tokens and log lines.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::{Client, Session};
+use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{able, model_says, prompt};
+use crate::mcp::session_client_requests::{capabilities, model_says, prompt};
 
 async fn flood(client: &Client, tool: &str, calls: usize) -> Vec<Value> {
     let calls: Vec<_> = (0..calls)
@@ -41,7 +41,7 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
-    assert!(server.said().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
+    assert!(server.log().matches("called too often").count() < 10, "a flood of calls is no flood of lines");
     drop(client);
     assert_eq!(server.terminate().await, Some(0));
     let text = std::fs::read_to_string(audit.path()).unwrap();
@@ -88,7 +88,7 @@ async fn completions_have_a_rate() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
+async fn a_plugin_that_keeps_failing_is_quarantined() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_failures = 3, quarantine_s = 2 }\n";
     let server = Server::builder().guest("hostile_panic").guest("polite").config(config).start().await;
     let client = Client::new(server.url());
@@ -107,15 +107,15 @@ async fn a_plugin_that_keeps_failing_is_left_alone_for_a_while() {
     assert!(boom().await.tool_error().contains("panicked"), "the trial");
     let told = client.call("hostile_panic-ok", json!({})).await;
     assert!(told.tool_error().contains("quarantined"), "{told:?}");
-    let lines = server.audited("quarantine", 2).await;
+    let lines = server.wait_for_audit("quarantine", 2).await;
     assert_eq!((&lines[0]["seconds"], &lines[1]["seconds"]), (&json!(2), &json!(4)));
     tokio::time::sleep(Duration::from_millis(4_100)).await;
     assert_eq!(client.call("hostile_panic-ok", json!({})).await.tool_text(), "ok");
-    server.says("is quarantined because its calls keep failing").await;
+    server.wait_for_log("is quarantined because its calls keep failing").await;
 }
 
 #[tokio::test]
-async fn bad_arguments_of_one_caller_do_not_take_a_plugin_from_others() {
+async fn bad_arguments_of_one_caller_do_not_quarantine_a_plugin() {
     let config = "[plugins.hostile_panic]\nlimits = { quarantine_failures = 3 }\n";
     let server = Server::builder().guest("hostile_panic").config(config).start().await;
     let client = Client::new(server.url());
@@ -138,7 +138,7 @@ async fn logs_of_many_calls_have_one_rate() {
         heard += reply.notifications("notifications/message").len();
     }
     assert!((50..300).contains(&heard), "{heard} of 500 messages from 8 KiB and 2 KiB a second");
-    server.says("log output was dropped (limit `log_kib`)").await;
+    server.wait_for_log("log output was dropped (limit `log_kib`)").await;
 }
 
 fn ask(tokens: u64) -> Value {
@@ -156,17 +156,17 @@ async fn answered(session: &Session, id: u64, tokens: u64) {
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
 }
 
-/// The same when the client is not asked: why.
+/// The reason why the client gets no request.
 async fn refused_to(session: &Session, tokens: u64) -> String {
     session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
 }
 
 #[tokio::test]
-async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
-    let config = "[plugins.asker]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
-                  [plugins.asker.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
-    let server = Server::builder().guest("asker").config(config).start().await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
+    let config = "[plugins.client_requests]\nprefix = \"\"\nlimits = { sampling_tokens = 600 }\n\
+                  [plugins.client_requests.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
+    let server = Server::builder().guest("client_requests").config(config).start().await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
     answered(&session, 2, 500).await;
     answered(&session, 3, 500).await;
@@ -175,12 +175,13 @@ async fn questions_to_the_model_have_a_budget_for_a_call_and_for_an_hour() {
     answered(&session, 5, 10).await;
     let why = refused_to(&session, 10).await;
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
-    let noted = server.audited("limit", 3).await;
+    let noted = server.wait_for_audit("limit", 3).await;
     assert!(
         noted
             .iter()
-            .all(|line| line["plugin"] == "asker" && line["reason"].as_str().unwrap().contains("sampling")),
+            .all(|line| line["plugin"] == "client_requests"
+                && line["reason"].as_str().unwrap().contains("sampling")),
         "{noted:?}"
     );
-    server.says("hit a limit: the plugin may send at most 3 sampling requests an hour").await;
+    server.wait_for_log("hit a limit: the plugin may send at most 3 sampling requests an hour").await;
 }

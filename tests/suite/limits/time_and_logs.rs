@@ -1,8 +1,8 @@
-//! Walls and budgets that the corpus (`hostile::corpus`) does not come to with its lowered limits.
+//! Limits of time and logs that the corpus (`hostile::corpus`) does not reach, because it lowers others.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -30,5 +30,5 @@ async fn log_messages_have_one_budget_with_everything_else() {
     let heard = reply.notifications("notifications/message").len();
     assert!((1..=64).contains(&heard), "{heard} messages from a budget of 4 KiB");
     assert!(reply.tool_text().contains("5000"), "the tool itself is not stopped");
-    server.says("log output was dropped (limit `log_kib`)").await;
+    server.wait_for_log("log output was dropped (limit `log_kib`)").await;
 }

@@ -1,8 +1,8 @@
-//! Several messages as one, in the revisions that have it.
+//! JSON-RPC batches, in the revisions that have them.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 fn batch() -> Value {
@@ -48,7 +48,7 @@ async fn a_batch_is_answered_as_one_over_http() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_answered_as_one_over_stdio() {
     let folder = plugport_tests::guests::folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-03-26").await;
     pipe.send(&batch().to_string()).await;
     check(&pipe.next().await);

@@ -1,11 +1,11 @@
-//! A withdrawn request stops its guest: by notification where there are sessions, by hanging up where there are none.
+//! A cancelled request stops its guest: by notification with a session, by closing the response stream without one.
 
 use std::time::{Duration, Instant};
 
 use plugport_tests::guests::{folder, guest};
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::json;
 
 /// One call at a time, so that a call which is not stopped keeps the next one waiting.
@@ -52,21 +52,21 @@ async fn hanging_up_does_not_cancel_a_request_of_a_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stdio_cancels_in_both_eras() {
+async fn stdio_cancels_with_and_without_sessions() {
     let folder = folder(&["polite"]);
     // The input may end right behind the last line.
     for delay in [300, 0, 0, 0, 0, 0] {
-        cancel_in_both_eras(folder.path(), Duration::from_millis(delay)).await;
+        cancel_with_and_without_session(folder.path(), Duration::from_millis(delay)).await;
     }
 }
 
-async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
-    let mut pipe = Pipe::start(folder);
+async fn cancel_with_and_without_session(folder: &std::path::Path, delay: Duration) {
+    let mut pipe = StdioClient::start(folder);
     pipe.initialize("2025-11-25").await;
     let nap = json!({ "name": "polite-nap", "arguments": { "ms": 20_000 } });
     pipe.request(json!(1), "tools/call", nap.clone()).await;
     let mut modern = nap;
-    modern["_meta"] = plugport_tests::http::stateless_meta();
+    modern["_meta"] = plugport_tests::http_client::stateless_meta();
     pipe.request(json!("m"), "tools/call", modern).await;
     tokio::time::sleep(delay).await;
     for id in [json!(1), json!("m")] {
@@ -82,7 +82,7 @@ async fn cancel_in_both_eras(folder: &std::path::Path, delay: Duration) {
     assert!(took < Duration::from_secs(3) && code == Some(0), "{took:?}, {code:?}: {said}");
 }
 
-/// The guest that sleeps has the only place, so a call that comes after it is answered when it has been stopped.
+/// The sleeping guest has the only permit, so a later call is answered once it has been stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_is_stopped_within_200_ms() {
     let server = Server::builder().guest("polite").config(ONE_AT_A_TIME).alone().start().await;

@@ -1,5 +1,5 @@
-//! The official conformance suite, whole, against the real binary: every revision that it has, nothing excepted but two
-//! extensions that this server does not announce.
+//! The official conformance suite, whole, against the real binary: every revision that it has, without two extensions that this
+//! server does not announce.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ async fn passes(suite: Suite, selection: &'static [&'static str], at_least: usiz
     scenarios.retain(|scenario, _| !EXTENSIONS.iter().any(|extension| scenario.starts_with(extension)));
     let outcome = Outcome { accepted, scenarios };
     let failures = outcome.failures();
-    ensure!(failures.is_empty(), "{}\nthe server said:\n{}", failures.join("\n"), server.said());
+    ensure!(failures.is_empty(), "{}\nthe server said:\n{}", failures.join("\n"), server.log());
     ensure!(outcome.empty().is_empty(), "nothing was checked in {:?}", outcome.empty());
     let surprise: Vec<String> =
         outcome.untried().into_iter().filter(|check| !UNTRIED.contains(&check.as_str())).collect();

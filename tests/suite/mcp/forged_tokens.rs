@@ -1,7 +1,7 @@
-//! What this server handed out comes back altered, from elsewhere or too late: cursors of each list, and the states of
-//! calls that wait. Whoever guesses, alters or swaps them gets an error and nothing else.
+//! Tokens of this server that come back altered, for another request or too late: cursors of each list, and request states.
+//! Each gets an error.
 
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Every list.
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "prompts/list", "resources/templates/list"];
 
-/// The requests that may be answered with questions, of a guest that asks, and the key of its question.
+/// The methods that may be answered with `input_required`, and the key of the guest's input request.
 const ASKING: [(&str, &str, &str); 2] = [
     ("tools/call", "test_input_required_result_elicitation", "user_name"),
     ("prompts/get", "test_input_required_result_prompt", "user_context"),
 ];
 
-async fn request(client: &Client, method: &str, params: Value) -> Reply {
+async fn request(client: &Client, method: &str, params: Value) -> HttpResponse {
     client.request_with_meta(method, params, json!({ CAPABILITIES: { "elicitation": {} } })).await
 }
 
@@ -98,7 +98,7 @@ async fn a_cursor_of_a_list_that_has_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn states_with_any_character_altered_are_no_states() {
+async fn request_states_with_any_character_altered_are_rejected() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
@@ -119,7 +119,7 @@ async fn states_with_any_character_altered_are_no_states() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn states_of_other_requests() {
+async fn request_states_of_other_requests() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());

@@ -1,6 +1,6 @@
-//! Every JSON-RPC error as the specification words it, with its HTTP status.
+//! Every JSON-RPC error with its HTTP status, as the specification words it.
 
-use plugport_tests::http::{Client, STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! Handshakes, sessions and version negotiation.
+//! Handshakes, version negotiation, and the beginning and end of sessions.
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 

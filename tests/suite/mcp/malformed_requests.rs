@@ -1,13 +1,13 @@
-//! Malformed input, row by row: what is sent, and what goes back as the specification words it. What concerns the envelope
-//! and the headers of a call is in `jsonrpc_errors`, what concerns `requestState` in `mrtr`.
+//! Malformed requests as a table: what is sent, and the error that the specification asks for. Errors of the envelope and of
+//! the headers of a call are in `jsonrpc_errors`, those of `requestState` in `mrtr`.
 
-use plugport_tests::http::{Client, Reply, STATELESS};
+use plugport_tests::http_client::{Client, HttpResponse, STATELESS};
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::asker;
+use crate::mcp::session_client_requests::client_requests_server;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -16,12 +16,12 @@ fn listing(meta: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": "m", "method": "tools/list", "params": { "_meta": meta } }).to_string()
 }
 
-async fn stateless(client: &Client, body: String) -> Reply {
+async fn stateless(client: &Client, body: String) -> HttpResponse {
     client.post(&[("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")], body).await
 }
 
 #[tokio::test]
-async fn a_stateless_request_that_does_not_say_who_asks() {
+async fn stateless_requests_without_client_metadata() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     for (meta, code) in [
@@ -102,7 +102,7 @@ async fn names_in_headers_that_are_not_those_in_the_body() {
 }
 
 #[tokio::test]
-async fn messages_that_are_none_in_either_era() {
+async fn invalid_messages_with_and_without_sessions() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
@@ -201,7 +201,7 @@ async fn methods_of_http_that_nobody_can_use() {
         (Method::DELETE, &[known], 404),
         (Method::GET, &[known, events], 404),
     ] {
-        assert_eq!(client.ask(method.clone(), headers).await, status, "{method} {headers:?}");
+        assert_eq!(client.status_of(method.clone(), headers).await, status, "{method} {headers:?}");
     }
 }
 
@@ -230,7 +230,7 @@ async fn sessions_that_are_unknown_or_missing() {
 
 #[tokio::test]
 async fn parameters_of_the_wrong_form() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = Client::new(server.url()).session("2025-11-25").await;
     for (method, params) in [
         ("tools/list", json!({ "cursor": "forged" })),
@@ -266,7 +266,7 @@ async fn parameters_of_the_wrong_form() {
 
 #[tokio::test]
 async fn what_is_wrong_is_named_by_its_field() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = Client::new(server.url()).session("2025-11-25").await;
     for (method, params, said) in [
         ("tools/call", json!({}), "`params`: missing field `name`"),
@@ -296,7 +296,7 @@ async fn what_is_wrong_is_named_by_its_field() {
 }
 
 #[tokio::test]
-async fn more_than_anyone_needs() {
+async fn requests_that_are_too_large() {
     let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let client = Client::new(server.url());
     let large =
@@ -321,7 +321,7 @@ async fn more_than_anyone_needs() {
 #[tokio::test]
 async fn lines_on_stdio() {
     let folder = plugport_tests::guests::folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     for (line, code) in [
         ("{", -32700),
         ("nonsense", -32700),

@@ -1,9 +1,9 @@
-//! The protocol itself, whatever carries it: methods, revisions, sessions and their streams, JSON-RPC errors, cancellation,
-//! what a guest asks its client (`session_client_requests` with sessions, `mrtr` without), cursors and request states, and
-//! the official conformance suite.
+//! The protocol itself, whatever transport carries it: methods, revisions, sessions and their streams, JSON-RPC errors,
+//! cancellation, client requests (`session_client_requests` with sessions, `mrtr` without), cursors and request states, and the
+//! official conformance suite.
 //!
-//! Connections, headers that browsers send and proxies are in `http`; how clients that others wrote get on is in `clients`;
-//! clients that attack are in `hostile`.
+//! Connections, headers of browsers and proxies are in `http`, clients that others wrote are in `clients`, and hostile clients
+//! are in `hostile`.
 
 mod batches;
 mod cancellation;

@@ -1,26 +1,29 @@
-//! Guests ask stateless clients: the call is answered with its questions and goes on when the request comes again.
+//! MRTR: a guest's client requests to a stateless client. The call is answered with `input_required` and resumed by the same
+//! request with `inputResponses`.
 
 use std::time::Duration;
 
-use plugport_tests::http::{Client, Reply};
+use plugport_tests::http_client::{Client, HttpResponse};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{GRANTED, able, asker, form, model_says, prompt};
+use crate::mcp::session_client_requests::{
+    GRANTED, capabilities, client_requests_server, form, model_says, prompt,
+};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-pub(crate) struct Caller(Client);
+pub(crate) struct AnsweringClient(Client);
 
-impl Caller {
+impl AnsweringClient {
     pub(crate) fn of(server: &Server) -> Self {
         Self(Client::new(server.url()))
     }
 
-    pub(crate) async fn call(&self, tool: &str, arguments: &Value, more: Value) -> Reply {
+    pub(crate) async fn call(&self, tool: &str, arguments: &Value, more: Value) -> HttpResponse {
         let mut params = json!({ "name": tool, "arguments": arguments });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: able() })).await
+        self.0.request_with_meta("tools/call", params, json!({ CAPABILITIES: capabilities() })).await
     }
 }
 
@@ -32,15 +35,15 @@ pub(crate) fn accepted(key: &str, name: &str) -> Value {
     json!({ key: { "action": "accept", "content": { "name": name } } })
 }
 
-pub(crate) fn state(reply: &Reply) -> Value {
+pub(crate) fn state(reply: &HttpResponse) -> Value {
     assert_eq!(reply.result()["resultType"], "input_required", "{reply:?}");
     reply.result()["requestState"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_goes_on_where_it_asked() {
-    let server = asker("").await;
-    let caller = Caller::of(&server);
+async fn a_call_resumes_where_it_sent_its_client_request() {
+    let server = client_requests_server("").await;
+    let caller = AnsweringClient::of(&server);
     let asked = caller.call("twice", &asking("who"), json!({})).await;
     let question = &asked.result()["inputRequests"]["who"];
     assert_eq!((asked.status, question["method"].as_str()), (200, Some("elicitation/create")));
@@ -59,8 +62,8 @@ async fn a_call_goes_on_where_it_asked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
-    let server = asker("").await;
-    let caller = Caller::of(&server);
+    let server = client_requests_server("").await;
+    let caller = AnsweringClient::of(&server);
     let questions = json!({ "questions": [
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
         asking("who"),
@@ -85,11 +88,11 @@ async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_in_advance_spare_the_round_trip() {
-    let server = asker("").await;
-    let caller = Caller::of(&server);
+    let server = client_requests_server("").await;
+    let caller = AnsweringClient::of(&server);
     let done = caller.call("ask", &asking("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
     assert!(done.tool_text().contains("Ada"));
-    // What does not fit is asked for, as if it had not been there.
+    // An invalid input response is requested again, as if it were missing.
     let asked = caller.call("ask", &asking("who"), json!({ "inputResponses": { "who": 12345 } })).await;
     assert!(state(&asked).is_string());
     let refused = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;
@@ -98,10 +101,11 @@ async fn answers_in_advance_spare_the_round_trip() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
-    let server = asker("").await;
-    let caller = Caller::of(&server);
-    let refused =
-        |reply: &Reply| (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned());
+    let server = client_requests_server("").await;
+    let caller = AnsweringClient::of(&server);
+    let refused = |reply: &HttpResponse| {
+        (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned())
+    };
     let asked = state(&caller.call("ask", &asking("who"), json!({})).await);
     let retry =
         |state: &Value, name: &str| json!({ "requestState": state, "inputResponses": accepted("who", name) });
@@ -128,9 +132,12 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parked_calls_expire_and_make_way() {
-    let server = asker("[plugins.asker.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 2\n").await;
-    let caller = Caller::of(&server);
+async fn suspended_calls_expire_and_make_way() {
+    let server = client_requests_server(
+        "[plugins.client_requests.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 2\n",
+    )
+    .await;
+    let caller = AnsweringClient::of(&server);
     let first = state(&caller.call("ask", &asking("who"), json!({})).await);
     let second = state(&caller.call("ask", &asking("who"), json!({})).await);
     let retry = |state: &Value| json!({ "requestState": state, "inputResponses": accepted("who", "Ada") });
@@ -143,7 +150,7 @@ async fn parked_calls_expire_and_make_way() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_the_capability_is_told_which_one_is_needed() {
-    let server = Server::builder().guest("asker").config(GRANTED).start().await;
+    let server = Server::builder().guest("client_requests").config(GRANTED).start().await;
     let client = Client::new(server.url());
     for (method, params, required) in [
         ("sampling/createMessage", prompt(), json!({ "sampling": {} })),

@@ -1,6 +1,6 @@
 //! Resources, prompts and completion, in every revision.
 
-use plugport_tests::http::{Client, Reply, STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, HttpResponse, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn resources_are_listed_and_read_in_every_revision() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_has_the_error_of_its_revision() {
+async fn a_missing_item_has_the_error_of_its_revision() {
     let server = library().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
@@ -87,7 +87,7 @@ async fn prompts_are_named_like_tools_and_take_texts() {
 async fn completion_knows_prompts_templates_and_resources() {
     let server = Server::builder().guest("library").guest("polite").start().await;
     let client = Client::new(server.url());
-    let complete = async |reference: Value| -> Reply {
+    let complete = async |reference: Value| -> HttpResponse {
         let argument = json!({ "name": "topic", "value": "v" });
         let context = json!({ "arguments": { "tone": "warm" } });
         let params = json!({ "ref": reference, "argument": argument, "context": context });
@@ -151,7 +151,7 @@ async fn lists_follow_what_a_plugin_says_has_changed() {
 #[tokio::test]
 async fn headers_repeat_what_a_schema_says() {
     let server = library().await;
-    server.says("not published: bad: an `x-mcp-header`").await;
+    server.wait_for_log("not published: bad: an `x-mcp-header`").await;
     let client = Client::new(server.url());
     let call = async |region: Option<&str>, arguments: Value| {
         let mut headers = vec![

@@ -1,21 +1,21 @@
-//! Guests ask clients with sessions: each question is a request on the stream of the request that the guest serves.
+//! A guest's client requests in a session: each is sent on the stream of the request that the guest serves.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::http::{Client, Session};
+use plugport_tests::http_client::{Client, Session};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// The guest `asker`, with all it may ask.
-pub(crate) const GRANTED: &str = "[plugins.asker]\nprefix = \"\"\n[plugins.asker.grants]\nsampling = true\nelicitation = true\nroots = true\n";
+/// The guest `client_requests` with all its grants.
+pub(crate) const GRANTED: &str = "[plugins.client_requests]\nprefix = \"\"\n[plugins.client_requests.grants]\nsampling = true\nelicitation = true\nroots = true\n";
 
-/// A client that can answer everything.
-pub(crate) fn able() -> Value {
+/// The capabilities of a client that answers every client request.
+pub(crate) fn capabilities() -> Value {
     json!({ "sampling": { "tools": {} }, "elicitation": { "form": {}, "url": {} }, "roots": {} })
 }
 
-pub(crate) async fn asker(more: &str) -> Server {
-    Server::builder().guest("asker").config(&format!("{GRANTED}{more}")).start().await
+pub(crate) async fn client_requests_server(more: &str) -> Server {
+    Server::builder().guest("client_requests").config(&format!("{GRANTED}{more}")).start().await
 }
 
 pub(crate) fn form() -> Value {
@@ -36,12 +36,12 @@ fn ask(method: &str, params: Value) -> Value {
 }
 
 async fn session(server: &Server, revision: &str) -> Session {
-    Client::new(server.url()).session_with(revision, able()).await
+    Client::new(server.url()).session_with(revision, capabilities()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let session = session(&server, revision).await;
         let mut stream =
@@ -58,8 +58,8 @@ async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_questions_go_out_together_and_each_gets_its_own_answer() {
-    let server = asker("").await;
+async fn several_client_requests_go_out_together_and_each_gets_its_own_response() {
+    let server = client_requests_server("").await;
     let session = session(&server, "2025-11-25").await;
     let questions = json!([
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
@@ -87,9 +87,9 @@ async fn several_questions_go_out_together_and_each_gets_its_own_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let unable = Client::new(server.url()).session("2025-11-25").await;
-    let text = |reply: plugport_tests::http::Reply| reply.tool_text().to_owned();
+    let text = |reply: plugport_tests::http_client::HttpResponse| reply.tool_text().to_owned();
     for (method, params, capability) in [
         ("sampling/createMessage", prompt(), "sampling"),
         ("elicitation/create", form(), "elicitation"),
@@ -102,30 +102,32 @@ async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() 
     let reply = old.request("tools/call", ask("elicitation/create", form())).await;
     assert!(text(reply).contains("MissingCapability(\"elicitation\")"));
 
-    let able = session(&server, "2025-11-25").await;
-    let mut stream = able.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
+    let capabilities = session(&server, "2025-11-25").await;
+    let mut stream =
+        capabilities.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
     let question = stream.message().await;
     let error = json!({ "code": -1, "message": "User rejected sampling request" });
-    able.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
+    capabilities.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
     assert!(stream.message().await.to_string().contains("Rejected(\\\"User rejected"));
 
-    let mut stream = able.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
+    let mut stream = capabilities.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
     let question = stream.message().await;
-    able.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
+    capabilities.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains("cannot be used: the field `name` does not fit the form"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() {
-    let server = Server::builder().guest("asker").start().await;
+async fn nothing_is_sent_without_a_grant_and_malformed_client_requests_are_never_sent() {
+    let server = Server::builder().guest("client_requests").start().await;
     let session = session(&server, "2025-11-25").await;
     let params = json!({ "method": "sampling/createMessage", "params": prompt() });
-    let reply = session.call("asker-ask", params).await;
+    let reply = session.call("client_requests-ask", params).await;
     assert!(reply.tool_text().contains("Denied"), "{reply:?}");
     drop(server);
 
-    let server = asker("[plugins.asker.limits]\nclient_requests = 1\n").await;
+    let server =
+        client_requests_server("[plugins.client_requests.limits]\nclient_requests = 1\n").await;
     let session = self::session(&server, "2025-11-25").await;
     for (params, told) in [
         (json!({ "messages": [] }), "InvalidParams"),
@@ -142,8 +144,10 @@ async fn nothing_is_asked_without_a_grant_and_malformed_questions_never_leave() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_that_waits_holds_nobody_up_and_is_not_timed() {
-    let server = asker("[plugins.asker.limits]\nconcurrent_calls = 1\nwall_ms = 400\n").await;
+async fn a_suspended_call_delays_nobody_and_its_clock_stands_still() {
+    let server =
+        client_requests_server("[plugins.client_requests.limits]\nconcurrent_calls = 1\nwall_ms = 400\n")
+            .await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("waits"), "tools/call", ask("roots/list", json!({}))).await;
     let question = stream.message().await;
@@ -156,8 +160,8 @@ async fn a_guest_that_waits_holds_nobody_up_and_is_not_timed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_call_takes_its_question_back() {
-    let server = asker("").await;
+async fn a_cancelled_call_cancels_its_client_request() {
+    let server = client_requests_server("").await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("c"), "tools/call", ask("roots/list", json!({}))).await;
     let question = stream.message().await;
@@ -169,9 +173,9 @@ async fn a_cancelled_call_takes_its_question_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_calls_are_bounded_in_number_and_in_time() {
-    let limits = "[plugins.asker.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 1\n";
-    let server = asker(limits).await;
+async fn suspended_calls_are_bounded_in_number_and_in_time() {
+    let limits = "[plugins.client_requests.limits]\nsuspended_calls = 1\n[server]\nsuspended_call_s = 1\n";
+    let server = client_requests_server(limits).await;
     let session = session(&server, "2025-11-25").await;
     let mut first = session.stream(json!(1), "tools/call", ask("roots/list", json!({}))).await;
     first.message().await;
@@ -190,20 +194,20 @@ async fn waiting_calls_are_bounded_in_number_and_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_questions_is_refused_before_it_costs_anyone_time() {
-    let server = Server::builder().guest("asker").start().await;
+async fn a_flood_of_client_requests_is_rejected_before_it_costs_anyone_time() {
+    let server = Server::builder().guest("client_requests").start().await;
     let session = session(&server, "2025-11-25").await;
     let questions: Vec<Value> =
         (0..20_000).map(|key| json!({ "key": key.to_string(), "method": "roots/list" })).collect();
     let begun = Instant::now();
-    let reply = session.call("asker-gather", json!({ "questions": questions })).await;
+    let reply = session.call("client_requests-gather", json!({ "questions": questions })).await;
     assert!(reply.tool_error().contains("limit `client_requests`"), "{reply:?}");
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_choices_is_asked_of_older_clients_as_switches() {
-    let server = asker("").await;
+    let server = client_requests_server("").await;
     let session = session(&server, "2025-06-18").await;
     let items = json!({ "enum": ["vegan", "nut-free"] });
     let fields = json!({ "diets": { "type": "array", "items": items } });

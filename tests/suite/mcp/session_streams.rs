@@ -1,12 +1,13 @@
-//! The streams of sessions: for what comes unasked, resumable, closed on purpose, and never in each other's way.
+//! The SSE streams of sessions: unsolicited messages, resumption, streams that the server closes, and streams beside each
+//! other.
 
 use std::time::Duration;
 
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
-use crate::mcp::session_client_requests::{able, asker};
+use crate::mcp::session_client_requests::{capabilities, client_requests_server};
 
 fn narrate(steps: u32) -> serde_json::Value {
     json!({ "name": "polite-narrate", "arguments": { "steps": steps }, "_meta": { "progressToken": "p" } })
@@ -31,8 +32,8 @@ async fn a_broken_stream_is_resumed_after_the_last_event_that_was_seen() {
     for unknown in ["99-1", "nonsense", "1-ffff"] {
         assert_eq!(session.listen(Some(unknown)).await.status, 400, "{unknown}");
     }
-    let stranger = Client::new(server.url()).session("2025-11-25").await;
-    assert_eq!(stranger.listen(Some(ids[1])).await.status, 400, "streams belong to their session");
+    let other = Client::new(server.url()).session("2025-11-25").await;
+    assert_eq!(other.listen(Some(ids[1])).await.status, 400, "streams belong to their session");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,7 +88,7 @@ async fn a_session_that_is_silent_for_too_long_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_holds_up_neither_itself_nor_others() {
+async fn a_client_that_does_not_read_delays_neither_itself_nor_others() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let session = client.session("2025-11-25").await;
@@ -107,8 +108,8 @@ async fn who_does_not_read_holds_up_neither_itself_nor_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_streams_of_one_session_carry_their_own_messages_only() {
-    let server = asker("").await;
-    let session = Client::new(server.url()).session_with("2025-11-25", able()).await;
+    let server = client_requests_server("").await;
+    let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     let roots = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     let mut streams = Vec::new();
     for id in 0..3 {
@@ -194,12 +195,12 @@ async fn a_client_that_never_reads_is_given_up() {
     tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
     let given_up = async {
         // Its listing at start was the first.
-        while server.audited("call", 2).await.len() < 2 || server.open_files() > files {
+        while server.wait_for_audit("call", 2).await.len() < 2 || server.open_files() > files {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("the connection is given up");
-    let line = server.audited("call", 2).await.remove(1);
+    let line = server.wait_for_audit("call", 2).await.remove(1);
     assert_eq!(line["outcome"], "cancelled", "{line}");
     drop(stream);
 }

@@ -1,19 +1,19 @@
-//! stdio: one message per line, stdout for MCP and nothing else.
+//! The stdio transport: one message per line, and nothing but MCP on stdout.
 
-use plugport_tests::guests::{PATIENT, folder};
-use plugport_tests::http::stateless_meta;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::guests::{LONG_START, folder};
+use plugport_tests::http_client::stateless_meta;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
-use crate::mcp::session_client_requests::{GRANTED, able, model_says, prompt};
+use crate::mcp::session_client_requests::{GRANTED, capabilities, model_says, prompt};
 
 /// As long as a line may be, bytes.
 const LONGEST: usize = 4 << 20;
 
 #[tokio::test]
-async fn both_eras_share_one_pipe() {
+async fn sessions_and_stateless_requests_share_one_connection() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.request(json!("d"), "server/discover", json!({ "_meta": stateless_meta() })).await;
     assert_eq!(pipe.next().await["result"]["resultType"], "complete");
     pipe.request(json!(0), "tools/list", json!({})).await;
@@ -34,7 +34,7 @@ async fn both_eras_share_one_pipe() {
 #[tokio::test]
 async fn what_a_guest_prints_never_reaches_the_client() {
     let folder = folder(&["hostile_log_flood"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(2), "tools/call", json!({ "name": "hostile_log_flood-forge", "arguments": {} })).await;
     let answer = pipe.next().await;
@@ -47,7 +47,7 @@ async fn what_a_guest_prints_never_reaches_the_client() {
 #[tokio::test]
 async fn bad_lines_are_answered_and_good_ones_still_work() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.send("not json").await;
     assert_eq!(pipe.next().await["error"]["code"], -32700);
     pipe.send(&"x".repeat(5 << 20)).await;
@@ -77,7 +77,7 @@ fn call_of(bytes: usize, id: i64, meta: &Value) -> String {
 #[tokio::test]
 async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     for meta in [json!({}), stateless_meta()] {
         // Nothing is read until both are written.
@@ -97,11 +97,11 @@ async fn a_request_that_is_too_long_is_answered_under_its_own_id() {
 }
 
 #[tokio::test]
-async fn a_question_whose_answer_is_too_long_is_given_up() {
-    let folder = folder(&["asker"]);
-    std::fs::write(folder.path().join("plugport.toml"), format!("{PATIENT}{GRANTED}")).unwrap();
-    let mut pipe = Pipe::start(folder.path());
-    pipe.initialize_with("2025-11-25", able()).await;
+async fn a_client_request_whose_response_is_too_long_fails() {
+    let folder = folder(&["client_requests"]);
+    std::fs::write(folder.path().join("plugport.toml"), format!("{LONG_START}{GRANTED}")).unwrap();
+    let mut pipe = StdioClient::start(folder.path());
+    pipe.initialize_with("2025-11-25", capabilities()).await;
     let ask = json!({ "method": "sampling/createMessage", "params": prompt() });
     pipe.request(json!(1), "tools/call", json!({ "name": "ask", "arguments": ask })).await;
     let question = pipe.next().await;
@@ -116,7 +116,7 @@ async fn a_question_whose_answer_is_too_long_is_given_up() {
 #[tokio::test]
 async fn a_client_that_closes_the_log_is_served() {
     let folder = folder(&["hostile_log_flood"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.close_log();
     for id in [1, 2] {
@@ -130,7 +130,7 @@ async fn a_client_that_closes_the_log_is_served() {
 #[tokio::test]
 async fn a_client_that_never_reads_the_log_is_served() {
     let folder = folder(&["hostile_log_flood"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     // Some 600 bytes each, of which a pipe holds a hundred.
     for id in 1..=400 {
@@ -146,7 +146,7 @@ async fn a_client_that_never_reads_the_log_is_served() {
 #[tokio::test]
 async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!("slow"), "tools/call", json!({ "name": "polite-nap", "arguments": { "ms": 800 } }))
         .await;
@@ -160,7 +160,7 @@ async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
 #[tokio::test]
 async fn an_id_in_use_is_refused() {
     let folder = folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(1), "tools/call", json!({ "name": "polite-nap", "arguments": { "ms": 500 } })).await;
     pipe.request(json!(1), "ping", json!({})).await;
@@ -171,7 +171,7 @@ async fn an_id_in_use_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_does_not_keep_a_client_from_cancelling() {
     let folder = plugport_tests::guests::folder(&["polite"]);
-    let mut pipe = Pipe::start(folder.path());
+    let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!("l"), "logging/setLevel", json!({ "level": "debug" })).await;
     pipe.next().await;

@@ -1,6 +1,6 @@
 //! `tools/list` and `tools/call`, in every revision.
 
-use plugport_tests::http::{Client, STATELESS, stateless_meta};
+use plugport_tests::http_client::{Client, STATELESS, stateless_meta};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ async fn results_carry_what_the_revision_can_express() {
     for tool in listed.result()["tools"].as_array().unwrap() {
         assert!(tool.get("outputSchema").is_none() && tool.get("annotations").is_none(), "{tool}");
     }
-    let kinds = |reply: &plugport_tests::http::Reply| -> Vec<String> {
+    let kinds = |reply: &plugport_tests::http_client::HttpResponse| -> Vec<String> {
         let content = reply.result()["content"].as_array().unwrap();
         content.iter().map(|block| block["type"].as_str().unwrap().to_owned()).collect()
     };

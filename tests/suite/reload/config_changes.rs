@@ -1,19 +1,10 @@
-//! What the operator says changes while the server serves: in `plugport.toml`, and in a file beside a plugin.
-
-use std::path::Path;
+//! `plugport.toml` and sidecars change while the server serves.
 
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, said};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_bytes, tool_names, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
-
-/// As an editor would: beside, and then in its place.
-fn say(folder: &Path, file: &str, text: &str) {
-    let beside = folder.join(format!(".{file}.part"));
-    std::fs::write(&beside, text).unwrap();
-    std::fs::rename(beside, folder.join(file)).unwrap();
-}
 
 async fn served(config: &str) -> (Server, Client) {
     let server = Server::builder()
@@ -25,78 +16,76 @@ async fn served(config: &str) -> (Server, Client) {
     (server, client)
 }
 
-async fn tools(client: &Client) -> Vec<String> {
-    let reply = client.request("tools/list", json!({})).await;
-    let tools = reply.result()["tools"].as_array().unwrap();
-    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_configuration_is_reloaded_and_a_bad_edit_keeps_the_old_one() {
     let (server, client) = served("[plugins.v]\nprefix = \"one\"\n").await;
     let session = client.session("2025-11-25").await;
     let mut stream = session.listen(None).await;
-    assert_eq!(tools(&client).await, ["one-version"]);
-    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"two\"\n");
-    answers(&client, "two-version", Some("a")).await;
+    assert_eq!(tool_names(&client).await, ["one-version"]);
+    install_bytes(b"[plugins.v]\nprefix = \"two\"\n", server.folder(), "plugport.toml");
+    wait_for_answer(&client, "two-version", Some("a")).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
-    assert_eq!(tools(&client).await, ["two-version"]);
-    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = 3\ncolour = 1\n");
-    server.says("2 mistakes in").await;
-    server.says("the configuration that was read before stays in force").await;
-    assert_eq!(tools(&client).await, ["two-version"]);
-    say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n[plugins.v]\nlimits = { fuel = 1 }\n");
-    server.says("take effect at the next start").await;
+    assert_eq!(tool_names(&client).await, ["two-version"]);
+    install_bytes(b"[plugins.v]\nprefix = 3\ncolour = 1\n", server.folder(), "plugport.toml");
+    server.wait_for_log("2 mistakes in").await;
+    server.wait_for_log("the configuration that was read before stays in force").await;
+    assert_eq!(tool_names(&client).await, ["two-version"]);
+    install_bytes(
+        b"[server]\npage_size = 7\n[plugins.v]\nlimits = { fuel = 1 }\n",
+        server.folder(),
+        "plugport.toml",
+    );
+    server.wait_for_log("take effect at the next start").await;
     // The new limits let it not even start, so the version with the old ones stays.
-    server.says("(limit `fuel`)").await;
-    answers(&client, "two-version", Some("a")).await;
-    say(server.folder(), "plugport.toml", "[server]\npage_size = 7\n");
-    answers(&client, "v-version", Some("a")).await;
-    assert_eq!(server.said().matches("mistakes in").count(), 1, "{}", server.said());
+    server.wait_for_log("(limit `fuel`)").await;
+    wait_for_answer(&client, "two-version", Some("a")).await;
+    install_bytes(b"[server]\npage_size = 7\n", server.folder(), "plugport.toml");
+    wait_for_answer(&client, "v-version", Some("a")).await;
+    assert_eq!(server.log().matches("mistakes in").count(), 1, "{}", server.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_beside_a_plugin_configures_it() {
+async fn a_sidecar_configures_its_plugin() {
     let (server, client) = served("").await;
-    assert_eq!(tools(&client).await, ["v-version"]);
-    say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\n");
-    said(&server, "published v: v-version", 2).await;
-    say(server.folder(), "v.toml", "limits = { tool_calls_per_second = 1 }\nlimit = 1\n");
-    server.says("v.toml:2: limit: unknown key").await;
+    assert_eq!(tool_names(&client).await, ["v-version"]);
+    install_bytes(b"limits = { tool_calls_per_second = 1 }\n", server.folder(), "v.toml");
+    wait_for_log_times(&server, "published v: v-version", 2).await;
+    install_bytes(b"limits = { tool_calls_per_second = 1 }\nlimit = 1\n", server.folder(), "v.toml");
+    server.wait_for_log("v.toml:2: limit: unknown key").await;
     let calls = [client.call("v-version", json!({})).await, client.call("v-version", json!({})).await];
     let refused =
         calls.iter().filter(|call| call.answer().to_string().contains("tool_calls_per_second")).count();
     assert_eq!(refused, 1, "what held before still does: {calls:?}");
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
-    said(&server, "published v: v-version", 3).await;
-    answers(&client, "v-version", Some("a")).await;
+    wait_for_log_times(&server, "published v: v-version", 3).await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
-/// A file comes along more easily than a line in `plugport.toml`: it gives a plugin nobody's name.
+/// A sidecar is copied more easily than a line in `plugport.toml` is written, so it cannot set the plugin's prefix.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_beside_a_plugin_gives_it_no_other_name() {
+async fn a_sidecar_gives_its_plugin_no_other_name() {
     let (server, client) = served("[server]\nsidecar_grants = true\n").await;
-    say(server.folder(), "v.toml", "prefix = \"mail\"\n");
-    server.says("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
-    assert_eq!(tools(&client).await, ["v-version"]);
+    install_bytes(b"prefix = \"mail\"\n", server.folder(), "v.toml");
+    server.wait_for_log("move what is here to [plugins.v] there, with the line `prefix = \"mail\"`").await;
+    assert_eq!(tool_names(&client).await, ["v-version"]);
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
-    say(server.folder(), "plugport.toml", "[plugins.v]\nprefix = \"mail\"\n");
-    answers(&client, "mail-version", Some("a")).await;
+    install_bytes(b"[plugins.v]\nprefix = \"mail\"\n", server.folder(), "plugport.toml");
+    wait_for_answer(&client, "mail-version", Some("a")).await;
 }
 
 /// The twin without permission: a file that came with a plugin grants it nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_beside_a_plugin_grants_nothing_unless_it_may() {
+async fn a_sidecar_grants_nothing_unless_it_may() {
     let (server, client) = served("").await;
-    say(server.folder(), "v.toml", "[grants]\nkv = true\n");
-    server.says("only when `sidecar_grants = true` is set under [server]").await;
-    assert_eq!(tools(&client).await, ["v-version"]);
-    say(server.folder(), "plugport.toml", "[server]\nsidecar_grants = true\n");
-    server.says("may keep up to 16 MiB between calls").await;
-    answers(&client, "v-version", Some("a")).await;
+    install_bytes(b"[grants]\nkv = true\n", server.folder(), "v.toml");
+    server.wait_for_log("only when `sidecar_grants = true` is set under [server]").await;
+    assert_eq!(tool_names(&client).await, ["v-version"]);
+    install_bytes(b"[server]\nsidecar_grants = true\n", server.folder(), "plugport.toml");
+    server.wait_for_log("may keep up to 16 MiB between calls").await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
-/// What is under way keeps the limits with which it began.
+/// A running call keeps the limits with which it began.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_keeps_the_limits_with_which_it_began() {
     let server = Server::builder().guest("polite").config("").start().await;
@@ -104,7 +93,11 @@ async fn a_call_keeps_the_limits_with_which_it_began() {
     let during = client.clone();
     let nap = tokio::spawn(async move { during.call("polite-nap", json!({ "ms": 1_500 })).await });
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    say(server.folder(), "plugport.toml", "[plugins.polite]\nprefix = \"\"\nlimits = { wall_ms = 100 }\n");
+    install_bytes(
+        b"[plugins.polite]\nprefix = \"\"\nlimits = { wall_ms = 100 }\n",
+        server.folder(),
+        "plugport.toml",
+    );
     answers_with(&client, "echo", json!({ "message": "x" }), "x").await;
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
     assert!(client.call("nap", json!({ "ms": 500 })).await.tool_text().contains("(limit `wall_ms`)"));

@@ -1,50 +1,50 @@
-//! What changes under calls and what does not: versions are replaced while calls wait for an answer, bad ones come between
-//! good ones, plugins are deleted, and the server is told to stop. What the machine does wrong is in `faults`.
+//! Versions are replaced, rejected or deleted while calls run, and the server is told to stop. Calls end with the version that
+//! they began with, within the drain time. Faults of the machine are in `faults`.
 
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::{Neighbour, Source};
+use plugport_tests::containment::{Neighbour, Source};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files;
-use plugport_tests::http::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
-use plugport_tests::reload::{answers, put, put_bytes, said, tools};
+use plugport_tests::http_client::{Client, LEGACY, STATELESS, Session, Stream, stateless_meta};
+use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 
 use crate::cli::status::versions;
-use crate::mcp::mrtr::{Caller, accepted, state};
-use crate::mcp::session_client_requests::{able, model_says};
+use crate::mcp::mrtr::{AnsweringClient, accepted, state};
+use crate::mcp::session_client_requests::{capabilities, model_says};
 
 /// As many as one plugin may have waiting when nothing is configured.
 const WAITING: usize = 32;
 
-/// The guest `reporter` under bare names, with what it asks for.
+/// The guest `version_reporter` under bare names, with what it asks for.
 const REPORTER: &str =
     "[plugins.r]\nprefix = \"\"\n[plugins.r.grants]\nsampling = true\nelicitation = true\n";
 
 /// A build of the guest, which says which it is in its descriptions and in its answers.
-pub(crate) fn reporter(variant: u8) -> Vec<u8> {
-    Source::Variant("reporter", variant).bytes()
+pub(crate) fn version_reporter(variant: u8) -> Vec<u8> {
+    Source::Variant("version_reporter", variant).bytes()
 }
 
 async fn first_reporter(more: &str) -> Server {
     let config = format!("{REPORTER}{more}");
-    Server::builder().file("r.wasm", &reporter(1)).config(&config).start().await
+    Server::builder().file("r.wasm", &version_reporter(1)).config(&config).start().await
 }
 
-/// Puts the second build in place and waits until it answers.
+/// Installs the second build and waits until it answers.
 async fn replace(server: &Server) {
-    put_bytes(&reporter(2), server.folder(), "r.wasm");
-    answers(&Client::new(server.url()), "version", Some("2")).await;
+    install_bytes(&version_reporter(2), server.folder(), "r.wasm");
+    wait_for_answer(&Client::new(server.url()), "version", Some("2")).await;
 }
 
-/// The tool for the question of this number: half of them are for the model.
+/// The tool for the client request of this number: half of them are sampling requests.
 fn tool(number: usize) -> &'static str {
     if number.is_multiple_of(2) { "ask_model" } else { "ask_person" }
 }
 
-/// What such a question is answered with.
+/// The response to such a client request.
 fn reply(number: usize) -> Value {
     match tool(number) {
         "ask_model" => model_says("Ada"),
@@ -52,7 +52,7 @@ fn reply(number: usize) -> Value {
     }
 }
 
-/// Calls that each have asked the client something over their stream.
+/// Calls that have each sent a client request on their stream.
 async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
     let mut asked = Vec::new();
     for number in 0..calls {
@@ -69,7 +69,7 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let asked = ask_in(&session, WAITING).await;
     replace(&server).await;
     for (number, (mut stream, question)) in asked.into_iter().enumerate() {
@@ -83,11 +83,11 @@ async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_ask
     assert!(stream.message().await.to_string().contains("2 asked, 2 heard "), "a call that begins now");
 }
 
-/// C2, without sessions: the call comes again with its answer, and finds the version that asked.
+/// C2, without sessions: the retried call resumes in the version that it began with.
 #[tokio::test(flavor = "multi_thread")]
 async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked() {
     let server = first_reporter("").await;
-    let caller = Caller::of(&server);
+    let caller = AnsweringClient::of(&server);
     let mut states = Vec::new();
     for number in 0..WAITING {
         states.push(state(&caller.call(tool(number), &json!({}), json!({})).await));
@@ -108,14 +108,14 @@ async fn stateless_calls_that_wait_for_an_answer_end_with_the_version_that_asked
     assert!(done.tool_text().starts_with("2 asked, 2 heard "), "{done:?}");
 }
 
-/// C2, beyond the drain limit: what waits longer than that is told so, and is never answered by the new version.
+/// C2, beyond the drain time: a suspended call that waits longer gets an error that says so, and never the new version's result.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_replaced() {
     let server = first_reporter("[server]\ndrain_s = 1\n").await;
-    let session = Client::new(server.url()).session_with(LEGACY, able()).await;
+    let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let asked = ask_in(&session, 4).await;
-    let caller = Caller::of(&server);
-    let parked = state(&caller.call("ask_person", &json!({}), json!({})).await);
+    let caller = AnsweringClient::of(&server);
+    let request_state = state(&caller.call("ask_person", &json!({}), json!({})).await);
     replace(&server).await;
     for (mut stream, _) in asked {
         let mut message = stream.message().await;
@@ -124,42 +124,42 @@ async fn calls_that_wait_beyond_the_drain_limit_are_told_that_their_plugin_was_r
         }
         assert!(message.get("method").is_none() && message.to_string().contains("replaced"), "{message}");
     }
-    let retry = json!({ "requestState": parked, "inputResponses": accepted("who", "Ada") });
+    let retry = json!({ "requestState": request_state, "inputResponses": accepted("who", "Ada") });
     let late = caller.call("ask_person", &json!({}), retry).await;
     assert!(late.text.contains("replaced") && !late.text.contains("heard"), "{late:?}");
 }
 
-/// C3: whatever is put in place of a version that works, that version goes on working.
+/// C3: a working version goes on working, whatever replaces its file.
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_versions_between_good_ones_are_reported_once_and_noticed_by_no_caller() {
     let first = std::fs::read(guest("version_a")).unwrap();
     let server = Server::builder().file("v.wasm", &first).guest("polite").start().await;
     let client = Client::new(server.url());
-    let visiting = Neighbour::new(server.url()).visit();
-    let listed = tools(&client).await;
+    let neighbour_loop = Neighbour::new(server.url()).start_loop();
+    let listed = tool_names(&client).await;
     let good = versions(&server, "v")[0]["digest"].clone();
     let never_lists = || std::fs::read(guest("hostile_loop_in_list_tools")).unwrap();
     let made = ["half", "noise", "core_module", "other_world", "text", "empty"].map(hostile_files::made);
     let bad: Vec<Vec<u8>> = made.into_iter().chain([never_lists()]).collect();
     for (number, bytes) in bad.iter().enumerate() {
-        put_bytes(bytes, server.folder(), "v.wasm");
-        said(&server, "rejected ", number + 1).await;
+        install_bytes(bytes, server.folder(), "v.wasm");
+        wait_for_log_times(&server, "rejected ", number + 1).await;
         assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
-        assert_eq!(tools(&client).await, listed);
+        assert_eq!(tool_names(&client).await, listed);
         let known = versions(&server, "v");
         let [served, failed] = known.as_slice() else { panic!("two entries were expected: {known:?}") };
         assert_eq!((&served["state"], &served["digest"]), (&json!("serving"), &good));
         assert_eq!(failed["state"], "failed");
         assert!(failed["reason"].as_str().is_some_and(|why| !why.is_empty()), "{failed}");
     }
-    put("version_b", server.folder(), "v.wasm");
-    answers(&client, "v-version", Some("b")).await;
+    install_guest("version_b", server.folder(), "v.wasm");
+    wait_for_answer(&client, "v-version", Some("b")).await;
     let known = versions(&server, "v");
     let failed = known.iter().filter(|version| version["state"] == "failed").count();
     assert!(failed == 0 && known[0]["digest"] != good, "{known:?}");
-    assert_eq!(server.said().matches("rejected ").count(), bad.len(), "{}", server.said());
-    assert_eq!(server.said().matches("removed ").count(), 0, "{}", server.said());
-    visiting.end().await;
+    assert_eq!(server.log().matches("rejected ").count(), bad.len(), "{}", server.log());
+    assert_eq!(server.log().matches("removed ").count(), 0, "{}", server.log());
+    neighbour_loop.end().await;
 }
 
 /// Opens what a client without sessions listens on, and waits until it is open.
@@ -199,21 +199,21 @@ async fn a_plugin_deleted_under_its_calls_finishes_them_and_is_unknown_then() {
     for stream in [&mut unasked, &mut listening] {
         assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
     }
-    assert_eq!(tools(&client).await, ["version_a-version"]);
+    assert_eq!(tool_names(&client).await, ["version_a-version"]);
     for reply in [
         client.call("polite-echo", json!({ "message": "x" })).await,
         session.call("polite-echo", json!({ "message": "x" })).await,
     ] {
         assert_eq!(reply.error_code(), -32602, "{reply:?}");
     }
-    let resting = naps.iter().filter(|nap| !nap.is_finished()).count();
-    assert!(resting > 0, "the calls were over before the plugin was gone, so nothing was tried");
+    let running = naps.iter().filter(|nap| !nap.is_finished()).count();
+    assert!(running > 0, "the calls were over before the plugin was gone, so nothing was tried");
     for nap in naps {
         assert_eq!(nap.await.unwrap().tool_text(), "rested");
     }
 }
 
-/// C6. That the end of its input ends a server on a pipe is tried in `mcp::stdio`.
+/// C6. That a stdio server ends with its input is tested in `mcp::stdio`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has() {
     let server = Server::builder().guest("polite").start().await;
@@ -229,14 +229,14 @@ async fn a_server_that_is_told_to_stop_takes_nobody_new_and_finishes_what_it_has
     }
     assert!(!nap.is_finished(), "the call was over before the server took no more");
     assert_eq!(nap.await.unwrap().tool_text(), "rested");
-    assert_eq!(server.ended().await, Some(0));
+    assert_eq!(server.wait_for_exit().await, Some(0));
 }
 
-/// C6, on a pipe.
+/// C6, over stdio.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     let plugins = folder(&["polite"]);
-    let mut pipe = Pipe::start(plugins.path());
+    let mut pipe = StdioClient::start(plugins.path());
     pipe.initialize(LEGACY).await;
     // The list waits for what is compiled; the call that follows is then under way at once.
     pipe.request(json!("list"), "tools/list", json!({})).await;
@@ -248,7 +248,7 @@ async fn a_server_on_a_pipe_that_is_told_to_stop_finishes_what_it_has() {
     pipe.signal("-TERM").await;
     let answer = pipe.next().await;
     assert_eq!(answer["result"]["content"][0]["text"], "rested", "{answer}");
-    assert_eq!(pipe.ended().await, Some(0));
+    assert_eq!(pipe.wait_for_exit().await, Some(0));
 }
 
 /// C6.
@@ -263,6 +263,6 @@ async fn a_second_signal_ends_the_server_at_once() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let begun = Instant::now();
     server.signal("-TERM").await;
-    assert_eq!(server.ended().await, Some(1), "it did not finish what it had");
+    assert_eq!(server.wait_for_exit().await, Some(1), "it did not finish what it had");
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }

@@ -1,18 +1,18 @@
-//! What somebody meets who starts a server for the first time: lists that are complete, from any directory, and two servers
-//! that do not get into each other's way.
+//! The first start of a server: its first lists are complete, it runs from any directory, and two servers do not disturb each
+//! other.
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::{homes, plugin, program, state};
+use plugport_tests::build::{plugin, program, state_folder, xdg_homes};
 use plugport_tests::guests::{copy, folder, guest};
 use plugport_tests::hostile_files::burdened;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::raw::Raw;
-use plugport_tests::reload::{names, tools};
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::raw_server::RawServer;
+use plugport_tests::reload::{names_in, tool_names};
 use plugport_tests::server::Server;
-use plugport_tests::stdio::Pipe;
+use plugport_tests::stdio_client::StdioClient;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
@@ -23,7 +23,7 @@ const BURDEN: u32 = 10_000;
 
 const BOTH: [&str; 2] = ["polite-echo", "slow-version"];
 
-/// Two plugins, of which nothing is kept; compiling one takes seconds.
+/// Two plugins without cached code; compiling one takes seconds.
 fn cold() -> TempDir {
     let plugins = folder(&["polite"]);
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
@@ -38,19 +38,19 @@ fn has_both(names: &[String]) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
     let plugins = cold();
-    let server = Raw::start(plugins.path(), "[server]\ninitial_load_wait_ms = 120_000\n");
+    let server = RawServer::start(plugins.path(), "[server]\ninitial_load_wait_ms = 120_000\n");
     let client = Client::new(server.url().await);
     let begun = Instant::now();
     let session = client.session(LEGACY).await;
     session.request("ping", json!({})).await.result();
-    assert!(!server.said().contains("\nloaded"), "it was compiled too soon to try anything");
+    assert!(!server.log().contains("\nloaded"), "it was compiled too soon to try anything");
     let handshake = begun.elapsed();
     let call = client.call("slow-version", json!({}));
-    let (called, listed) = tokio::join!(call, tools(&client));
+    let (called, listed) = tokio::join!(call, tool_names(&client));
     assert_eq!(called.tool_text(), "a", "a call waits for what it names");
     assert!(has_both(&listed), "{listed:?}");
     assert!(handshake < Duration::from_secs(5), "{handshake:?}");
-    let said = server.said();
+    let said = server.log();
     assert!(said.contains("compiling 2 files, which happens once for each"), "{said}");
 }
 
@@ -58,39 +58,39 @@ async fn the_first_list_is_complete_and_nothing_else_waits_for_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn initialize_waits_for_no_plugin_that_is_loaded() {
     let plugins = folder(&["polite", "hostile_loop_in_list_tools"]);
-    Raw::start(plugins.path(), "").says("\nloaded").await;
+    RawServer::start(plugins.path(), "").wait_for_log("\nloaded").await;
     let patient = "[limits]\nstartup_ms = 20_000\ncpu_ms = 20_000\nfuel = 1_000_000_000_000\n";
     let begun = Instant::now();
-    let server = Raw::start(plugins.path(), patient);
+    let server = RawServer::start(plugins.path(), patient);
     let client = Client::new(server.url().await);
     let session = client.session(LEGACY).await;
     session.request("ping", json!({})).await.result();
     let reply = client.call("polite-echo", json!({ "message": "x" })).await;
     assert_eq!(reply.tool_text(), "x");
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert!(!server.said().contains("\nloaded"), "it was loaded too soon to try anything");
+    assert!(!server.log().contains("\nloaded"), "it was loaded too soon to try anything");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_cannot_wait_any_longer_is_not_to_be_kept() {
+async fn an_incomplete_list_is_not_to_be_cached() {
     let plugins = cold();
-    let server = Raw::start(plugins.path(), "[server]\ninitial_load_wait_ms = 0\n");
+    let server = RawServer::start(plugins.path(), "[server]\ninitial_load_wait_ms = 0\n");
     let client = Client::new(server.url().await);
     let early = client.request("tools/list", json!({})).await;
-    assert!(!server.said().contains("\nloaded"), "it was compiled too soon to try anything");
+    assert!(!server.log().contains("\nloaded"), "it was compiled too soon to try anything");
     assert_eq!(early.result()["ttlMs"], 0, "{early:?}");
     let unknown = client.call("slow-version", json!({})).await;
     assert_eq!(unknown.answer()["error"]["code"], -32602, "{unknown:?}");
-    server.says("\nloaded").await;
+    server.wait_for_log("\nloaded").await;
     let late = client.request("tools/list", json!({})).await;
     assert_eq!(late.result()["ttlMs"], 10_000, "{late:?}");
-    assert!(has_both(&names(late.result())), "{late:?}");
+    assert!(has_both(&names_in(late.result())), "{late:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_hears_of_progress_and_can_cancel() {
+async fn a_request_that_waits_for_the_load_gets_progress_and_can_be_cancelled() {
     let plugins = cold();
-    let mut pipe = Pipe::cold(plugins.path());
+    let mut pipe = StdioClient::cold(plugins.path());
     pipe.initialize("2025-11-25").await;
     pipe.request(json!(1), "tools/list", json!({ "_meta": { "progressToken": "t" } })).await;
     let mut last = 0.0;
@@ -113,7 +113,7 @@ async fn who_waits_hears_of_progress_and_can_cancel() {
         }
     }
     pipe.signal("-TERM").await;
-    assert_eq!(pipe.ended().await, Some(0));
+    assert_eq!(pipe.wait_for_exit().await, Some(0));
 }
 
 /// A client that asks, closes its end and reads: what a shell script does, and clients that are done.
@@ -141,7 +141,7 @@ async fn from_a_directory_that_cannot_be_written_a_short_lived_client_gets_the_w
             .split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice(line).ok())
             .collect();
-        (names(&lines.last().unwrap()["result"]), said)
+        (names_in(&lines.last().unwrap()["result"]), said)
     };
     let (listed, said) = ask().await;
     assert!(has_both(&listed), "{listed:?}: {said}");
@@ -154,7 +154,7 @@ async fn from_a_directory_that_cannot_be_written_a_short_lived_client_gets_the_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_home_it_is_said_what_is_not_kept() {
+async fn without_a_home_the_log_says_what_is_not_saved() {
     let plugins = folder(&["polite"]);
     let mut command = Command::from(program());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir("/");
@@ -173,8 +173,8 @@ async fn without_a_home_it_is_said_what_is_not_kept() {
 }
 
 /// A notebook whose state is this person's own; `at` is both its folder and its home.
-fn notebook(at: &Path) -> Raw {
-    Raw::start(at, "[server]\ninitial_load_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
+fn notebook(at: &Path) -> RawServer {
+    RawServer::start(at, "[server]\ninitial_load_wait_ms = 120_000\n[plugins.notes.grants]\nkv = true\n")
 }
 
 async fn write(client: &Client, title: &str) {
@@ -187,7 +187,7 @@ async fn notes(client: &Client) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_the_other_is_killed() {
+async fn two_servers_of_one_user_share_the_store_and_one_goes_on_when_the_other_is_killed() {
     let place = folder(&[]);
     copy(&plugin("notes"), place.path());
     let (mut first, second) = (notebook(place.path()), notebook(place.path()));
@@ -215,11 +215,11 @@ async fn two_servers_of_one_person_share_what_plugins_keep_and_one_goes_on_when_
     let begun = Instant::now();
     assert_eq!(notes(&other).await, 23);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    assert!(state(place.path()).join("plugins.redb").exists(), "{}", second.said());
+    assert!(state_folder(place.path()).join("plugins.redb").exists(), "{}", second.log());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hangup_is_no_end_and_reads_everything_again() {
+async fn sighup_reads_everything_again_and_ends_nothing() {
     let config = "[plugins.settings.grants]\nsecrets = { token = { file = \"token.txt\" } }\n";
     let builder = Server::builder().guest("settings").config(config).file("token.txt", b"first-token");
     let server = builder.start().await;
@@ -228,29 +228,31 @@ async fn a_hangup_is_no_end_and_reads_everything_again() {
     assert_eq!(token().await, "first-token");
     std::fs::write(server.folder().join("token.txt"), "second-token").unwrap();
     server.signal("-HUP").await;
-    server.says("reading the folder and the configuration again").await;
+    server.wait_for_log("reading the folder and the configuration again").await;
     let begun = Instant::now();
     while token().await != "second-token" {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{}", server.said());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", server.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let said = {
         server.signal("-TERM").await;
-        server.says("stopping; to stop at once, ask again").await;
-        server.said()
+        server.wait_for_log("stopping; to stop at once, ask again").await;
+        server.log()
     };
-    assert_eq!(server.ended().await, Some(0), "{said}");
+    assert_eq!(server.wait_for_exit().await, Some(0), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_folder_of_an_earlier_version_is_pointed_out() {
     let plugins = folder(&["polite"]);
     std::fs::create_dir(plugins.path().join("plugport-state")).unwrap();
-    let server = Raw::start(plugins.path(), "");
-    server.says("plugport-state is not used; to go on with it, write `state_dir = \"plugport-state\"`").await;
-    let server = Raw::start(plugins.path(), "[server]\nstate_dir = \"plugport-state\"\n");
-    server.says("\nloaded").await;
-    assert!(!server.said().contains("is not used"), "{}", server.said());
+    let server = RawServer::start(plugins.path(), "");
+    server
+        .wait_for_log("plugport-state is not used; to go on with it, write `state_dir = \"plugport-state\"`")
+        .await;
+    let server = RawServer::start(plugins.path(), "[server]\nstate_dir = \"plugport-state\"\n");
+    server.wait_for_log("\nloaded").await;
+    assert!(!server.log().contains("is not used"), "{}", server.log());
 }
 
 /// As an editor does that starts a server in a folder of its own.
@@ -259,8 +261,8 @@ async fn a_server_leaves_nothing_where_it_is_started() {
     let (plugins, elsewhere) = (folder(&["polite"]), tempfile::tempdir().unwrap());
     let mut command = Command::from(program());
     command.args(["serve", "--stdio", "--plugins"]).arg(plugins.path()).current_dir(elsewhere.path());
-    command.envs(homes(plugins.path())).stdin(Stdio::null()).stdout(Stdio::null());
+    command.envs(xdg_homes(plugins.path())).stdin(Stdio::null()).stdout(Stdio::null());
     assert!(command.status().await.unwrap().success());
     assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
-    assert!(state(plugins.path()).join("audit.jsonl").exists());
+    assert!(state_folder(plugins.path()).join("audit.jsonl").exists());
 }

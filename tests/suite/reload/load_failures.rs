@@ -1,7 +1,7 @@
-//! What lies in the folder: good files are served, bad ones cost one line that says what to do.
+//! Plugins that cannot be loaded cost one log line each, with what to do about it; the others are served.
 
 use plugport_tests::guests::guest;
-use plugport_tests::http::Client;
+use plugport_tests::http_client::Client;
 use plugport_tests::server::Server;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ async fn bad_files_are_skipped_with_one_line_each() {
         .file("notes.txt", b"")
         .start()
         .await;
-    let said = server.said();
+    let said = server.log();
     for (file, what) in [
         ("empty.wasm", "is empty; build or copy it again"),
         ("stub.wasm", "is truncated"),
@@ -71,27 +71,29 @@ async fn a_later_plugin_never_takes_an_earlier_ones_name() {
     let config = "[plugins.version_a]\nprefix = \"\"\n[plugins.version_b]\nprefix = \"\"\n";
     let server = Server::builder().guest("version_a").guest("version_b").config(config).start().await;
     assert_eq!(Client::new(server.url()).call("version", json!({})).await.tool_text(), "a");
-    server.says("the name `version` belongs to the plugin `version_a`, which comes first by name").await;
+    server
+        .wait_for_log("the name `version` belongs to the plugin `version_a`, which comes first by name")
+        .await;
 }
 
 #[tokio::test]
 async fn a_server_without_plugins_says_so_and_serves() {
     let server = Server::builder().start().await;
-    server.says("no tools are published").await;
+    server.wait_for_log("no tools are published").await;
     let reply = Client::new(server.url()).request("tools/list", json!({})).await;
     assert_eq!(reply.result()["tools"], json!([]));
 }
 
 #[tokio::test]
-async fn a_crowd_of_files_is_bounded_and_told_in_a_few_lines() {
+async fn very_many_files_are_bounded_and_logged_in_a_few_lines() {
     let mut builder = Server::builder().guest("polite").config("[server]\nmax_plugins = 80\n");
     for n in 0..120 {
         builder = builder.file(&format!("bad{n:03}.wasm"), b"nothing");
     }
     let server = builder.file("a.wasm", b"").start().await;
-    assert_eq!(server.said().matches("/bad").count(), 49, "{}", server.said());
-    server.says("rejected 72 more files; the audit has a line for each").await;
-    let loads = server.audited("load", 122).await;
+    assert_eq!(server.log().matches("/bad").count(), 49, "{}", server.log());
+    server.wait_for_log("rejected 72 more files; the audit has a line for each").await;
+    let loads = server.wait_for_audit("load", 122).await;
     let late = loads.iter().filter(|line| {
         line["reason"].as_str().is_some_and(|why| why.contains("limit [server] `max_plugins`"))
     });

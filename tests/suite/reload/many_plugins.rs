@@ -1,15 +1,15 @@
-//! A folder with many plugins, and one with a plugin that takes long: what was compiled before is there at once, what was
-//! not comes later, and clients are told.
+//! A folder with many plugins, and one with a plugin that compiles for long: cached plugins are in the first list, others
+//! follow, and clients are notified.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::{Process, children};
+use plugport_tests::containment::{ProcessStats, children};
 use plugport_tests::guests::{folder, guest};
 use plugport_tests::hostile_files::{burdened, labelled};
-use plugport_tests::http::{Client, LEGACY, Stream};
-use plugport_tests::raw::Raw;
-use plugport_tests::reload::tools;
+use plugport_tests::http_client::{Client, LEGACY, Stream};
+use plugport_tests::raw_server::RawServer;
+use plugport_tests::reload::tool_names;
 use plugport_tests::server::whole_machine;
 use serde_json::json;
 
@@ -19,11 +19,11 @@ const PLUGINS: u64 = 200;
 /// milliseconds to load a plugin where an optimised one takes a few tenths of one, and shares the machine with CI.
 const START: Duration = if cfg!(debug_assertions) { Duration::from_secs(5) } else { Duration::from_secs(1) };
 
-/// What a plugin that nobody calls may keep resident.
+/// The memory that an idle plugin may hold.
 const IDLE: u64 = 400 << 10;
 
 /// All on one page, and a start that waits for whatever has to be compiled.
-const PATIENT: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 600000\n";
+const LONG_START: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 600000\n";
 
 /// The same, but lists wait for a moment only.
 const USUAL: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 500\n[limits]\ncompile_ms = 600000\n";
@@ -32,18 +32,18 @@ const USUAL: &str = "[server]\npage_size = 1000\ninitial_load_wait_ms = 500\n[li
 const BURDEN: u32 = 30_000;
 
 /// A server from its start to its first list: what it lists, and what that took.
-async fn first_list(plugins: &Path, config: &str) -> (Raw, Vec<String>, Duration) {
+async fn first_list(plugins: &Path, config: &str) -> (RawServer, Vec<String>, Duration) {
     let begun = Instant::now();
-    let server = Raw::start(plugins, config);
-    let listed = tools(&Client::new(server.url().await)).await;
+    let server = RawServer::start(plugins, config);
+    let listed = tool_names(&Client::new(server.url().await)).await;
     (server, listed, begun.elapsed())
 }
 
 /// Waits until the server tells of a change after which the tool is listed.
-async fn told_of(stream: &mut Stream, client: &Client, tool: &str) {
+async fn wait_until_announced(stream: &mut Stream, client: &Client, tool: &str) {
     loop {
         assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
-        if tools(client).await.iter().any(|name| name == tool) {
+        if tool_names(client).await.iter().any(|name| name == tool) {
             return;
         }
     }
@@ -53,9 +53,9 @@ async fn told_of(stream: &mut Stream, client: &Client, tool: &str) {
 async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
     let _machine = whole_machine().await;
     let plugins = folder(&[]);
-    let (mut none, listed, _) = first_list(plugins.path(), PATIENT).await;
+    let (mut none, listed, _) = first_list(plugins.path(), LONG_START).await;
     assert_eq!(listed, [""; 0]);
-    let empty = Process::read(none.pid()).settled().await;
+    let empty = ProcessStats::read(none.pid()).settled().await;
     none.child.kill().await.unwrap();
 
     let small = std::fs::read(guest("version_a")).unwrap();
@@ -63,14 +63,14 @@ async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
         let bytes = labelled(&small, &format!("copy {number}"));
         std::fs::write(plugins.path().join(format!("p{number:03}.wasm")), bytes).unwrap();
     }
-    let mut cold = Raw::start(plugins.path(), PATIENT);
-    cold.says("\nloaded").await;
+    let mut cold = RawServer::start(plugins.path(), LONG_START);
+    cold.wait_for_log("\nloaded").await;
     cold.child.kill().await.unwrap();
 
     let (server, listed, took) = first_list(plugins.path(), USUAL).await;
     let expected: Vec<String> = (0..PLUGINS).map(|number| format!("p{number:03}-version")).collect();
-    assert_eq!(listed, expected, "the first list has all; the server said:\n{}", server.said());
-    let full = Process::read(server.pid()).settled().await;
+    assert_eq!(listed, expected, "the first list has all; the server said:\n{}", server.log());
+    let full = ProcessStats::read(server.pid()).settled().await;
     // Compiled code is mapped from its file: those pages are shared, and the system takes them back when it needs them.
     let each = full.own.saturating_sub(empty.own) / PLUGINS;
     let mapped = (full.memory.saturating_sub(empty.memory) / PLUGINS).saturating_sub(each);
@@ -84,7 +84,7 @@ async fn two_hundred_plugins_are_there_at_once_and_cost_little() {
     assert_eq!(last.tool_text(), "a");
 }
 
-/// Whoever asks while one file is compiled gets what is ready, and hears of it when it is there.
+/// A client that lists while one file is compiled gets the ready plugins, and `list_changed` for the other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     let _machine = whole_machine().await;
@@ -92,33 +92,33 @@ async fn a_file_that_takes_long_to_compile_holds_up_no_other() {
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
     // The first by its name, and of the others nothing is kept either.
     std::fs::write(plugins.path().join("a_slow.wasm"), slow).unwrap();
-    let server = Raw::start(plugins.path(), USUAL);
+    let server = RawServer::start(plugins.path(), USUAL);
     let client = Client::new(server.url().await);
     let session = client.session(LEGACY).await;
     let mut stream = session.listen(None).await;
-    let early = tools(&client).await;
+    let early = tool_names(&client).await;
     assert!(
         !early.contains(&"a_slow-version".to_owned()),
         "it was compiled too soon to try anything: {early:?}"
     );
     for name in ["polite", "version_b"] {
-        server.says(&format!("published {name}: ")).await;
+        server.wait_for_log(&format!("published {name}: ")).await;
     }
-    assert!(!server.said().contains("published a_slow: "), "the others waited:\n{}", server.said());
+    assert!(!server.log().contains("published a_slow: "), "the others waited:\n{}", server.log());
     assert_eq!(client.call("version_b-version", json!({})).await.tool_text(), "b");
 
-    told_of(&mut stream, &client, "a_slow-version").await;
+    wait_until_announced(&mut stream, &client, "a_slow-version").await;
     assert_eq!(client.call("a_slow-version", json!({})).await.tool_text(), "a");
-    server.says("\nloaded").await;
+    server.wait_for_log("\nloaded").await;
 }
 
 /// The first list never misses what was compiled before, however long something else takes.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
+async fn cached_plugins_are_in_the_first_list_and_the_rest_is_announced() {
     let _machine = whole_machine().await;
     let plugins = folder(&["polite", "version_b"]);
-    let (mut first, ..) = first_list(plugins.path(), PATIENT).await;
-    first.says("\nloaded").await;
+    let (mut first, ..) = first_list(plugins.path(), LONG_START).await;
+    first.wait_for_log("\nloaded").await;
     first.child.kill().await.unwrap();
     let slow = burdened(&std::fs::read(guest("version_a")).unwrap(), BURDEN);
     std::fs::write(plugins.path().join("a_slow.wasm"), &slow).unwrap();
@@ -132,17 +132,17 @@ async fn what_is_kept_is_in_the_first_list_and_the_rest_is_told_of() {
         let (mut server, listed, took) = first_list(plugins.path(), &config).await;
         println!("with a wait of {wait} ms the first list came after {took:?}");
         let ready = ["polite-echo", "version_b-version"].map(str::to_owned);
-        assert!(ready.iter().all(|tool| listed.contains(tool)), "{listed:?}; {}", server.said());
+        assert!(ready.iter().all(|tool| listed.contains(tool)), "{listed:?}; {}", server.log());
         assert!(!listed.contains(&"a_slow-version".to_owned()), "it was compiled too soon to try anything");
         assert!(
             took < Duration::from_millis(wait) + START,
             "the start waited for {took:?}: {}",
-            server.said()
+            server.log()
         );
         if wait > 0 {
             let session = Client::new(server.url().await).session(LEGACY).await;
             let mut stream = session.listen(None).await;
-            told_of(&mut stream, &Client::new(server.url().await), "a_slow-version").await;
+            wait_until_announced(&mut stream, &Client::new(server.url().await), "a_slow-version").await;
         }
         let compilers = children(server.pid());
         server.child.kill().await.unwrap();

@@ -1,12 +1,12 @@
-//! Names belong to whom they say: whatever the order in which files come, and whoever is first by alphabet.
+//! A name belongs to the plugin that it begins with, in whatever order files come and sort.
 
 use std::path::Path;
 
-use plugport_tests::guests::{PATIENT, folder, guest};
+use plugport_tests::guests::{LONG_START, folder, guest};
 use plugport_tests::hostile_files::burdened;
-use plugport_tests::http::Client;
-use plugport_tests::raw::Raw;
-use plugport_tests::reload::{answers, put_bytes, said, tools};
+use plugport_tests::http_client::Client;
+use plugport_tests::raw_server::RawServer;
+use plugport_tests::reload::{install_bytes, tool_names, wait_for_answer, wait_for_log_times};
 use plugport_tests::server::{Server, program};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn answer(number: u32) -> String {
 }
 
 /// `github`, with a tool that would take a name of `github-issues`.
-fn squatter() -> Vec<u8> {
+fn first_claimant() -> Vec<u8> {
     answering(&["list", "issues-create"], 1)
 }
 
@@ -57,69 +57,69 @@ fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_goes_to_whom_it_says_when_the_squatter_was_there_first() {
-    let server = Server::builder().file("github.wasm", &squatter()).start().await;
+async fn a_name_goes_to_the_plugin_that_it_names_although_another_was_first() {
+    let server = Server::builder().file("github.wasm", &first_claimant()).start().await;
     let client = Client::new(server.url());
-    answers(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
     let mut stream = client.session("2025-11-25").await.listen(None).await;
-    put_bytes(&owner(), server.folder(), "github-issues.wasm");
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    install_bytes(&owner(), server.folder(), "github-issues.wasm");
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
-    said(&server, TAKEN, 1).await;
-    assert_eq!(tools(&client).await, [NAME, "github-list"]);
-    put_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some(answer(3).as_str())).await;
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_log_times(&server, TAKEN, 1).await;
+    assert_eq!(tool_names(&client).await, [NAME, "github-list"]);
+    install_bytes(&answering(&["list", "issues-create"], 3), server.folder(), "github.wasm");
+    wait_for_answer(&client, "github-list", Some(answer(3).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    answers(&client, NAME, Some(answer(3).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(3).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_goes_to_whom_it_says_when_the_squatter_comes_later_and_after_a_restart() {
+async fn a_name_goes_to_the_plugin_that_it_names_although_another_comes_later_and_after_a_restart() {
     let server = Server::builder().file("github-issues.wasm", &owner()).start().await;
     let client = Client::new(server.url());
-    put_bytes(&squatter(), server.folder(), "github.wasm");
-    answers(&client, "github-list", Some(answer(1).as_str())).await;
-    answers(&client, NAME, Some(answer(2).as_str())).await;
-    said(&server, TAKEN, 1).await;
+    install_bytes(&first_claimant(), server.folder(), "github.wasm");
+    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_log_times(&server, TAKEN, 1).await;
     drop(server);
-    let both = Server::builder().file("github.wasm", &squatter()).file("github-issues.wasm", &owner());
+    let both = Server::builder().file("github.wasm", &first_claimant()).file("github-issues.wasm", &owner());
     let server = both.start().await;
     assert_eq!(Client::new(server.url()).call(NAME, json!({})).await.tool_text(), answer(2));
 }
 
-/// Its URIs name neither, so that nobody has a right to them who is only quicker.
+/// The URIs name neither plugin, so the quicker one has no right to them.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_uri_that_names_nobody_is_not_answered_for_before_all_are_there() {
+async fn a_uri_that_names_no_plugin_waits_until_all_are_loaded() {
     let plugins = folder(&["library"]);
     let slow = burdened(&std::fs::read(guest("library")).unwrap(), 10_000);
     std::fs::write(plugins.path().join("other.wasm"), slow).unwrap();
     for _ in 0..2 {
-        let server = Raw::start(plugins.path(), PATIENT);
+        let server = RawServer::start(plugins.path(), LONG_START);
         let client = Client::new(server.url().await);
         let read = client.request("resources/read", json!({ "uri": "lib:page/1" })).await;
         assert!(read.answer()["error"]["code"].is_i64(), "{read:?}");
     }
 }
 
-/// Who could not be loaded is there all the same: else whoever is quick, or waits for a mistake, would get its names.
+/// A plugin that could not be loaded keeps its names: otherwise a quicker plugin would get them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_that_cannot_be_served_keeps_its_names() {
     let server = Server::builder()
-        .file("github.wasm", &squatter())
+        .file("github.wasm", &first_claimant())
         .file("github-issues.wasm", b"nothing")
         .start()
         .await;
     let client = Client::new(server.url());
-    answers(&client, "github-list", Some(answer(1).as_str())).await;
-    assert_eq!(tools(&client).await, ["github-list"]);
-    said(&server, TAKEN, 1).await;
+    wait_for_answer(&client, "github-list", Some(answer(1).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["github-list"]);
+    wait_for_log_times(&server, TAKEN, 1).await;
 }
 
 #[test]
-fn check_says_who_would_take_a_name_from_whom() {
+fn check_reports_name_conflicts() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("github.wasm"), squatter()).unwrap();
+    std::fs::write(folder.path().join("github.wasm"), first_claimant()).unwrap();
     std::fs::write(folder.path().join("github-issues.wasm"), owner()).unwrap();
     let (code, out) = run(folder.path(), &["check"]);
     assert_eq!(code, Some(1), "{out}");
@@ -134,20 +134,23 @@ fn check_says_who_would_take_a_name_from_whom() {
     }
     let (_, out) = run(folder.path(), &["check", "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
-    let [squatter, owner] = found["plugins"].as_array().unwrap().as_slice() else { panic!("{found:#}") };
-    let [squatter, owner] = if squatter["name"] == "github" { [squatter, owner] } else { [owner, squatter] };
-    let refused = &squatter["rejected"][0];
-    assert_eq!((&squatter["ok"], &owner["ok"]), (&json!(false), &json!(true)));
+    let [first_claimant, owner] = found["plugins"].as_array().unwrap().as_slice() else {
+        panic!("{found:#}")
+    };
+    let [first_claimant, owner] =
+        if first_claimant["name"] == "github" { [first_claimant, owner] } else { [owner, first_claimant] };
+    let refused = &first_claimant["rejected"][0];
+    assert_eq!((&first_claimant["ok"], &owner["ok"]), (&json!(false), &json!(true)));
     assert_eq!((&refused["key"], &refused["owner"]), (&json!(NAME), &json!("github-issues")));
     assert_eq!(owner["wantedByOthers"], json!([{ "key": NAME, "by": "github" }]));
     assert_eq!(owner["published"]["tools"], json!([NAME]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it() {
+async fn approving_reports_name_conflicts_and_a_name_that_changes_its_plugin_waits_for_it() {
     let strict = "[server]\napproval = \"strict\"\n";
     let builder = Server::builder()
-        .file("github.wasm", &squatter())
+        .file("github.wasm", &first_claimant())
         .file("github-issues.wasm", &owner())
         .file("plugport.toml", strict.as_bytes());
     let approve = |name: &str| run(builder.folder(), &["approve", name, "--yes"]);
@@ -160,23 +163,25 @@ async fn approving_names_who_takes_what_and_a_name_that_passes_on_waits_for_it()
     let server = builder.config(strict).start().await;
     let client = Client::new(server.url());
     assert_eq!(client.call(NAME, json!({})).await.tool_text(), answer(2));
-    server.says(TAKEN).await;
+    server.wait_for_log(TAKEN).await;
     std::fs::remove_file(server.folder().join("github-issues.wasm")).unwrap();
-    server.says("not published: issues-create: has not been approved; run `plugport approve github").await;
-    assert_eq!(tools(&client).await, ["github-list"], "nobody has said who has it now");
+    server
+        .wait_for_log("not published: issues-create: has not been approved; run `plugport approve github")
+        .await;
+    assert_eq!(tool_names(&client).await, ["github-list"], "nobody has said who has it now");
     let approve = |name: &str| run(server.folder(), &["approve", name, "--yes"]);
     let (_, out) = tokio::task::block_in_place(|| approve("github"));
     assert!(out.contains("tool `issues-create` added"), "{out}");
-    answers(&client, NAME, Some(answer(1).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(1).as_str())).await;
     std::fs::write(server.folder().join("github-issues.wasm"), owner()).unwrap();
     let (_, out) = tokio::task::block_in_place(|| approve("github-issues"));
     let note = "note: `github-issues-create`, which was approved of `github`, belongs to it\n";
     assert!(out.contains(note), "{out}");
-    answers(&client, NAME, Some(answer(2).as_str())).await;
+    wait_for_answer(&client, NAME, Some(answer(2).as_str())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_which_is_meant() {
+async fn plugins_whose_names_look_alike_wait_until_the_operator_says_which_is_meant() {
     let server = Server::builder()
         .file("Mail.wasm", &answering(&["send"], 1))
         .file("mail.wasm", &answering(&["send"], 2))
@@ -186,11 +191,13 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
         .start()
         .await;
     let client = Client::new(server.url());
-    assert_eq!(tools(&client).await, ["other-send"]);
+    assert_eq!(tool_names(&client).await, ["other-send"]);
     server
-        .says("its name looks like that of the plugin `mail`, and nothing says which of them is meant")
+        .wait_for_log(
+            "its name looks like that of the plugin `mail`, and nothing says which of them is meant",
+        )
         .await;
-    server.says("only letters, digits, `_`, `-` and `.` are allowed; rename the file").await;
+    server.wait_for_log("only letters, digits, `_`, `-` and `.` are allowed; rename the file").await;
     let config = server.folder().join("plugport.toml");
     let (code, out) = run(server.folder(), &["check"]);
     assert!(
@@ -198,12 +205,12 @@ async fn plugins_whose_names_look_alike_are_held_back_until_the_operator_says_wh
         "{out}"
     );
     std::fs::write(&config, "[plugins.mail]\n").unwrap();
-    answers(&client, "mail-send", Some(answer(2).as_str())).await;
-    assert_eq!(tools(&client).await, ["mail-send", "other-send"]);
-    server.says("its name looks like that of the plugin `mail`; rename its file").await;
+    wait_for_answer(&client, "mail-send", Some(answer(2).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["mail-send", "other-send"]);
+    server.wait_for_log("its name looks like that of the plugin `mail`; rename its file").await;
     std::fs::write(&config, "[plugins.Mail]\nprefix = \"post\"\n").unwrap();
-    answers(&client, "post-send", Some(answer(1).as_str())).await;
-    assert_eq!(tools(&client).await, ["mail-send", "other-send", "post-send"]);
+    wait_for_answer(&client, "post-send", Some(answer(1).as_str())).await;
+    assert_eq!(tool_names(&client).await, ["mail-send", "other-send", "post-send"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,17 +222,17 @@ async fn a_uri_is_read_by_the_plugin_that_it_names() {
     for uri in ["lib:page/static", "lib:item/7/data"] {
         client.request("resources/read", json!({ "uri": uri })).await;
         let is_its_read = |line: &Value| line["function"] == "resources/read" && line["name"] == uri;
-        let reads = server.audited_as(is_its_read, 1).await;
+        let reads = server.wait_for_audit_lines(is_its_read, 1).await;
         assert_eq!(reads[0]["plugin"], "lib", "{uri}");
     }
     server
-        .says("not published: lib:page/static: the URI `lib:page/static` belongs to the plugin `lib`")
+        .wait_for_log("not published: lib:page/static: the URI `lib:page/static` belongs to the plugin `lib`")
         .await;
-    server.says("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
-    put_bytes(&library, server.folder(), "books.wasm");
+    server.wait_for_log("the URI template `lib:item/{id}/data` belongs to the plugin `lib`").await;
+    install_bytes(&library, server.folder(), "books.wasm");
     std::fs::remove_file(server.folder().join("lib.wasm")).unwrap();
-    // Of what names nobody, nobody knows whose it is.
-    said(&server, "with the same right; name one of them in plugport.toml", 2).await;
+    // A URI that names no plugin belongs to nobody yet.
+    wait_for_log_times(&server, "with the same right; name one of them in plugport.toml", 2).await;
     let listed = client.request("resources/list", json!({})).await;
     assert_eq!(listed.result()["resources"], json!([]));
 }

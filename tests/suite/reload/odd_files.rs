@@ -1,4 +1,4 @@
-//! What may lie in a folder besides plugins: nothing of it keeps the server from starting, or takes a good plugin's place.
+//! Files in the plugin folder that are no regular plugins neither keep the server from starting nor displace a good plugin.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use plugport_tests::build::guest;
-use plugport_tests::contained::{Neighbour, Process};
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put, put_bytes};
+use plugport_tests::containment::{Neighbour, ProcessStats};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_bytes, install_guest, wait_for_answer};
 use plugport_tests::server::{Builder, Server};
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn lines<'a>(said: &'a str, file: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn what_is_no_regular_file_is_skipped_at_once() {
+async fn files_that_are_not_regular_are_rejected_at_once() {
     let builder = Server::builder().guest("polite");
     let folder = builder.folder().to_owned();
     let fifo = Command::new("mkfifo").arg(folder.join("fifo.wasm")).status().unwrap();
@@ -47,7 +47,7 @@ async fn what_is_no_regular_file_is_skipped_at_once() {
     symlink("polite.wasm", folder.join("alias.wasm")).unwrap();
     let (server, took) = started(builder).await;
     assert!(took < Duration::from_secs(30), "{took:?}");
-    let said = server.said();
+    let said = server.log();
     let link = "is a symbolic link; copy the file itself into the folder";
     for (file, why) in [
         ("fifo", "is not a regular file"),
@@ -62,7 +62,7 @@ async fn what_is_no_regular_file_is_skipped_at_once() {
         let found = lines(&said, &format!("{file}.wasm"));
         assert!(found.len() == 1 && found[0].contains(why), "{file}: {found:?}\n{said}");
     }
-    assert!(Process::of(&server).peak < 512 << 20, "something was read that has no end");
+    assert!(ProcessStats::of(&server).peak < 512 << 20, "something was read that has no end");
     assert_polite(&server).await;
     drop(socket);
 }
@@ -78,12 +78,12 @@ async fn a_hard_link_is_served_and_followed() {
     std::fs::hard_link(&other, builder.folder().join("v.wasm")).unwrap();
     let server = builder.start().await;
     let client = Client::new(server.url());
-    answers(&client, "v-version", Some("a")).await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
     std::fs::write(&other, std::fs::read(guest("version_b")).unwrap()).unwrap();
-    answers(&client, "v-version", Some("b")).await;
+    wait_for_answer(&client, "v-version", Some("b")).await;
     std::fs::remove_file(&other).unwrap();
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
-    assert!(!server.said().contains("rejected"), "{}", server.said());
+    assert!(!server.log().contains("rejected"), "{}", server.log());
 }
 
 /// The same component with so much more of nothing, in a custom section.
@@ -107,14 +107,14 @@ async fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     for round in 0..40 {
-        put_bytes(&large[round % 2], server.folder(), "v.wasm");
+        install_bytes(&large[round % 2], server.folder(), "v.wasm");
         // Longer than a file has to stay the same, by another bit each time.
         tokio::time::sleep(Duration::from_millis(90 + 7 * (round as u64 % 11))).await;
     }
-    answers(&client, "v-version", Some("b")).await;
+    wait_for_answer(&client, "v-version", Some("b")).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b", "the last one stays");
-    assert!(!server.said().contains("rejected"), "{}", server.said());
+    assert!(!server.log().contains("rejected"), "{}", server.log());
     assert_polite(&server).await;
 }
 
@@ -122,13 +122,13 @@ fn permit(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Whether no mode keeps this process from a file.
+/// Whether this process can read files of any mode, as the superuser can.
 fn may_read_everything() -> bool {
     tempfile::tempdir().unwrap().path().metadata().unwrap().uid() == 0
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_read_any_more_stays_as_it_was() {
+async fn a_plugin_whose_file_becomes_unreadable_stays_as_it_was() {
     if may_read_everything() {
         eprintln!("skipped: root may read whatever its mode is");
         return;
@@ -138,22 +138,22 @@ async fn what_may_not_be_read_any_more_stays_as_it_was() {
     let plugins = outside.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
     std::fs::copy(builder.folder().join("polite.wasm"), plugins.join("polite.wasm")).unwrap();
-    put("version_a", &plugins, "v.wasm");
+    install_guest("version_a", &plugins, "v.wasm");
     let server = builder.plugins(&plugins).start().await;
     let client = Client::new(server.url());
-    answers(&client, "v-version", Some("a")).await;
+    wait_for_answer(&client, "v-version", Some("a")).await;
     permit(&plugins.join("v.wasm"), 0o000);
-    server.says("cannot be read").await;
+    server.wait_for_log("cannot be read").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
-    put("version_b", &plugins, "v.wasm");
-    answers(&client, "v-version", Some("b")).await;
+    install_guest("version_b", &plugins, "v.wasm");
+    wait_for_answer(&client, "v-version", Some("b")).await;
     permit(&plugins, 0o000);
-    server.says("cannot read the plugin folder").await;
+    server.wait_for_log("cannot read the plugin folder").await;
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "b");
     assert_polite(&server).await;
     permit(&plugins, 0o700);
-    put("version_a", &plugins, "v.wasm");
-    answers(&client, "v-version", Some("a")).await;
+    install_guest("version_a", &plugins, "v.wasm");
+    wait_for_answer(&client, "v-version", Some("a")).await;
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
         std::fs::write(folder.join(OsStr::from_bytes(name)), &good).unwrap();
     }
     let server = builder.start().await;
-    let said = server.said();
+    let said = server.log();
     let skipped = said.lines().filter(|line| line.starts_with("rejected ")).count();
     assert!((6..=8).contains(&skipped), "{skipped}\n{said}");
     assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
@@ -187,7 +187,7 @@ async fn strange_names_are_skipped_or_shown_escaped() {
 
 /// Fewer than the corpus asks for, since each good one is compiled without optimisation.
 #[tokio::test(flavor = "multi_thread")]
-async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
+async fn very_many_files_cost_a_line_each_and_displace_no_good_one() {
     let good = std::fs::read(guest("version_a")).unwrap();
     let mut builder = Server::builder().config("[server]\nmax_plugins = 3000\n").alone();
     for at in 0..10 {
@@ -198,17 +198,17 @@ async fn very_many_files_cost_a_line_each_and_no_good_one_its_place() {
     }
     let (server, took) = started(builder.guest("polite")).await;
     assert!(took < Duration::from_secs(100), "{took:?}");
-    assert!(server.said().len() < 1 << 20, "{} bytes of log", server.said().len());
+    assert!(server.log().len() < 1 << 20, "{} bytes of log", server.log().len());
     let listed = Client::new(server.url()).request("tools/list", json!({})).await;
     let names = listed.result()["tools"].to_string();
     assert!((0..10).all(|at| names.contains(&format!("\"good{at}-version\""))), "{names}");
-    let waits = Neighbour::new(server.url()).ask_times(100).await;
+    let waits = Neighbour::new(server.url()).echo_times(100).await;
     assert!(waits.percentile(50) < Duration::from_millis(50), "{waits:?}");
-    assert!(Process::of(&server).memory < 512 << 20);
+    assert!(ProcessStats::of(&server).memory < 512 << 20);
 }
 
 #[tokio::test]
-async fn files_of_editors_are_left_alone() {
+async fn temporary_files_of_editors_are_ignored() {
     let good = std::fs::read(guest("version_a")).unwrap();
     let mut builder = Server::builder().guest("polite");
     let left = [
@@ -225,7 +225,7 @@ async fn files_of_editors_are_left_alone() {
         builder = builder.file(name, &good);
     }
     let server = builder.start().await;
-    let said = server.said();
+    let said = server.log();
     assert!(!said.contains("rejected"), "{said}");
     let listed = Client::new(server.url()).request("tools/list", json!({})).await;
     assert!(!listed.text.contains("-version\""), "{listed:?}");
@@ -233,7 +233,7 @@ async fn files_of_editors_are_left_alone() {
 }
 
 #[tokio::test]
-async fn twins_do_not_disturb_each_other() {
+async fn copies_of_a_file_do_not_disturb_each_other() {
     let good = std::fs::read(guest("version_a")).unwrap();
     // The same bytes twice, and two names that look alike.
     let server = Server::builder()
@@ -252,7 +252,7 @@ async fn twins_do_not_disturb_each_other() {
     let alike =
         ["Version_a-version", "version-a-version"].iter().filter(|name| listed.contains(*name)).count();
     assert_eq!(alike, 0, "nothing says which of two that look alike is meant: {listed}");
-    server.says("nothing says which of them is meant").await;
+    server.wait_for_log("nothing says which of them is meant").await;
     assert_polite(&server).await;
 }
 
@@ -265,11 +265,11 @@ async fn hostile_huge_file() {
     }
     let (server, took) = started(builder).await;
     assert!(took < Duration::from_secs(30), "{took:?}");
-    let said = server.said();
+    let said = server.log();
     for name in ["large.wasm", "vast.wasm"] {
         let found = lines(&said, name);
         assert!(found.len() == 1 && found[0].contains("wasm_mib"), "{found:?}\n{said}");
     }
-    assert!(Process::of(&server).peak < 512 << 20, "a huge file was read");
+    assert!(ProcessStats::of(&server).peak < 512 << 20, "a huge file was read");
     assert_polite(&server).await;
 }

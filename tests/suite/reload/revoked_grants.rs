@@ -1,34 +1,21 @@
-//! What is taken away while the server serves is gone, also from a version that goes on because another cannot take its
-//! place; and nothing that was begun before gets past it.
+//! Revoked grants, approvals and signatures take effect at once, also for a version that stays because its successor is
+//! rejected, and for loads that began before.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plugport_tests::build::homes;
+use plugport_tests::build::xdg_homes;
 use plugport_tests::guests::guest;
 use plugport_tests::hostile_files::burdened;
-use plugport_tests::http::Client;
-use plugport_tests::reload::{answers, put};
+use plugport_tests::http_client::Client;
+use plugport_tests::reload::{install_bytes, install_guest, tool_names, wait_for_answer};
 use plugport_tests::server::Server;
-use serde_json::{Value, json};
-
-fn say(folder: &Path, text: &str) {
-    let beside = folder.join(".plugport.toml.part");
-    std::fs::write(&beside, text).unwrap();
-    std::fs::rename(beside, folder.join("plugport.toml")).unwrap();
-}
+use serde_json::json;
 
 fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(guest(name)).unwrap()
 }
 
-async fn tools(client: &Client) -> Vec<Value> {
-    let reply = client.request("tools/list", json!({})).await;
-    let tools = reply.result()["tools"].as_array().unwrap();
-    tools.iter().map(|tool| tool["name"].clone()).collect()
-}
-
-/// The lister does not list without its directory, so it could keep what is taken from it by failing.
+/// The listing_side_effect does not list without its directory, so it could keep what is taken from it by failing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
     let outside = tempfile::tempdir().unwrap();
@@ -36,12 +23,12 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
         "dirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]",
         outside.path().display().to_string()
     );
-    let config = format!("[plugins.lister.grants]\n{grant}\n");
-    let server = Server::builder().guest("polite").guest("lister").config(&config).start().await;
-    server.says("published lister: ").await;
-    say(server.folder(), "");
-    server.says("failed to list its items").await;
-    server.says("removed lister: ").await;
+    let config = format!("[plugins.listing_side_effect.grants]\n{grant}\n");
+    let server = Server::builder().guest("polite").guest("listing_side_effect").config(&config).start().await;
+    server.wait_for_log("published listing_side_effect: ").await;
+    install_bytes(b"", server.folder(), "plugport.toml");
+    server.wait_for_log("failed to list its items").await;
+    server.wait_for_log("removed listing_side_effect: ").await;
     assert_eq!(
         Client::new(server.url()).call("polite-echo", json!({ "message": "x" })).await.tool_text(),
         "x"
@@ -53,27 +40,27 @@ async fn a_plugin_cannot_keep_a_grant_by_failing_without_it() {
 async fn a_grant_is_gone_while_another_version_is_compiled() {
     let outside = tempfile::tempdir().unwrap();
     let config = format!(
-        "[plugins.lister.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
+        "[plugins.listing_side_effect.grants]\ndirs = [{{ host = {:?}, guest = \"/marks\", write = true }}]\n",
         outside.path()
     );
-    let server = Server::builder().guest("lister").config(&config).cold().start().await;
-    let slow = burdened(&bytes("lister"), 30_000);
-    std::fs::write(server.folder().join("lister.wasm"), slow).unwrap();
+    let server = Server::builder().guest("listing_side_effect").config(&config).without_cache().start().await;
+    let slow = burdened(&bytes("listing_side_effect"), 30_000);
+    std::fs::write(server.folder().join("listing_side_effect.wasm"), slow).unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    say(server.folder(), "");
+    install_bytes(b"", server.folder(), "plugport.toml");
     let begun = Instant::now();
-    server.says("removed lister: ").await;
+    server.wait_for_log("removed listing_side_effect: ").await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert!(
-        !server.said().contains("failed to list its items"),
+        !server.log().contains("failed to list its items"),
         "it was compiled too soon to try anything: {}",
-        server.said()
+        server.log()
     );
     // It comes back with what it needs.
-    say(server.folder(), &config);
+    install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while server.said().matches("published lister: ").count() < 2 {
-        assert!(Instant::now() < deadline, "{}", server.said());
+    while server.log().matches("published listing_side_effect: ").count() < 2 {
+        assert!(Instant::now() < deadline, "{}", server.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -84,34 +71,35 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
     let client = Client::new(server.url());
     assert_eq!(client.call("v-version", json!({})).await.tool_text(), "a");
     let key = minisign::KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
-    say(server.folder(), &format!("[server]\ntrusted_keys = [{key:?}]\nrequire_signature = true\n"));
-    answers(&client, "v-version", None).await;
-    server.says("v.wasm.minisig").await;
+    let config = format!("[server]\ntrusted_keys = [{key:?}]\nrequire_signature = true\n");
+    install_bytes(config.as_bytes(), server.folder(), "plugport.toml");
+    wait_for_answer(&client, "v-version", None).await;
+    server.wait_for_log("v.wasm.minisig").await;
 }
 
-/// What is compiled while the folder becomes strict is judged by what holds when it is ready.
+/// A file that is compiled while approval becomes strict follows the rule of the moment when it is ready.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_begun_before_is_judged_by_what_holds_now() {
+async fn loads_that_began_before_follow_the_current_rules() {
     let server =
-        Server::builder().guest("polite").config("[server]\napproval = \"off\"\n").cold().start().await;
+        Server::builder().guest("polite").config("[server]\napproval = \"off\"\n").without_cache().start().await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;
     assert!(
-        !tools(&client).await.contains(&json!("slow-version")),
+        !tool_names(&client).await.contains(&"slow-version".to_owned()),
         "it was compiled too soon to try anything"
     );
-    say(server.folder(), "[server]\napproval = \"strict\"\n");
-    answers(&client, "polite-echo", None).await;
-    server.says("slow.wasm: has not been approved").await;
+    install_bytes(b"[server]\napproval = \"strict\"\n", server.folder(), "plugport.toml");
+    wait_for_answer(&client, "polite-echo", None).await;
+    server.wait_for_log("slow.wasm: has not been approved").await;
     // By now it would be there.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(tools(&client).await, [""; 0]);
+    assert_eq!(tool_names(&client).await, [""; 0]);
 }
 
 /// A damaged lock and a good edit at the same time: each is taken in by itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_lock_loses_no_edit_of_the_configuration() {
+async fn a_damaged_lockfile_loses_no_edit_of_the_configuration() {
     let server = Server::builder()
         .file("v.wasm", &bytes("version_a"))
         .config("[server]\napproval = \"warn\"\n")
@@ -119,35 +107,39 @@ async fn a_damaged_lock_loses_no_edit_of_the_configuration() {
         .await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("plugport.lock"), "torn").unwrap();
-    say(server.folder(), "[server]\napproval = \"warn\"\n[plugins.v]\nprefix = \"w\"\n");
-    answers(&client, "w-version", Some("a")).await;
-    server.says("the approvals that were read before stay in force").await;
+    install_bytes(
+        b"[server]\napproval = \"warn\"\n[plugins.v]\nprefix = \"w\"\n",
+        server.folder(),
+        "plugport.toml",
+    );
+    wait_for_answer(&client, "w-version", Some("a")).await;
+    server.wait_for_log("the approvals that were read before stay in force").await;
     std::fs::remove_file(server.folder().join("plugport.lock")).unwrap();
-    say(server.folder(), "[server]\napproval = \"strict\"\n");
-    answers(&client, "w-version", None).await;
-    assert_eq!(tools(&client).await, [""; 0]);
+    install_bytes(b"[server]\napproval = \"strict\"\n", server.folder(), "plugport.toml");
+    wait_for_answer(&client, "w-version", None).await;
+    assert_eq!(tool_names(&client).await, [""; 0]);
 }
 
-/// Each bad file is told, however many there were, and stays in the status when something else changes.
+/// Each bad file is logged, however many there are, and stays in the status when something else changes.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_file_is_told_after_many_others_and_is_not_forgotten() {
+async fn a_bad_file_after_many_others_is_logged_and_not_forgotten() {
     let mut builder = Server::builder().config("");
     for n in 0..60 {
         builder = builder.file(&format!("bad{n:02}.wasm"), b"nothing");
     }
     let server = builder.start().await;
-    put("version_a", server.folder(), "v.wasm");
-    server.says("published v: ").await;
+    install_guest("version_a", server.folder(), "v.wasm");
+    server.wait_for_log("published v: ").await;
     std::fs::write(server.folder().join("v.wasm"), b"\0asm\x0d\0\x01\0\xff").unwrap();
-    server.says("/v.wasm: is damaged").await;
-    say(server.folder(), "[limits]\nwall_ms = 20_000\n");
-    server.says("the configuration has changed").await;
+    server.wait_for_log("/v.wasm: is damaged").await;
+    install_bytes(b"[limits]\nwall_ms = 20_000\n", server.folder(), "plugport.toml");
+    server.wait_for_log("the configuration has changed").await;
     let deadline = Instant::now() + Duration::from_secs(3);
     while Instant::now() < deadline {
         let status = plugport_tests::server::program()
             .args(["status", "--json"])
             .current_dir(server.folder())
-            .envs(homes(server.folder()))
+            .envs(xdg_homes(server.folder()))
             .output()
             .unwrap();
         let told = String::from_utf8(status.stdout).unwrap();

@@ -1,14 +1,14 @@
-//! Two builds of a plugin take each other's place again and again while callers never pause: no call fails, no call that
-//! begins after a version was published gets the one before, and nothing is left behind.
+//! Two builds of a plugin replace each other again and again while callers never pause: no call fails, no call that begins
+//! after a version was published gets the one before, and no memory leaks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use plugport_tests::contained::{GROWTH, Latencies, Neighbour, PATIENCE, Process};
+use plugport_tests::containment::{GROWTH, Latencies, Neighbour, PATIENCE, ProcessStats};
 use plugport_tests::guests::guest;
-use plugport_tests::http::{Client, LEGACY};
-use plugport_tests::reload::{put, said};
+use plugport_tests::http_client::{Client, LEGACY};
+use plugport_tests::reload::{install_guest, wait_for_log_times};
 use plugport_tests::server::Server;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -38,7 +38,7 @@ async fn soak_a_thousand_swaps_fail_no_call() {
     assert_unnoticed(Trial { swaps: 1_000, callers: 64, warm_up: 100, idle, slack: Duration::ZERO }).await;
 }
 
-/// The same for every day. An unoptimised server shares two busy cores with its callers here, and vetting a plugin in it
+/// The same for every day. An unoptimised server shares two busy cores with its callers here, and validating a listing in it
 /// takes a core for longer than a call takes, so what calls may wait is what a neighbour of an attack may.
 #[tokio::test(flavor = "multi_thread")]
 async fn swaps_fail_no_call() {
@@ -64,7 +64,7 @@ const SWAPPING: usize = 3;
 /// What one caller waited, by phase.
 type Waits = [Vec<Duration>; PHASES];
 
-/// The answer of the version that a swap puts in place.
+/// The result of the version that a swap installs.
 fn version(swap: usize) -> &'static str {
     if swap.is_multiple_of(2) { "a" } else { "b" }
 }
@@ -84,14 +84,14 @@ async fn assert_unnoticed(trial: Trial) {
     for number in 1..=trial.warm_up {
         swap(&server, &progress, number).await;
     }
-    let start = Process::of(&server).settled().await;
+    let start = ProcessStats::of(&server).settled().await;
     enter(&progress, SWAPPING);
     let begun = Instant::now();
     for number in trial.warm_up + 1..=trial.warm_up + trial.swaps {
         swap(&server, &progress, number).await;
     }
     let each = begun.elapsed() / u32::try_from(trial.swaps).unwrap();
-    let end = Process::of(&server).back_to(start).await;
+    let end = ProcessStats::of(&server).wait_until_back_to(start).await;
     progress.over.store(true, Ordering::Relaxed);
     let (idle, during) = latencies(callers).await;
     let (memory, grown) = (end.memory >> 10, end.memory as i64 - start.memory as i64);
@@ -112,7 +112,7 @@ async fn assert_unnoticed(trial: Trial) {
     // Both builds describe the same, so a client has nothing to fetch.
     let told = tokio::time::timeout(Duration::from_millis(200), stream.message()).await;
     assert!(told.is_err(), "clients were told of a change that they cannot see: {told:?}");
-    put("polite", server.folder(), "polite.wasm");
+    install_guest("polite", server.folder(), "polite.wasm");
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
 }
 
@@ -120,12 +120,12 @@ fn enter(progress: &Progress, phase: usize) {
     progress.phase.store(phase, Ordering::Relaxed);
 }
 
-/// Puts the next version in place and waits until it is announced. A call may have told of it before.
+/// Installs the next version and waits until `list_changed` is sent. A call may have returned its result before.
 async fn swap(server: &Server, progress: &Progress, number: usize) {
     progress.begun.store(number, Ordering::SeqCst);
-    put(&format!("version_{}", version(number)), server.folder(), "v.wasm");
+    install_guest(&format!("version_{}", version(number)), server.folder(), "v.wasm");
     // It was announced once when the server started.
-    said(server, "published v: ", number + 1).await;
+    wait_for_log_times(server, "published v: ", number + 1).await;
     progress.published.fetch_max(number, Ordering::SeqCst);
 }
 
@@ -166,7 +166,7 @@ async fn latencies(callers: Vec<JoinHandle<Waits>>) -> (Duration, Duration) {
 
 /// Nothing of the versions that were replaced is left. The engine keeps the image of a plugin's memory in an open file for
 /// as long as the plugin or an instance of it is there, so the files count the instances too.
-fn assert_flat(start: Process, end: Process) {
+fn assert_flat(start: ProcessStats, end: ProcessStats) {
     let grown = end.memory as i64 - start.memory as i64;
     assert!(grown < GROWTH, "resident memory grew by {grown} bytes, from {start:?} to {end:?}");
     assert!(end.files <= start.files + 2, "from {start:?} to {end:?}");

@@ -1,4 +1,4 @@
-//! Promises about the repository itself.
+//! What holds for the repository itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

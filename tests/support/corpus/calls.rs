@@ -1,9 +1,9 @@
-//! What a guest tries while it is called, or while it starts.
+//! Attacks of a guest while it is called, or while it starts.
 //!
-//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults are
-//! shown by tests of their own. What moves megabytes or makes thousands of calls at a time is repeated less often.
+//! Fuel and times are lowered where one attack would take seconds, so that a hundred of them take a few; the defaults have
+//! tests of their own. Attacks that move megabytes or make thousands of calls are repeated less often.
 
-use super::Shown::{Cannot, Contained, Test};
+use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};
 
 const LITTLE_FUEL: &str = "limits = { fuel = 5_000_000 }";
@@ -27,9 +27,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H1",
         name: "loop_in_call",
         what: "spins in a call",
-        shown: &[
-            Contained(Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
-            Contained(Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_TIME).under(LITTLE_TIME)),
+        evidence: &[
+            Contained(
+                Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_FUEL).configured(LITTLE_FUEL),
+            ),
+            Contained(
+                Attack::call("hostile_loop_in_call", "spin", "limit", OUT_OF_TIME).configured(LITTLE_TIME),
+            ),
             Test("a_loop_ends_with_the_default_limits"),
         ],
     },
@@ -37,32 +41,33 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H2",
         name: "loop_in_start",
         what: "spins in a core start function, before anything can be called",
-        shown: &[Contained(
-            Attack::refused(Source::Wat("loop_in_start"), "could not be started").under(SHORT_START),
+        evidence: &[Contained(
+            Attack::rejected(Source::Wat("loop_in_start"), "could not be started").configured(SHORT_START),
         )],
     },
     Entry {
         id: "H3",
         name: "loop_in_list_tools",
         what: "spins while it is asked for its tools",
-        shown: &[Contained(
-            Attack::refused(Source::Guest("hostile_loop_in_list_tools"), "could not be started")
-                .under(SHORT_START),
+        evidence: &[Contained(
+            Attack::rejected(Source::Guest("hostile_loop_in_list_tools"), "could not be started")
+                .configured(SHORT_START),
         )],
     },
     Entry {
         id: "H4",
         name: "busy_host_calls",
         what: "calls cheap functions of the host without end",
-        shown: &[
+        evidence: &[
             Contained(
-                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_FUEL).under(LITTLE_FUEL),
+                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_FUEL).configured(LITTLE_FUEL),
             ),
             Contained(
-                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_TIME).under(LITTLE_TIME),
+                Attack::call("hostile_busy_host_calls", "busy", "limit", OUT_OF_TIME).configured(LITTLE_TIME),
             ),
             Contained(
-                Attack::call("hostile_busy_host_calls", "churn", "limit", OUT_OF_FUEL).under(LITTLE_FUEL),
+                Attack::call("hostile_busy_host_calls", "churn", "limit", OUT_OF_FUEL)
+                    .configured(LITTLE_FUEL),
             ),
         ],
     },
@@ -70,35 +75,37 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H5",
         name: "memory_bomb",
         what: "takes memory until it is refused, and goes on trying",
-        shown: &[
+        evidence: &[
             Contained(Attack::call("hostile_memory_bomb", "allocate", "limit", TOO_MUCH_MEMORY).times(25)),
-            Contained(Attack::call("hostile_memory_bomb", "insist", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+            Contained(
+                Attack::call("hostile_memory_bomb", "insist", "limit", OUT_OF_FUEL).configured(LITTLE_FUEL),
+            ),
         ],
     },
     Entry {
         id: "H6",
         name: "memory_64",
         what: "declares a memory with 64-bit addresses, or one that begins with 4 GiB",
-        shown: &[
-            Contained(Attack::refused(Source::Wat("memory_64"), "is damaged or truncated")),
-            Contained(Attack::refused(Source::Wat("memory_4_gib"), BEYOND)),
+        evidence: &[
+            Contained(Attack::rejected(Source::Wat("memory_64"), "is damaged or truncated")),
+            Contained(Attack::rejected(Source::Wat("memory_4_gib"), BEYOND)),
         ],
     },
     Entry {
         id: "H7",
         name: "table_bomb",
         what: "declares or grows a table of 2^32 entries",
-        shown: &[
+        evidence: &[
             Contained(Attack::wat("table_bomb", "limit", "a table of more than 20000 entries")),
-            Contained(Attack::wat("table_bomb", "limit", "(limit `fuel`)").with(r#"{"v":1}"#)),
-            Contained(Attack::refused(Source::Wat("table_huge"), BEYOND)),
+            Contained(Attack::wat("table_bomb", "limit", "(limit `fuel`)").arguments(r#"{"v":1}"#)),
+            Contained(Attack::rejected(Source::Wat("table_huge"), BEYOND)),
         ],
     },
     Entry {
         id: "H8",
         name: "stack_overflow",
         what: "recurses without end",
-        shown: &[Contained(Attack::call(
+        evidence: &[Contained(Attack::call(
             "hostile_stack_overflow",
             "recurse",
             "trapped",
@@ -109,33 +116,33 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H9",
         name: "handle_bomb",
         what: "takes handles of the host without end",
-        shown: &[Contained(Attack::call("hostile_handle_bomb", "take", "limit", TOO_MANY_HANDLES))],
+        evidence: &[Contained(Attack::call("hostile_handle_bomb", "take", "limit", TOO_MANY_HANDLES))],
     },
     Entry {
         id: "H10",
         name: "host_recursion",
         what: "leads the host back into itself: says while it is listed that its list has changed",
-        shown: &[Contained(Attack::call("hostile_host_recursion", "again", "ok", "told"))],
+        evidence: &[Contained(Attack::call("hostile_host_recursion", "again", "ok", "told"))],
     },
     Entry {
         id: "H11",
         name: "many_instances",
         what: "consists of 10 000 core instances",
-        shown: &[Contained(Attack::refused(Source::Wat("many_instances"), BEYOND))],
+        evidence: &[Contained(Attack::rejected(Source::Wat("many_instances"), BEYOND))],
     },
     Entry {
         id: "H12",
         name: "huge_return_list",
         what: "answers with a great many items",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_huge_return_list", "items", "limit", "more than 1000 content items")
-                    .with(r#"{"count": 2000}"#)
+                    .arguments(r#"{"count": 2000}"#)
                     .times(25),
             ),
             Contained(
                 Attack::call("hostile_huge_return_list", "items", "limit", "the tool")
-                    .with(r#"{"count": 300000}"#)
+                    .arguments(r#"{"count": 300000}"#)
                     .times(10),
             ),
         ],
@@ -144,7 +151,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H13",
         name: "huge_string",
         what: "answers with a text that is too long, or says that it is nearly 4 GiB long",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call(
                     "hostile_huge_string",
@@ -152,47 +159,47 @@ pub(super) const ENTRIES: &[Entry] = &[
                     "limit",
                     "larger than 4096 KiB (limit `result_kib`)",
                 )
-                .with(r#"{"bytes": 5000000}"#)
+                .arguments(r#"{"bytes": 5000000}"#)
                 .times(10),
             ),
             Contained(
                 Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_AT_ONCE)
-                    .with(r#"{"bytes": 20000000}"#)
+                    .arguments(r#"{"bytes": 20000000}"#)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_huge_string", "text", "limit", TOO_MUCH_MEMORY)
-                    .with(r#"{"bytes": 268435456}"#),
+                    .arguments(r#"{"bytes": 268435456}"#),
             ),
             Contained(
                 Attack::call("hostile_huge_string", "error", "error", "xxx")
-                    .with(r#"{"bytes": 5000000}"#)
+                    .arguments(r#"{"bytes": 5000000}"#)
                     .times(10),
             ),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":3}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":4}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":5}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":3}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":4}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":5}"#)),
         ],
     },
     Entry {
         id: "H14",
         name: "bad_utf8",
         what: "answers with what is no text, or lies outside its memory",
-        shown: &[
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":0}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":1}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":2}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":6}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).with(r#"{"v":7}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).with(r#"{"v":8}"#)),
-            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).with(r#"{"v":9}"#)),
+        evidence: &[
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":0}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":1}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":2}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":6}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).arguments(r#"{"v":7}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", MISSHAPEN).arguments(r#"{"v":8}"#)),
+            Contained(Attack::wat("bad_result", "invalid_result", OUTSIDE).arguments(r#"{"v":9}"#)),
         ],
     },
     Entry {
         id: "H14b",
         name: "bad_json",
         what: "answers with structured content that is not JSON, or hurts whoever reads it",
-        shown: &[
+        evidence: &[
             Contained(Attack::call("hostile_bad_json", "forged", "invalid_result", "is not JSON")),
             Contained(Attack::call("hostile_bad_json", "deep", "invalid_result", "is not JSON")),
             Contained(Attack::call("hostile_bad_json", "nan", "invalid_result", "is not JSON")),
@@ -206,21 +213,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H15",
         name: "log_flood",
         what: "prints and logs without end, with terminal sequences and forged messages",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_log_flood", "flood", "ok", "flooded")
-                    .with(r#"{"bytes": 300000}"#)
+                    .arguments(r#"{"bytes": 300000}"#)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_log_flood", "flood", "limit", "(limit `fuel`)")
-                    .with(r#"{"bytes": 1000000000}"#)
-                    .under(LITTLE_FUEL),
+                    .arguments(r#"{"bytes": 1000000000}"#)
+                    .configured(LITTLE_FUEL),
             ),
             Contained(Attack::call("hostile_log_flood", "forge", "ok", "printed")),
             Contained(
                 Attack::call("hostile_log_flood", "log", "ok", "logged")
-                    .with(r#"{"lines": 3, "width": 5000000}"#)
+                    .arguments(r#"{"lines": 3, "width": 5000000}"#)
                     .times(5),
             ),
             Test("a_flood_is_cut_and_counted"),
@@ -230,57 +237,57 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H16",
         name: "progress_flood",
         what: "tells of progress without end, backwards, and of what is no number",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_progress_flood", "flood", "ok", "told")
-                    .with(r#"{"steps": 5000}"#)
+                    .arguments(r#"{"steps": 5000}"#)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_progress_flood", "back", "ok", "told")
-                    .with(r#"{"steps": 5000}"#)
+                    .arguments(r#"{"steps": 5000}"#)
                     .times(5),
             ),
             Contained(
                 Attack::call("hostile_progress_flood", "nothing", "ok", "told")
-                    .with(r#"{"steps": 5000}"#)
+                    .arguments(r#"{"steps": 5000}"#)
                     .times(5),
             ),
             Test("progress_only_grows_and_only_so_often"),
-            Test("progress_that_goes_back_or_is_no_number_is_not_told"),
+            Test("progress_that_goes_back_or_is_no_number_is_not_sent"),
         ],
     },
     Entry {
         id: "H17",
         name: "sampling_flood",
         what: "asks the client's model and its user without end, at length, and for a password",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_sampling_flood", "model", "ok", "denied")
-                    .with(r#"{"times": 1000}"#)
+                    .arguments(r#"{"times": 1000}"#)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "person", "ok", "denied")
-                    .with(r#"{"times": 1000}"#)
+                    .arguments(r#"{"times": 1000}"#)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "model", "ok", "missing")
-                    .with(r#"{"times": 1000}"#)
-                    .under("grants = { sampling = true, elicitation = true }")
+                    .arguments(r#"{"times": 1000}"#)
+                    .configured("grants = { sampling = true, elicitation = true }")
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_sampling_flood", "long", "limit", TOO_MUCH_AT_ONCE)
-                    .with(r#"{"bytes": 10485760}"#)
-                    .under("grants = { sampling = true }")
+                    .arguments(r#"{"bytes": 10485760}"#)
+                    .configured("grants = { sampling = true }")
                     .times(10),
             ),
             Contained(Attack::call("hostile_sampling_flood", "password", "ok", "denied 1")),
-            Test("a_client_is_asked_a_few_times_however_often_a_guest_asks"),
+            Test("a_client_gets_a_few_requests_however_often_a_guest_asks"),
             Test("a_form_that_asks_for_a_password_is_for_the_client_to_judge"),
-            Cannot(
+            Untestable(
                 "that such a form is found: what a field is for cannot be checked, so asking people needs a grant",
             ),
         ],
@@ -289,10 +296,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H25",
         name: "env_probe",
         what: "reads the environment, the arguments, files, and reaches for ports and threads",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_host_probe", "reach", "ok", "reached: ")
-                    .with(r#"{"file": "{file}", "port": {port}, "variable": "{variable}"}"#),
+                    .arguments(r#"{"file": "{file}", "port": {port}, "variable": "{variable}"}"#),
             ),
             Test("nothing_of_the_host_is_within_reach"),
             Test("hostile_env_probe"),
@@ -302,14 +309,20 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H26",
         name: "clock_abuse",
         what: "reads, sleeps and waits by the host's clocks without end; wants 2^60 random bytes",
-        shown: &[
-            Contained(Attack::call("hostile_clock_abuse", "read", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
-            Contained(Attack::call("hostile_clock_abuse", "sleep", "limit", OVERSLEPT).under(SHORT_WALL)),
-            Contained(Attack::call("hostile_clock_abuse", "past", "limit", OUT_OF_FUEL).under(LITTLE_FUEL)),
+        evidence: &[
+            Contained(
+                Attack::call("hostile_clock_abuse", "read", "limit", OUT_OF_FUEL).configured(LITTLE_FUEL),
+            ),
+            Contained(
+                Attack::call("hostile_clock_abuse", "sleep", "limit", OVERSLEPT).configured(SHORT_WALL),
+            ),
+            Contained(
+                Attack::call("hostile_clock_abuse", "past", "limit", OUT_OF_FUEL).configured(LITTLE_FUEL),
+            ),
             Contained(
                 Attack::call("hostile_clock_abuse", "crowd", "limit", "was stopped: ")
-                    .with(r#"{"count": 1000000}"#)
-                    .under("limits = { wall_ms = 200, cpu_ms = 100 }")
+                    .arguments(r#"{"count": 1000000}"#)
+                    .configured("limits = { wall_ms = 200, cpu_ms = 100 }")
                     .times(5),
             ),
             Contained(Attack::call(
@@ -325,7 +338,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     "limit",
                     "more than 4 KiB of randomness at once",
                 )
-                .with(r#"{"kib": 1125899906842624}"#),
+                .arguments(r#"{"kib": 1125899906842624}"#),
             ),
             Contained(Attack::call(
                 "hostile_random_exhaustion",
@@ -334,7 +347,8 @@ pub(super) const ENTRIES: &[Entry] = &[
                 "more than 4 KiB of randomness at once",
             )),
             Contained(
-                Attack::call("hostile_random_exhaustion", "always", "limit", OUT_OF_TIME).under(LITTLE_TIME),
+                Attack::call("hostile_random_exhaustion", "always", "limit", OUT_OF_TIME)
+                    .configured(LITTLE_TIME),
             ),
         ],
     },
@@ -342,25 +356,29 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H26c",
         name: "sleep_forever",
         what: "sleeps, exits, aborts, panics at length, traps after it has answered",
-        shown: &[
-            Contained(Attack::call("hostile_sleep_forever", "once", "limit", OVERSLEPT).under(SHORT_WALL)),
-            Contained(Attack::call("hostile_sleep_forever", "dozing", "limit", OVERSLEPT).under(SHORT_WALL)),
+        evidence: &[
+            Contained(
+                Attack::call("hostile_sleep_forever", "once", "limit", OVERSLEPT).configured(SHORT_WALL),
+            ),
+            Contained(
+                Attack::call("hostile_sleep_forever", "dozing", "limit", OVERSLEPT).configured(SHORT_WALL),
+            ),
             Contained(
                 Attack::call("hostile_exit", "exit", "exited", "ended itself with exit code 0")
-                    .with(r#"{"code": 0}"#),
+                    .arguments(r#"{"code": 0}"#),
             ),
             Contained(
                 Attack::call("hostile_exit", "exit", "exited", "ended itself with exit code 1")
-                    .with(r#"{"code": 1}"#),
+                    .arguments(r#"{"code": 1}"#),
             ),
             Contained(Attack::call("hostile_panic", "abort", "trapped", "it panicked or aborted")),
             Contained(
                 Attack::call("hostile_panic", "boom", "trapped", "it panicked or aborted")
-                    .with(r#"{"message": "kaboom"}"#),
+                    .arguments(r#"{"message": "kaboom"}"#),
             ),
             Contained(
                 Attack::call("hostile_panic", "long", "trapped", "it panicked or aborted")
-                    .with(r#"{"bytes": 10485760}"#)
+                    .arguments(r#"{"bytes": 10485760}"#)
                     .times(5),
             ),
             Contained(Attack::wat("trap_in_post_return", "trapped", "it panicked or aborted")),

@@ -1,10 +1,10 @@
 //! What a plugin says of itself.
 
-use super::Shown::{Cannot, Contained, Test};
+use super::Evidence::{Contained, Test, Untestable};
 use super::{Attack, Entry, Source};
 
-const NAMES: &str = "hostile_name_zoo";
-const SCHEMAS: &str = "hostile_schema_zoo";
+const NAMES: &str = "hostile_names";
+const SCHEMAS: &str = "hostile_schemas";
 const OK: &[&str] = &["ok"];
 
 const fn names(variant: u8, says: &'static [&'static str]) -> Attack {
@@ -20,16 +20,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "H27",
         name: "shape_shifter",
         what: "is listed differently each time: names, words, schemas",
-        shown: &[
-            Contained(Attack::call("hostile_shape_shifter", "shift", "ok", "shifted")),
-            Cannot("that a changed description waits for approval: there are no pins yet"),
+        evidence: &[
+            Contained(Attack::call("hostile_changing_listing", "shift", "ok", "shifted")),
+            Untestable("that a changed description waits for approval: there are no pins yet"),
         ],
     },
     Entry {
         id: "H28",
-        name: "name_zoo",
+        name: "names",
         what: "names that hide, collide, climb, or are too many",
-        shown: &[
+        evidence: &[
             Contained(names(0, &["the name is empty", "the name has the character"])),
             Contained(names(
                 1,
@@ -41,18 +41,18 @@ pub(super) const ENTRIES: &[Entry] = &[
             )),
             Contained(names(3, &["the plugin already has a tool of this name"])),
             Contained(names(4, &["at most 128 are allowed"])),
-            Contained(Attack::refused(Source::Variant(NAMES, 6), "(limit `")),
+            Contained(Attack::rejected(Source::Variant(NAMES, 6), "(limit `")),
             // Every backtrace would have them.
-            Contained(Attack::refused(Source::Made("long_names"), "the name of a function is longer than")),
+            Contained(Attack::rejected(Source::Made("long_names"), "the name of a function is longer than")),
             Test("only_so_many_tools_are_published"),
             Test("a_later_plugin_never_takes_an_earlier_ones_name"),
         ],
     },
     Entry {
         id: "H29",
-        name: "schema_zoo",
+        name: "schemas",
         what: "schemas that are none, too large, endless, remote or dear; words that give orders or hide; strange URIs",
-        shown: &[
+        evidence: &[
             Contained(schemas(
                 0,
                 OK,
@@ -74,7 +74,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 &["its description has the character", "longer than 4 KiB"],
             )),
             Test("endless_schemas_end_a_call_in_words"),
-            Cannot("that words which give orders to a model are found: what is meant cannot be checked"),
+            Untestable("that words which give orders to a model are found: what is meant cannot be checked"),
         ],
     },
 ];

@@ -1,17 +1,17 @@
 //! Files, directories and networks: what the tests of grants and of loading show.
 
-use super::Shown::{Cannot, Contained, Soak, Test};
-use super::{Attack, Entry, Ground, Source};
+use super::Evidence::{Contained, Soak, Test, Untestable};
+use super::{Attack, AttackGrant, Entry, Source};
 
-const READ: Ground = Ground::Directory { write: false };
-const WRITE: Ground = Ground::Directory { write: true };
+const READ: AttackGrant = AttackGrant::Directory { write: false };
+const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 
 /// Times that a test can wait for.
 const SHORT: &str = "limits = { http_ms = 200, wall_ms = 20_000 }";
 
 /// A file that is refused when the server starts.
-const fn file(name: &'static str, says: &'static str) -> super::Shown {
-    Contained(Attack::refused(Source::Made(name), says))
+const fn file(name: &'static str, says: &'static str) -> super::Evidence {
+    Contained(Attack::rejected(Source::Made(name), says))
 }
 
 /// An entry that one test of the suite shows.
@@ -19,9 +19,9 @@ const fn entry(
     id: &'static str,
     name: &'static str,
     what: &'static str,
-    shown: &'static [super::Shown],
+    evidence: &'static [super::Evidence],
 ) -> Entry {
-    Entry { id, name, what, shown }
+    Entry { id, name, what, evidence }
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -32,13 +32,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_path_dotdot", "escape", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_path_dotdot", "escape", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "outside": "canary.txt", "host": "{file}"}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_path_dotdot"),
         ],
@@ -50,18 +50,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_symlink_escape", "follow", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "links": {links}}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "links": {links}}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_symlink_escape", "follow", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "links": {links}}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "links": {links}}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_symlink_escape", "make", "ok", "not-permitted")
-                    .with(r#"{"directory": "/d", "targets": ["../canary.txt", "/etc/passwd", ".."]}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d", "targets": ["../canary.txt", "/etc/passwd", ".."]}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_symlink_escape"),
             Test("hostile_symlink_escape_without_permission"),
@@ -73,7 +73,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         "reads /proc, /dev, /sys and /etc",
         &[
             Contained(
-                Attack::call("hostile_proc_probe", "probe", "ok", "No such file").with(r#"{}"#).on(READ),
+                Attack::call("hostile_proc_probe", "probe", "ok", "No such file")
+                    .arguments(r#"{}"#)
+                    .granted(READ),
             ),
             Contained(Attack::call("hostile_proc_probe", "probe", "ok", "No such file")),
             Test("hostile_proc_probe"),
@@ -86,30 +88,30 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_disk_filler", "fill", "ok", "os error 29")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE)
                     .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "pour", "ok", "quota")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE)
                     .times(25),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "append_all", "ok", "os error 29")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "crowd", "ok", "Quota exceeded")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Contained(
                 Attack::call("hostile_disk_filler", "sparse", "ok", "Quota exceeded")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(WRITE),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(WRITE),
             ),
             Test("hostile_disk_filler_with_bytes"),
             Test("hostile_disk_filler_with_files"),
@@ -125,9 +127,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_ssrf_literals", "probe", "ok", "HttpRequestDenied")
-                    .with(r#"{"port": {port}}"#)
-                    .on(Ground::Web)
-                    .under("limits = { wall_ms = 60_000 }")
+                    .arguments(r#"{"port": {port}}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured("limits = { wall_ms = 60_000 }")
                     .times(5),
             ),
             Test("hostile_ssrf_literals"),
@@ -140,13 +142,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_ssrf_redirect", "follow", "ok", "1 hops")
-                    .with(r#"{"url": "http://{authority}/redirect?http://127.0.0.1:{port}/"}"#)
-                    .on(Ground::Web),
+                    .arguments(r#"{"url": "http://{authority}/redirect?http://127.0.0.1:{port}/"}"#)
+                    .granted(AttackGrant::BadWebServer),
             ),
             Contained(
                 Attack::call("hostile_ssrf_redirect", "follow", "ok", "16 hops")
-                    .with(r#"{"url": "http://{authority}/loop"}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"url": "http://{authority}/loop"}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(25),
             ),
             Test("hostile_ssrf_redirect"),
@@ -157,8 +159,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         "dns_rebind",
         "names a host whose address changes",
         &[
-            Test("a_name_that_leads_to_this_machine_is_refused"),
-            Cannot(
+            Test("a_name_that_resolves_to_this_machine_is_denied"),
+            Untestable(
                 "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
                  `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
                  `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/sandbox/egress/tests.rs` show it",
@@ -172,56 +174,56 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseBodySize")
-                    .with(r#"{"authority": "{authority}", "path": "/endless"}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"authority": "{authority}", "path": "/endless"}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
-                    .with(r#"{"authority": "{authority}", "path": "/drip"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT)
+                    .arguments(r#"{"authority": "{authority}", "path": "/drip"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseTimeout")
-                    .with(r#"{"authority": "{authority}", "path": "/silent"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT)
+                    .arguments(r#"{"authority": "{authority}", "path": "/silent"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT)
                     .times(10),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpResponseHeaderSectionSize")
-                    .with(r#"{"authority": "{authority}", "path": "/headers"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/headers"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "200 100000 end")
-                    .with(r#"{"authority": "{authority}", "path": "/gzip"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/gzip"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "pull", "ok", "HttpProtocolError")
-                    .with(r#"{"authority": "{authority}", "path": "/garbage"}"#)
-                    .on(Ground::Web)
-                    .under(SHORT),
+                    .arguments(r#"{"authority": "{authority}", "path": "/garbage"}"#)
+                    .granted(AttackGrant::BadWebServer)
+                    .configured(SHORT),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "parallel", "ok", "ConnectionLimitReached")
-                    .with(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
-                    .on(Ground::Web)
+                    .arguments(r#"{"authority": "{authority}", "path": "/", "count": 1000}"#)
+                    .granted(AttackGrant::BadWebServer)
                     .times(5),
             ),
             Contained(
                 Attack::call("hostile_http_bomb", "forget", "ok", "forgotten")
-                    .with(r#"{"authority": "{authority}", "path": "/silent"}"#)
-                    .on(Ground::Web),
+                    .arguments(r#"{"authority": "{authority}", "path": "/silent"}"#)
+                    .granted(AttackGrant::BadWebServer),
             ),
             Test("hostile_http_bomb"),
-            Test("ten_thousand_requests_at_once_are_four"),
-            Test("a_request_that_nobody_waits_for_ends_with_its_call"),
+            Test("of_ten_thousand_requests_four_run_at_once"),
+            Test("an_unfinished_request_ends_with_its_call"),
         ],
     ),
     entry(
@@ -231,23 +233,23 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Contained(
                 Attack::call("hostile_fd_exhaustion", "files", "ok", "32: ")
-                    .with(r#"{"path": "/d/own.txt"}"#)
-                    .on(READ),
+                    .arguments(r#"{"path": "/d/own.txt"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "listings", "ok", "32: ")
-                    .with(r#"{"directory": "/d"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "streams", "ok", "32: ")
-                    .with(r#"{"directory": "/d", "name": "own.txt"}"#)
-                    .on(READ),
+                    .arguments(r#"{"directory": "/d", "name": "own.txt"}"#)
+                    .granted(READ),
             ),
             Contained(
                 Attack::call("hostile_fd_exhaustion", "sockets", "ok", "Permission denied")
-                    .with(r#"{}"#)
-                    .on(READ),
+                    .arguments(r#"{}"#)
+                    .granted(READ),
             ),
             Test("hostile_fd_exhaustion"),
         ],
@@ -321,7 +323,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_call_ends_with_the_version_it_began_with"),
             Test("a_folder_that_goes_and_comes_back_is_followed"),
-            Test("what_may_not_be_read_any_more_stays_as_it_was"),
+            Test("a_plugin_whose_file_becomes_unreadable_stays_as_it_was"),
         ],
     ),
     entry(
@@ -329,7 +331,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "not_a_file",
         "FIFO, socket, directory, device, links and loops of them",
         &[
-            Test("what_is_no_regular_file_is_skipped_at_once"),
+            Test("files_that_are_not_regular_are_rejected_at_once"),
             Test("a_hard_link_is_served_and_followed"),
             Test("a_signature_that_is_no_file_blocks_and_crashes_nothing"),
         ],
@@ -345,7 +347,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "very_many",
         "more files than anyone has plugins",
         &[
-            Test("very_many_files_cost_a_line_each_and_no_good_one_its_place"),
+            Test("very_many_files_cost_a_line_each_and_displace_no_good_one"),
             Test("a_storm_of_changes_delays_no_call"),
         ],
     ),
@@ -353,12 +355,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         "H41",
         "editor_files",
         "what editors and copy programs leave",
-        &[Test("files_of_editors_are_left_alone")],
+        &[Test("temporary_files_of_editors_are_ignored")],
     ),
     entry(
         "H42",
         "twins",
         "two files of one name, or of the same bytes",
-        &[Test("twins_do_not_disturb_each_other")],
+        &[Test("copies_of_a_file_do_not_disturb_each_other")],
     ),
 ];

@@ -1,23 +1,23 @@
-//! The hostile corpus: everything that a stranger's component may try, in one table, with what shows that it fails.
+//! The hostile corpus: a table of everything that an untrusted component may try, with the evidence that it fails.
 //!
 //! An entry without a test is a promise that nobody checks, so the suite compares this table with its own sources and fails
-//! when one is missing (`every_entry_is_tested`). The letters are those of the threat model: H for what was thought of in
-//! advance, A for what an advisory on Wasmtime told of, F for what was found by attacking a version from outside, N for names, Q for
-//! quotas, S for what the server itself is made to compute.
+//! when a test is missing (`every_entry_is_tested`). The letters are those of the threat model: H was thought of in advance, A
+//! comes from advisories on Wasmtime, F was found by attacking a version from outside, N is about names, Q about quotas, and S
+//! about work of the server itself.
 
 mod advisories;
+mod blocked_threads;
 mod calls;
 mod clients;
 mod descriptions;
 mod files;
-mod host_calls;
-mod library_calls;
+mod handle_memory;
+mod host_function_calls;
 mod names;
 mod quota;
 mod schemas;
-mod threads;
 
-use crate::contained::{Attack, Deed, ENDED, Ground, Source};
+use crate::containment::{Attack, AttackAction, AttackGrant, ENDED, Source};
 
 /// What the corpus has of one idea.
 #[derive(Debug)]
@@ -28,21 +28,21 @@ pub struct Entry {
     pub name: &'static str,
     /// What it tries.
     pub what: &'static str,
-    /// What shows that it fails.
-    pub shown: &'static [Shown],
+    /// The evidence that it fails.
+    pub evidence: &'static [Evidence],
 }
 
-/// What shows that an attack fails.
+/// The evidence that an attack fails.
 #[derive(Debug)]
-pub enum Shown {
-    /// It goes through [`assert_contained`](crate::contained::assert_contained).
+pub enum Evidence {
+    /// The attack goes through [`assert_contained`](crate::containment::assert_contained).
     Contained(Attack),
     /// A test of the suite with this name.
     Test(&'static str),
     /// A test of the suite that takes so long that it only runs when somebody asks for it.
     Soak(&'static str),
-    /// It cannot be shown, for this reason.
-    Cannot(&'static str),
+    /// No test can show it, for this reason.
+    Untestable(&'static str),
 }
 
 /// The corpus, in the order of the ids.
@@ -51,29 +51,29 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(descriptions::ENTRIES)
         .chain(files::ENTRIES)
-        .chain(host_calls::ENTRIES)
+        .chain(handle_memory::ENTRIES)
         .chain(names::ENTRIES)
         .chain(quota::ENTRIES)
         .chain(schemas::ENTRIES)
         .chain(advisories::ENTRIES)
-        .chain(threads::ENTRIES)
-        .chain(library_calls::ENTRIES)
+        .chain(blocked_threads::ENTRIES)
+        .chain(host_function_calls::ENTRIES)
         .chain(clients::ENTRIES)
 }
 
 /// The attacks that are calls and take time, the guest's own or the server's: those that three attackers make at once.
-pub fn assaults() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
+pub fn parallel_attacks() -> impl Iterator<Item = (&'static Entry, &'static Attack)> {
     let found = entries().filter(|entry| entry.id.starts_with(['F', 'S']));
     let attacks = found.flat_map(|entry| entry.attacks().map(move |attack| (entry, attack)));
-    attacks.filter(|(_, attack)| matches!(attack.deed, Deed::Calls { .. }))
+    attacks.filter(|(_, attack)| matches!(attack.action, AttackAction::Calls { .. }))
 }
 
 impl Entry {
     /// What goes through the eight points.
     pub fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
-        self.shown.iter().filter_map(|shown| match shown {
-            Shown::Contained(attack) => Some(attack),
-            Shown::Test(_) | Shown::Soak(_) | Shown::Cannot(_) => None,
+        self.evidence.iter().filter_map(|evidence| match evidence {
+            Evidence::Contained(attack) => Some(attack),
+            Evidence::Test(_) | Evidence::Soak(_) | Evidence::Untestable(_) => None,
         })
     }
 
@@ -86,7 +86,7 @@ impl Entry {
     pub fn guests(&self) -> impl Iterator<Item = &'static str> {
         self.attacks().filter_map(|attack| match attack.source {
             Source::Guest(name) | Source::Variant(name, _) => Some(name),
-            Source::Wat(_) | Source::Made(_) | Source::Passing(_) => None,
+            Source::Wat(_) | Source::Made(_) | Source::Adapter(_) => None,
         })
     }
 }

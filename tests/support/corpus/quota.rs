@@ -1,20 +1,20 @@
 //! Quotas of directories, attacked by several calls at once.
 
-use super::Shown::{Contained, Soak, Test};
-use super::{Attack, Entry, Ground};
+use super::Evidence::{Contained, Soak, Test};
+use super::{Attack, AttackGrant, Entry};
 
-const WRITE: Ground = Ground::Directory { write: true };
+const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "Q1",
         name: "quota_race",
         what: "renames, links, empties, deletes and writes at random while the quota is measured",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_quota_race", "race", "ok", "done")
-                    .with(r#"{"directory": "/d", "seed": 7, "ms": 100}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d", "seed": 7, "ms": 100}"#)
+                    .granted(WRITE)
                     .times(10),
             ),
             Test("hostile_quota_race"),
@@ -25,14 +25,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "Q2",
         name: "long_paths",
         what: "hands paths of 8 MB to every function that takes one",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call("hostile_quota_race", "long_paths", "ok", "name-too-long")
-                    .with(r#"{"directory": "/d", "times": 1}"#)
-                    .on(WRITE)
+                    .arguments(r#"{"directory": "/d", "times": 1}"#)
+                    .granted(WRITE)
                     .times(3),
             ),
-            Test("paths_that_no_system_takes_are_refused_before_anybody_looks_at_them"),
+            Test("impossible_paths_are_rejected_before_they_are_opened"),
         ],
     },
 ];

@@ -1,6 +1,6 @@
 //! What a guest makes the server itself compute: checks of its results by its own schemas.
 
-use super::Shown::{Contained, Test};
+use super::Evidence::{Contained, Test};
 use super::{Attack, ENDED, Entry};
 
 const LITTLE_TIME: &str = "limits = { cpu_ms = 100 }";
@@ -14,9 +14,9 @@ const OUT_OF_TIME: &str = "it computed for longer than 100 ms (limit `cpu_ms`)";
 const CHECKS: &str = "hostile_schema_checks";
 
 /// A check that may end well on a quick machine, and at a limit on another one.
-const fn dear(kind: &'static str, bytes: &'static str) -> super::Shown {
-    let attack = Attack::call("hostile_dear_checks", kind, ENDED, "").with(bytes);
-    Contained(attack.under(LITTLE_TIME).times(FEW))
+const fn costly(kind: &'static str, bytes: &'static str) -> super::Evidence {
+    let attack = Attack::call("hostile_costly_schemas", kind, ENDED, "").arguments(bytes);
+    Contained(attack.configured(LITTLE_TIME).times(FEW))
 }
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -24,46 +24,46 @@ pub(super) const ENTRIES: &[Entry] = &[
         id: "S1",
         name: "dear_promises",
         what: "promises results by schemas that are dear to check: choices, alternatives, unique items, patterns, huge numbers",
-        shown: &[
+        evidence: &[
             Contained(
                 Attack::call(CHECKS, "compare", "invalid_result", TOO_DEAR)
-                    .with(r#"{"items":4000}"#)
+                    .arguments(r#"{"items":4000}"#)
                     .times(FEW),
             ),
             Contained(
                 Attack::call(CHECKS, "compare", "limit", OUT_OF_TIME)
-                    .with(r#"{"items":500000}"#)
-                    .under(LITTLE_TIME)
+                    .arguments(r#"{"items":500000}"#)
+                    .configured(LITTLE_TIME)
                     .times(FEW),
             ),
             Contained(
                 Attack::call(CHECKS, "alternatives", "limit", OUT_OF_TIME)
-                    .with(r#"{"items":500000}"#)
-                    .under(LITTLE_TIME)
+                    .arguments(r#"{"items":500000}"#)
+                    .configured(LITTLE_TIME)
                     .times(FEW),
             ),
             Contained(
                 Attack::call(CHECKS, "search", "invalid_result", TOO_DEAR)
-                    .with(r#"{"items":200000}"#)
+                    .arguments(r#"{"items":200000}"#)
                     .times(FEW),
             ),
             Contained(
                 Attack::call(CHECKS, "faults", "invalid_result", "1 is not of type \"string\"")
-                    .with(r#"{"items":20000}"#)
+                    .arguments(r#"{"items":20000}"#)
                     .times(FEW),
             ),
-            dear("unique_lists", r#"{"bytes":1000000}"#),
-            dear("unique_objects", r#"{"bytes":300000}"#),
-            dear("each", r#"{"bytes":1000000}"#),
-            dear("digits", r#"{"bytes":1000000}"#),
-            dear("unevaluated", r#"{"bytes":300000}"#),
-            Test("a_neighbour_answers_while_results_are_checked"),
+            costly("unique_lists", r#"{"bytes":1000000}"#),
+            costly("unique_objects", r#"{"bytes":300000}"#),
+            costly("each", r#"{"bytes":1000000}"#),
+            costly("digits", r#"{"bytes":1000000}"#),
+            costly("unevaluated", r#"{"bytes":300000}"#),
+            Test("a_neighbour_answers_while_results_are_validated"),
         ],
     },
     Entry {
         id: "S2",
         name: "abandoned_checks",
         what: "has results checked whose clients have gone",
-        shown: &[Test("a_check_ends_with_its_call")],
+        evidence: &[Test("validation_ends_with_its_call")],
     },
 ];

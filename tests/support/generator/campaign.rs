@@ -1,8 +1,7 @@
-//! A server, a neighbour, and attackers that a seed leads, round after round.
+//! Runs generated attacks against one server, round after round, while a neighbour calls it.
 //!
-//! Every round puts new components in the place of the old ones, as an operator who replaces files does, and three callers
-//! attack with them and with the guests that call and answer at random. The server stays the same throughout: what a round
-//! leaves behind adds up.
+//! Each round replaces the components of the round before, as an operator replaces files, and three attackers call them and two
+//! guests that act at random. The server stays the same throughout, so what a round leaks adds up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::{Passing, Random, attack, passing};
-use crate::contained::{
-    Canaries, LOG, Latencies, Neighbour, PATIENCE, Process, assert_given_back, assert_sound,
+use super::{AdapterComponent, Random, random_adapter, random_call};
+use crate::containment::{
+    Canaries, LOG, Latencies, Neighbour, PATIENCE, ProcessStats, assert_memory_released, assert_no_panic,
 };
-use crate::place::Place;
-use crate::reload::put_bytes;
+use crate::granted_dir::GrantedDir;
+use crate::reload::install_bytes;
 use crate::server::Server;
 
 /// Where the neighbour calls from.
@@ -61,7 +60,7 @@ pub struct Campaign {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Found {
+pub struct CampaignReport {
     pub rounds: u64,
     pub calls: usize,
     pub waits: Latencies,
@@ -73,20 +72,20 @@ pub struct Found {
 }
 
 /// What came of one round.
-struct Round {
+struct CampaignRound {
     waits: Vec<Duration>,
-    told: Told,
+    replies: AttackerReplies,
 }
 
-/// What attackers were told.
+/// What attackers got.
 #[derive(Debug, Default, Clone, Copy)]
-struct Told {
+struct AttackerReplies {
     answers: u64,
     /// Answers that are results of calls, and no errors of the protocol.
     results: u64,
 }
 
-impl Told {
+impl AttackerReplies {
     /// Looks at one answer: a call that was stopped is told so in one sentence with its limit, and nothing tells the secret.
     fn note(&mut self, answer: &str) {
         Canaries::assert_secret(answer);
@@ -94,11 +93,11 @@ impl Told {
         self.results += u64::from(answer.contains(r#""result":{"#));
         if let Some(at) = answer.find("the tool was stopped: ") {
             // The sentence ends with the text that it is.
-            let told = answer[at..].split('"').next().unwrap_or_default();
-            let is_sentence = told.len() < 250
-                && (told.contains("(limit `") || told.contains(" more than "))
-                && !told.contains("\\n");
-            assert!(is_sentence, "not one sentence with its limit: {told}");
+            let replies = answer[at..].split('"').next().unwrap_or_default();
+            let is_sentence = replies.len() < 250
+                && (replies.contains("(limit `") || replies.contains(" more than "))
+                && !replies.contains("\\n");
+            assert!(is_sentence, "not one sentence with its limit: {replies}");
         }
     }
 
@@ -110,47 +109,47 @@ impl Told {
 
 impl Campaign {
     /// Runs it, and asserts all points in every round.
-    pub async fn run(self) -> Found {
-        let (place, canaries) = (Place::new(), Canaries::lay().await);
+    pub async fn run(self) -> CampaignReport {
+        let (dir, canaries) = (GrantedDir::new(), Canaries::prepare().await);
         let (variable, secret) = canaries.variable();
         let builder = Server::builder()
             .guest("polite")
-            .guest("hostile_library_calls")
-            .guest("hostile_dear_checks")
+            .guest("hostile_host_functions")
+            .guest("hostile_costly_schemas")
             .env(variable, secret)
-            .config(&config(&place));
+            .config(&config(&dir));
         let server = with_components(builder, self.seed).alone().start().await;
         let neighbour = Neighbour::from(server.url(), ELSEWHERE);
-        neighbour.ask_times(20).await;
+        neighbour.echo_times(20).await;
         // The first round fills pools and caches.
         let mut all = self.round(&server, &neighbour, self.seed).await;
-        let mut start = Process::of(&server).settled().await;
+        let mut start = ProcessStats::of(&server).settled().await;
         // The engine keeps the image of a plugin's memory in an open file, and not all components of a round are published.
         start.files += COMPONENTS;
         let (begun, mut rounds, mut own) = (Instant::now(), 1, Vec::new());
         while begun.elapsed() < self.time {
             let round = self.round(&server, &neighbour, self.seed + rounds).await;
             all.waits.extend(round.waits);
-            all.told.add(round.told);
+            all.replies.add(round.replies);
             rounds += 1;
-            own.push(Process::of(&server).own >> 20);
+            own.push(ProcessStats::of(&server).own >> 20);
         }
         let name = format!("{rounds} rounds from seed {}", self.seed);
-        let grown = assert_given_back(&name, &server, start, GROWTH).await;
-        assert_sound(&name, &server, LOG * usize::try_from(rounds).unwrap());
+        let grown = assert_memory_released(&name, &server, start, GROWTH).await;
+        assert_no_panic(&name, &server, LOG * usize::try_from(rounds).unwrap());
         canaries.assert_untouched(&name, &server).await;
-        let (calls, outcomes) = audited(&server, all.told).await;
+        let (calls, outcomes) = audited(&server, all.replies).await;
         self.assert_stops(server).await;
-        place.assert_untouched();
-        Found { rounds, calls, waits: Latencies::of(all.waits), outcomes, grown, own }
+        dir.assert_untouched();
+        CampaignReport { rounds, calls, waits: Latencies::of(all.waits), outcomes, grown, own }
     }
 
     /// One round: new components, attackers, and a neighbour.
-    async fn round(&self, server: &Server, neighbour: &Neighbour, seed: u64) -> Round {
+    async fn round(&self, server: &Server, neighbour: &Neighbour, seed: u64) -> CampaignRound {
         let plugins: Vec<String> = (0..COMPONENTS).map(|at| format!("p{at}")).collect();
         let made = components(seed);
         for (plugin, (_, bytes)) in plugins.iter().zip(&made) {
-            put_bytes(bytes, server.folder(), &format!("{plugin}.wasm"));
+            install_bytes(bytes, server.folder(), &format!("{plugin}.wasm"));
         }
         let (begun, round) = (Instant::now(), self.round);
         let mut attackers = JoinSet::new();
@@ -158,30 +157,30 @@ impl Campaign {
             let (client, plugins) = (Neighbour::new(server.url()), plugins.clone());
             let mut random = Random::new(seed.wrapping_mul(ATTACKERS).wrapping_add(number));
             attackers.spawn(async move {
-                let mut told = Told::default();
+                let mut replies = AttackerReplies::default();
                 while begun.elapsed() < round {
-                    let (tool, arguments) = attack(&mut random, &plugins);
+                    let (tool, arguments) = random_call(&mut random, &plugins);
                     // Some components are refused, so some tools are unknown.
-                    told.note(&client.post(&tool, &arguments).await.expect("the server answers"));
+                    replies.note(&client.post(&tool, &arguments).await.expect("the server answers"));
                 }
-                told
+                replies
             });
         }
         let mut waits = Vec::new();
         while begun.elapsed() < round {
-            waits.push(neighbour.ask().await);
+            waits.push(neighbour.echo().await);
             tokio::time::sleep(Duration::from_millis(3)).await;
         }
-        let mut told = Told::default();
-        attackers.join_all().await.into_iter().for_each(|more| told.add(more));
-        let shapes: Vec<&Passing> = made.iter().map(|(passing, _)| passing).collect();
+        let mut replies = AttackerReplies::default();
+        attackers.join_all().await.into_iter().for_each(|more| replies.add(more));
+        let adapters: Vec<&AdapterComponent> = made.iter().map(|(passing, _)| passing).collect();
         let sorted = Latencies::of(waits.clone());
         for (percent, most) in [(self.percent, PATIENCE), (100, SLOWEST)] {
             let wait = sorted.percentile(percent);
-            assert!(wait < most, "a neighbour waited {wait:?} in the round of seed {seed}: {shapes:#?}");
+            assert!(wait < most, "a neighbour waited {wait:?} in the round of seed {seed}: {adapters:#?}");
         }
-        assert_sound(&format!("the round of seed {seed}, {shapes:#?}"), server, usize::MAX);
-        Round { waits, told }
+        assert_no_panic(&format!("the round of seed {seed}, {adapters:#?}"), server, usize::MAX);
+        CampaignRound { waits, replies }
     }
 
     /// A server that is attacked stops when it is told to.
@@ -189,7 +188,7 @@ impl Campaign {
         let mut random = Random::new(self.seed);
         for _ in 0..ATTACKERS {
             let (client, (tool, arguments)) =
-                (Neighbour::new(server.url()), attack(&mut random, &["p0".to_owned()]));
+                (Neighbour::new(server.url()), random_call(&mut random, &["p0".to_owned()]));
             tokio::spawn(async move { drop(client.post(&tool, &arguments).await) });
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -201,10 +200,10 @@ impl Campaign {
 }
 
 /// Everything is granted that a function of the host may ask for.
-fn config(place: &Place) -> String {
-    let folder = place.inside();
+fn config(dir: &GrantedDir) -> String {
+    let folder = dir.inside();
     format!(
-        "{LIMITS}[plugins.hostile_library_calls.grants]\nsampling = true\nelicitation = true\nroots = true\nkv = true\n\
+        "{LIMITS}[plugins.hostile_host_functions.grants]\nsampling = true\nelicitation = true\nroots = true\nkv = true\n\
          http = [\"https://example.com\"]\n\
          dirs = [{{ host = {folder:?}, guest = \"/d\", write = true, quota_mib = 2, files = 100 }}]\n"
     )
@@ -217,23 +216,23 @@ fn with_components(builder: crate::server::Builder, seed: u64) -> crate::server:
 }
 
 /// The components of a round.
-fn components(seed: u64) -> Vec<(Passing, Vec<u8>)> {
+fn components(seed: u64) -> Vec<(AdapterComponent, Vec<u8>)> {
     let mut random = Random::new(seed);
-    let shapes = (0..COMPONENTS).map(|_| passing(&mut random));
-    shapes.map(|shape| (shape, shape.assembled())).collect()
+    let adapters = (0..COMPONENTS).map(|_| random_adapter(&mut random));
+    adapters.map(|adapter| (adapter, adapter.assembled())).collect()
 }
 
 /// Calls, and how they ended. Each that was answered has one line, none that ended well took longer than processor time allows,
 /// and a limit has a name.
-async fn audited(server: &Server, told: Told) -> (usize, BTreeMap<String, usize>) {
+async fn audited(server: &Server, replies: AttackerReplies) -> (usize, BTreeMap<String, usize>) {
     let deadline = Instant::now() + AUDITED;
     let (mut lines, mut calls) = (Vec::new(), 0_u64);
-    while calls < told.results && Instant::now() < deadline {
+    while calls < replies.results && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(200)).await;
         lines = attacked(server);
         calls = lines.iter().map(|line| line["count"].as_u64().unwrap_or(1)).sum();
     }
-    assert!((told.results..=told.answers).contains(&calls), "the audit has {calls} calls: {told:?}");
+    assert!((replies.results..=replies.answers).contains(&calls), "the audit has {calls} calls: {replies:?}");
     let mut outcomes = BTreeMap::new();
     for line in &lines {
         let outcome = line["outcome"].as_str().unwrap_or_default();

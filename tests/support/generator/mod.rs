@@ -1,16 +1,16 @@
-//! Attacks that nobody thought of: components and calls that a seed decides, run against a real server beside a neighbour.
+//! Generated attacks: components and calls from a seed, run against a real server beside a neighbour.
 //!
-//! What is asserted is what every attack of the corpus has to keep. Whatever it finds becomes an entry of the corpus, with a
-//! shape of its own, since a seed means something else as soon as the generator learns more.
+//! The assertions are those of the corpus. Each finding becomes an entry of the corpus with a component of its own, since a
+//! seed gives something else as soon as the generator changes.
 
+mod adapters;
 mod campaign;
-mod passing;
+mod components;
 mod random;
-mod shapes;
 mod values;
 
-pub use campaign::{Campaign, Found};
-pub use passing::{Passing, Way};
+pub use adapters::{AdapterComponent, Direction};
+pub use campaign::{Campaign, CampaignReport};
+pub use components::{random_adapter, random_call};
 pub use random::Random;
-pub use shapes::{attack, passing};
-pub use values::{ENCODINGS, Encoding, What};
+pub use values::{ENCODINGS, Encoding, PassedValue};

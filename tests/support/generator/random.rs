@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed on every machine: what was found once can be found again.
+//! Pseudo-random numbers that are the same for the same seed on every machine, so a finding can be repeated.
 
 /// A source of them (SplitMix64).
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What instances pass each other, and how they spell it.
+//! The values that instances pass to each other, and their string encodings.
 
 /// How an instance spells its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Encoding {
 
 /// What is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum PassedValue {
     /// One text.
     Text,
     /// So many texts, all of them the same one.
@@ -52,7 +52,7 @@ impl Encoding {
     }
 }
 
-impl What {
+impl PassedValue {
     pub(super) fn shape(self) -> &'static str {
         match self {
             Self::Text => "string",

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::foreign;
+use crate::other_languages;
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 use crate::wasm;
 
 const BUILD: &str = "plugins-build";
@@ -23,11 +23,11 @@ pub(crate) fn run(repository: &Repository, mut arguments: Vec<String>) -> Outcom
     wasm::require_target(repository)?;
     build_plugins(repository)?;
     let server = build_server(repository)?;
-    foreign::build(repository, &server)?;
+    other_languages::build(repository, &server)?;
     if build_only {
         return Ok(());
     }
-    steps::become_command(serve(repository, server, arguments))
+    run_command::become_command(serve(repository, server, arguments))
 }
 
 fn build_plugins(repository: &Repository) -> Outcome {
@@ -35,8 +35,8 @@ fn build_plugins(repository: &Repository) -> Outcome {
     let listed = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let built = wasm::built(repository, BUILD);
     let note = first_time(&built, "(this takes about a minute the first time)");
-    steps::step(&format!("Building the plugins {listed} to target/plugins"), note, || {
-        steps::run(wasm::build(repository, &repository.plugins(), BUILD))?;
+    run_command::step(&format!("Building the plugins {listed} to target/plugins"), note, || {
+        run_command::run(wasm::build(repository, &repository.plugins(), BUILD))?;
         wasm::publish(&names, &built, &repository.target("plugins"))
     })
 }
@@ -45,10 +45,10 @@ fn build_plugins(repository: &Repository) -> Outcome {
 fn build_server(repository: &Repository) -> Outcome<PathBuf> {
     let server = beside_this_program("plugport")?;
     let note = first_time(&server, "(this takes about 10 minutes the first time)");
-    steps::step("Building plugport", note, || {
-        let mut cargo = steps::cargo(repository.root());
+    run_command::step("Building plugport", note, || {
+        let mut cargo = run_command::cargo(repository.root());
         cargo.args(["build", "--locked", "--package", "plugport", "--bin", "plugport"]);
-        steps::run(cargo)
+        run_command::run(cargo)
     })?;
     Ok(server)
 }
@@ -102,7 +102,7 @@ mod tests {
 
     fn served(text: &str) -> String {
         let repository = Repository::here();
-        let line = steps::line(&serve(&repository, "plugport".into(), words(text)));
+        let line = run_command::line(&serve(&repository, "plugport".into(), words(text)));
         line.replace(&format!("{}/", repository.root().display()), "")
     }
 

@@ -1,6 +1,6 @@
 //! `cargo fuzzing`: libFuzzer over the targets of `tests/fuzz`, on the pinned stable toolchain.
 //!
-//! Coverage comes from a pass of LLVM that every toolchain has. It is asked for by standing between cargo and rustc, for
+//! Coverage comes from a pass of LLVM that every toolchain has. This program enables it by running between cargo and rustc, for
 //! the packages of this workspace alone: with `RUSTFLAGS` cargo would compile Wasmtime anew, and all that the targets are
 //! about is here. So the only thing that is needed besides cargo is a C++ compiler, for libFuzzer itself.
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 
 /// How long each target runs unless told.
 const SECONDS: u64 = 60;
@@ -51,7 +51,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     };
     let engine = build(repository)?;
     for target in chosen {
-        let at_work = At { engine: &engine, folder: repository.target("fuzz").join(target), target };
+        let at_work = FuzzRun { engine: &engine, folder: repository.target("fuzz").join(target), target };
         match plan {
             Plan::Look { seconds, .. } => at_work.look(seconds)?,
             Plan::Keep { .. } => at_work.keep()?,
@@ -86,24 +86,24 @@ fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n String>) -> Failure {
 fn build(repository: &Repository) -> Outcome<PathBuf> {
     let own =
         std::env::current_exe().map_err(|error| Failure::new(format!("cannot find itself: {error}")))?;
-    let mut cargo = steps::cargo(repository.root());
+    let mut cargo = run_command::cargo(repository.root());
     let place = repository.target("");
     cargo.args(["build", "--quiet", "--locked", "--package", "plugport-fuzz", "--features", "engine"]);
     cargo.args(["--bin", "fuzz-engine", "--target-dir"]).arg(&place);
     cargo.env("RUSTC_WORKSPACE_WRAPPER", own);
     let note = "(libFuzzer needs a C++ compiler)";
-    steps::step("Building the fuzz engine", note, || steps::run(cargo))?;
+    run_command::step("Building the fuzz engine", note, || run_command::run(cargo))?;
     Ok(place.join("debug/fuzz-engine"))
 }
 
 /// One target and where it works.
-struct At<'a> {
+struct FuzzRun<'a> {
     engine: &'a Path,
     folder: PathBuf,
     target: &'a str,
 }
 
-impl At<'_> {
+impl FuzzRun<'_> {
     fn look(&self, seconds: u64) -> Outcome {
         let corpus = self.folder.join("corpus");
         let mut engine = self.engine();
@@ -114,7 +114,7 @@ impl At<'_> {
         // An input that takes longer than the timeout is a finding too.
         engine.args(["-timeout=10", "-print_final_stats=1", "-max_len=4096"]);
         let title = format!("Fuzzing {} for {seconds} s", self.target);
-        steps::step(&title, "", || steps::run(engine))
+        run_command::step(&title, "", || run_command::run(engine))
     }
 
     /// What people wrote comes first, and of the rest only what reaches an edge that nothing before it reached.
@@ -131,10 +131,10 @@ impl At<'_> {
             "-max_len=512",
         ]);
         engine.arg(&kept).arg(self.folder.join("corpus"));
-        steps::run(engine)?;
+        run_command::run(engine)?;
         let mut engine = self.engine();
         engine.arg(format!("--keep={}", kept.display()));
-        steps::run(engine)
+        run_command::run(engine)
     }
 
     fn engine(&self) -> Command {
@@ -159,7 +159,7 @@ pub(crate) fn compile(rustc: &str, arguments: Vec<OsString>) -> Outcome {
     if is_crate {
         command.args(INSTRUMENTED);
     }
-    steps::become_command(command)
+    run_command::become_command(command)
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_is_told_from_a_person() {
+    fn cargo_is_distinguished_from_a_person() {
         assert!(is_compiler("/toolchain/bin/rustc") && is_compiler("rustc"));
         assert!(!is_compiler("fuzzing") && !is_compiler(""));
     }

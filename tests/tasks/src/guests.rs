@@ -1,5 +1,5 @@
 //! `cargo guests`: the guests that the tests run, from `tests/guests/examples/NAME.rs` to `target/guests/NAME.wasm`, and those
-//! that know nothing of MCP, from `tests/guests/plain/NAME` to `target/guests/plain-NAME.wasm`.
+//! that know nothing of MCP, from `tests/guests/functions/NAME` to `target/guests/functions-NAME.wasm`.
 //!
 //! The tests call this too, so a guest is never older than its source, and there is one way to build it.
 
@@ -7,27 +7,28 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 use crate::wasm;
 
 const BUILD: &str = "guests-build";
-const PLAIN_BUILD: &str = "plain-guests-build";
+const FUNCTIONS_BUILD: &str = "function-guests-build";
 
 pub(crate) fn run(repository: &Repository, wanted: &[String]) -> Outcome {
-    let (usual, plain) = (repository.guest_names()?, repository.plain_guest_names()?);
-    let names = choose(wanted, &usual.union(&plain).cloned().collect())?;
+    let (examples, functions) = (repository.guest_names()?, repository.function_guest_names()?);
+    let names = choose(wanted, &examples.union(&functions).cloned().collect())?;
     wasm::require_target(repository)?;
-    let (plain, usual): (BTreeSet<_>, _) = names.into_iter().partition(|name| plain.contains(name));
+    let (functions, examples): (BTreeSet<_>, _) =
+        names.into_iter().partition(|name| functions.contains(name));
     let to = repository.target("guests");
-    if !usual.is_empty() {
+    if !examples.is_empty() {
         let build = wasm::build(repository, &repository.guests(), BUILD);
-        steps::run(choosing(build, "--example", &usual))?;
-        wasm::publish(&usual, &wasm::built(repository, BUILD).join("examples"), &to)?;
+        run_command::run(choosing(build, "--example", &examples))?;
+        wasm::publish(&examples, &wasm::built(repository, BUILD).join("examples"), &to)?;
     }
-    if !plain.is_empty() {
-        let build = wasm::build(repository, &repository.plain_guests(), PLAIN_BUILD);
-        steps::run(choosing(build, "--package", &plain))?;
-        wasm::publish(&plain, &wasm::built(repository, PLAIN_BUILD), &to)?;
+    if !functions.is_empty() {
+        let build = wasm::build(repository, &repository.function_guests(), FUNCTIONS_BUILD);
+        run_command::run(choosing(build, "--package", &functions))?;
+        wasm::publish(&functions, &wasm::built(repository, FUNCTIONS_BUILD), &to)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::repository::Repository;
-use crate::steps;
+use crate::run_command;
 
 /// What a project is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Language {
         let runs = |program: &str, words: &[&str]| {
             let mut command = command(repository, program, project);
             command.args(words);
-            steps::succeeds(command)
+            run_command::succeeds(command)
         };
         match self {
             Self::Python => runs("componentize-py", &["--version"]),
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_told_by_its_file() {
+    fn a_project_is_recognised_by_its_file() {
         let folder = std::env::temp_dir().join(format!("plugport-tasks-{}-languages", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         assert_eq!(Language::of(&folder), None);

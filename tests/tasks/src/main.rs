@@ -2,20 +2,20 @@
 //!
 //! They are a program and not scripts, so that a fresh machine needs cargo and nothing else, and the program depends on
 //! the standard library alone, so that it compiles in a second or two. Each command is a module; what they share is how a
-//! step is run and reported ([`steps`]), how a component is built ([`wasm`]) and where things are ([`repository`]).
+//! step is run and reported ([`run_command`]), how a component is built ([`wasm`]) and where things are ([`repository`]).
 //!
 //! Everything is reported on stderr. stdout belongs to what is being run: `cargo demo --stdio` speaks MCP there.
 #![expect(clippy::print_stderr, reason = "reporting what is being done is what this program is for")]
 
+mod bench;
 mod demo;
-mod foreign;
 mod fuzzing;
 mod guests;
 mod languages;
-mod measure;
-mod native;
+mod other_languages;
 mod repository;
-mod steps;
+mod run_command;
+mod sdk_unit_tests;
 mod toolchain;
 mod verify;
 mod wasm;
@@ -23,7 +23,7 @@ mod wasm;
 use std::process::ExitCode;
 
 use repository::Repository;
-use steps::{Failure, Outcome};
+use run_command::{Failure, Outcome};
 
 const USAGE: &str = "\
 The repository's own commands:
@@ -57,7 +57,7 @@ fn run(command: &str, arguments: Vec<String>) -> Outcome {
         "verify" => verify::run(&repository, &arguments),
         "guests" => guests::run(&repository, &arguments),
         "fuzzing" => fuzzing::run(&repository, &arguments),
-        "measure" => measure::run(&repository, &arguments),
+        "measure" => bench::run(&repository, &arguments),
         "toolchain" => toolchain::run(&repository, &arguments),
         _ => Err(Failure::usage(USAGE)),
     }

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-use crate::steps::{Failure, Outcome};
+use crate::run_command::{Failure, Outcome};
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) struct Repository {
@@ -83,16 +83,16 @@ impl Repository {
     }
 
     /// The cargo workspace of the test guests that know nothing of MCP.
-    pub(crate) fn plain_guests(&self) -> PathBuf {
-        self.guests().join("plain")
+    pub(crate) fn function_guests(&self) -> PathBuf {
+        self.guests().join("functions")
     }
 
-    /// Every such guest: a folder in `tests/guests/plain/`, with `plain-` before its name.
-    pub(crate) fn plain_guest_names(&self) -> Outcome<BTreeSet<String>> {
-        names(&self.plain_guests(), |entry| {
+    /// Every such guest: a folder in `tests/guests/functions/`, with `functions-` before its name.
+    pub(crate) fn function_guest_names(&self) -> Outcome<BTreeSet<String>> {
+        names(&self.function_guests(), |entry| {
             let path = entry.path();
             let name = path.join("Cargo.toml").is_file().then(|| text(path.file_name())).flatten();
-            name.map(|name| format!("plain-{name}"))
+            name.map(|name| format!("functions-{name}"))
         })
     }
 

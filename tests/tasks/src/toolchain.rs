@@ -11,7 +11,7 @@ use std::process::Command;
 
 use crate::languages::{Language, NODE, command};
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 
 /// The builder of Python plugins, and the C compiler.
 const PYTHON: &[&str] = &["componentize-py==0.25.1", "ziglang==0.17.0"];
@@ -56,7 +56,7 @@ fn require(repository: &Repository, node: bool) -> Outcome {
         // The machine's own: what was prepared is made with it, and made anew when it is too old.
         let mut command = Command::new(program);
         command.args(words).current_dir(repository.root());
-        steps::succeeds(command)
+        run_command::succeeds(command)
     };
     let mut missing = Vec::new();
     if !fits("python3", &["-c", &format!("import venv, ensurepip; {PYTHON_IS_NEW}")]) {
@@ -90,22 +90,22 @@ fn python_packages(repository: &Repository, place: &Path, all: bool) -> Outcome 
     let works = python.is_file() && {
         let mut check = command(repository, "python3", repository.root());
         check.args(["-c", &format!("import pip; {PYTHON_IS_NEW}")]);
-        steps::succeeds(check)
+        run_command::succeeds(check)
     };
     if works && wanted.iter().all(|package| has(package)) {
         return Ok(());
     }
     let title = format!("Installing {} to target/toolchain", wanted.join(", "));
-    steps::step(&title, "", || {
+    run_command::step(&title, "", || {
         if !works {
             let mut venv = Command::new("python3");
             venv.current_dir(repository.root());
             venv.args(["-m", "venv", "--clear"]).arg(repository.relative(place));
-            steps::run(venv)?;
+            run_command::run(venv)?;
         }
         let mut pip = command(repository, "python3", repository.root());
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(&wanted);
-        steps::run(pip)
+        run_command::run(pip)
     })?;
     std::fs::write(&stamp, wanted.join("\n")).map_err(|error| cannot("write", &stamp, &error))
 }
@@ -118,13 +118,13 @@ fn node_packages(repository: &Repository, project: &Path) -> Outcome {
         return Ok(());
     }
     let name = repository.relative(project).display().to_string();
-    steps::step(&format!("Installing the packages of {name}"), "", || {
+    run_command::step(&format!("Installing the packages of {name}"), "", || {
         let mut npm = command(repository, "npm", project);
         // Not `npm ci`: componentize-qjs names programs for machines that its registry does not have, which no lock file
         // can hold. Every version in a `package.json` here is exact.
         npm.args(["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]);
         npm.args(["--loglevel", "error"]).stdout(std::io::stderr());
-        steps::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))
+        run_command::run(npm).map_err(|failure| Failure::new(format!("in {name}: {failure}")))
     })?;
     // A project without dependencies gets no folder from npm.
     let folder = project.join("node_modules");

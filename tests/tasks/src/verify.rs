@@ -7,9 +7,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::guests;
-use crate::native;
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
+use crate::sdk_unit_tests;
 use crate::toolchain::{self, ALL};
 use crate::wasm;
 
@@ -34,7 +34,7 @@ const STEPS: &[Step] = &[
     Step { name: "lint", check: |run| lint(run.repository) },
     Step { name: "plugins", check: |run| plugins(run.repository) },
     Step { name: "guests", check: |run| guests(run.repository) },
-    Step { name: LANGUAGES, check: |run| native::verify(run.repository, run.all_languages) },
+    Step { name: LANGUAGES, check: |run| sdk_unit_tests::verify(run.repository, run.all_languages) },
     Step { name: "tests", check: |run| tests(run, None) },
     Step { name: "docs", check: |run| docs(run.repository) },
     Step { name: "dependencies", check: |run| dependencies(run.repository, false) },
@@ -48,7 +48,7 @@ const GATES: &[Step] = &[
 
 /// The workspaces.
 const MANIFESTS: [&str; 4] =
-    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"];
+    ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/functions/Cargo.toml"];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
     // Cargo hands on the `--` of `cargo verify -- --all-languages`.
@@ -86,12 +86,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Outcome {
         for (index, step) in chosen.iter().enumerate() {
             let title = format!("[{}/{}] {}", index + 1, chosen.len(), step.name);
             let begun = Instant::now();
-            steps::step(&title, "", || (step.check)(&run)).map_err(|failure| stopped(step, &failure))?;
-            took.push(format!("{} {}", step.name, steps::time(begun.elapsed())));
+            run_command::step(&title, "", || (step.check)(&run))
+                .map_err(|failure| stopped(step, &failure))?;
+            took.push(format!("{} {}", step.name, run_command::time(begun.elapsed())));
         }
         Ok(())
     })?;
-    eprintln!("verified in {}: {}", steps::time(start.elapsed()), took.join(", "));
+    eprintln!("verified in {}: {}", run_command::time(start.elapsed()), took.join(", "));
     Ok(())
 }
 
@@ -113,27 +114,27 @@ fn stopped(step: &Step, failure: &Failure) -> Failure {
 }
 
 fn cargo(repository: &Repository, words: &str) -> Command {
-    let mut command = steps::cargo(repository.root());
+    let mut command = run_command::cargo(repository.root());
     command.args(words.split_whitespace());
     command
 }
 
 fn format(repository: &Repository) -> Outcome {
     for manifest in MANIFESTS {
-        steps::run(cargo(repository, &format!("fmt --all --check --manifest-path {manifest}")))?;
+        run_command::run(cargo(repository, &format!("fmt --all --check --manifest-path {manifest}")))?;
     }
     Ok(())
 }
 
 fn lint(repository: &Repository) -> Outcome {
-    steps::run(cargo(repository, "clippy --locked --workspace --all-targets -- -D warnings"))
+    run_command::run(cargo(repository, "clippy --locked --workspace --all-targets -- -D warnings"))
 }
 
 /// The plugins' logic is plain Rust, tested without a sandbox.
 fn plugins(repository: &Repository) -> Outcome {
     let place = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
-    steps::run(cargo(repository, &format!("clippy {place} --workspace --all-targets -- -D warnings")))?;
-    steps::run(cargo(repository, &format!("test {place} --workspace --quiet")))
+    run_command::run(cargo(repository, &format!("clippy {place} --workspace --all-targets -- -D warnings")))?;
+    run_command::run(cargo(repository, &format!("test {place} --workspace --quiet")))
 }
 
 fn guests(repository: &Repository) -> Outcome {
@@ -147,19 +148,19 @@ fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
         // A test whose language is missing fails then.
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
     }
-    steps::run(command)
+    run_command::run(command)
 }
 
 fn docs(repository: &Repository) -> Outcome {
     let mut command = cargo(repository, "doc --locked --workspace --no-deps");
     command.env("RUSTDOCFLAGS", "-D warnings");
-    steps::run(command)
+    run_command::run(command)
 }
 
 /// Licences, advisories and sources of everything that is compiled. Where cargo-deny is not installed that is a failure of
 /// a gate, and otherwise only said.
 fn dependencies(repository: &Repository, gate: bool) -> Outcome {
-    if !steps::succeeds(cargo(repository, "deny --version")) {
+    if !run_command::succeeds(cargo(repository, "deny --version")) {
         let missing = "cargo-deny is not installed; `cargo install --locked cargo-deny` adds it";
         if gate {
             return Err(Failure::new(missing));
@@ -168,7 +169,7 @@ fn dependencies(repository: &Repository, gate: bool) -> Outcome {
         return Ok(());
     }
     for manifest in MANIFESTS {
-        steps::run(cargo(
+        run_command::run(cargo(
             repository,
             &format!("deny --locked --config deny.toml --manifest-path {manifest} check"),
         ))?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::repository::Repository;
-use crate::steps::{self, Failure, Outcome};
+use crate::run_command::{self, Failure, Outcome};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
@@ -31,7 +31,7 @@ pub(crate) fn require_target(repository: &Repository) -> Outcome {
     if has_target(repository) {
         return Ok(());
     }
-    steps::step(&format!("Installing the Rust target {TARGET}"), "", || add_target(repository))
+    run_command::step(&format!("Installing the Rust target {TARGET}"), "", || add_target(repository))
 }
 
 fn has_target(repository: &Repository) -> bool {
@@ -58,7 +58,7 @@ fn add_target(repository: &Repository) -> Outcome {
 
 /// A `cargo build` of components in `folder`, with a build folder called `into` in `target/`.
 pub(crate) fn build(repository: &Repository, folder: &Path, into: &str) -> Command {
-    let mut command = steps::cargo(repository.root());
+    let mut command = run_command::cargo(repository.root());
     command.args(["build", "--release", "--locked", "--target", TARGET, "--manifest-path"]);
     command.arg(repository.relative(&folder.join("Cargo.toml")));
     command.arg("--target-dir").arg(repository.relative(&repository.target(into)));
@@ -153,7 +153,7 @@ mod tests {
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
         assert!(removed.iter().any(|name| *name == "RUSTFLAGS"), "{removed:?}");
-        let line = steps::line(&command);
+        let line = run_command::line(&command);
         assert!(
             line.contains("--manifest-path plugins/Cargo.toml --target-dir target/plugins-build"),
             "{line}"

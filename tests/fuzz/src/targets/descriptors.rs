@@ -1,4 +1,4 @@
-//! Whatever a plugin says of itself, vetting ends, and what passes keeps every bound of docs/limits.md, has only names and
+//! Whatever a plugin says of itself, validation ends, and what passes keeps every bound of docs/limits.md, has only names and
 //! URIs that clients take, and has no character in any string that hides words, however the string is written. A template
 //! recognises what it makes, and checking a value against a schema that passed ends too.
 
@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::expansion::expand;
 use crate::Target;
-use crate::fields::Fields;
-use crate::naive::{assert_readable, depth, is_json, strings};
+use crate::reference::{assert_readable, depth, is_json, strings};
+use crate::split_input::Fields;
 
 pub(crate) const TARGET: Target = Target {
     name: "descriptors",

@@ -16,7 +16,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::{Target, naive};
+use crate::{Target, reference};
 
 pub(crate) const TARGET: Target = Target {
     name: "framing",
@@ -147,29 +147,29 @@ fn cut(sent: &[u8], most: usize) -> Vec<Option<Vec<u8>>> {
 }
 
 /// What went back for one line.
-struct Said {
+struct Replies {
     messages: Vec<Value>,
     /// Whether it still goes on, as a subscription does.
     open: bool,
 }
 
-fn say(connection: &mut DuplexSession, line: &[u8]) -> Said {
+fn say(connection: &mut DuplexSession, line: &[u8]) -> Replies {
     match connection.receive(line) {
-        DuplexReply::Nothing => Said { messages: Vec::new(), open: false },
-        DuplexReply::Message(reply) => Said { messages: vec![read(reply)], open: false },
+        DuplexReply::Nothing => Replies { messages: Vec::new(), open: false },
+        DuplexReply::Message(reply) => Replies { messages: vec![read(reply)], open: false },
         DuplexReply::Stream(exchange) => drive(exchange),
     }
 }
 
-fn drive(mut exchange: ResponseStream) -> Said {
+fn drive(mut exchange: ResponseStream) -> Replies {
     let mut messages = Vec::new();
     loop {
         match exchange.next().now_or_never() {
             Some(Some(ResponsePart::Message(message) | ResponsePart::Response(message, _))) => {
                 messages.push(read(message))
             }
-            Some(None) => return Said { messages, open: false },
-            None => return Said { messages, open: true },
+            Some(None) => return Replies { messages, open: false },
+            None => return Replies { messages, open: true },
         }
     }
 }
@@ -177,7 +177,7 @@ fn drive(mut exchange: ResponseStream) -> Said {
 /// Reads what goes back as strictly as a client can.
 fn read(message: Bytes) -> Value {
     assert!(!message.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "two lines: {message:?}");
-    assert!(naive::is_json(&message), "not JSON: {message:?}");
+    assert!(reference::is_json(&message), "not JSON: {message:?}");
     let value: Value = serde_json::from_slice(&message).unwrap();
     match value.as_array() {
         Some(answers) => answers.iter().for_each(assert_message),
@@ -202,9 +202,9 @@ fn is_id(value: &Value) -> bool {
     value.is_string() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-fn answers_fit(line: &[u8], said: &Said) {
+fn answers_fit(line: &[u8], said: &Replies) {
     let answers = || said.messages.iter().filter(|message| message.get("method").is_none());
-    if !naive::is_json(line) {
+    if !reference::is_json(line) {
         let codes: Vec<&Value> = said.messages.iter().map(|message| &message["error"]["code"]).collect();
         assert_eq!(codes, [-32_700], "not JSON: {:?}", String::from_utf8_lossy(line));
         return;

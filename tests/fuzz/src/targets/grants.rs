@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use plugport::config::{GrantContext, Grants, ProtectedPaths};
 
 use crate::Target;
-use crate::fields::Fields;
+use crate::split_input::Fields;
 
 pub(crate) const TARGET: Target = Target {
     name: "grants",

@@ -9,10 +9,10 @@ use plugport::mcp::fuzzing::{RequestState, request_digest};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::fields::Fields;
+use crate::split_input::Fields;
 
 use crate::Target;
-use crate::naive::canonical;
+use crate::reference::canonical;
 
 pub(crate) const TARGET: Target = Target {
     name: "request_state",

@@ -8,7 +8,7 @@ use plugport::config::{Host, HttpGrant, Scheme};
 use url::Url;
 
 use crate::Target;
-use crate::fields::Fields;
+use crate::split_input::Fields;
 
 pub(crate) const TARGET: Target = Target {
     name: "urls",
@@ -63,15 +63,15 @@ fn check(input: &[u8]) {
     let Ok(grant) = HttpGrant::parse(&pattern) else { return };
     let shown = grant.to_string();
     assert_eq!(HttpGrant::parse(&shown).as_ref(), Ok(&grant), "{pattern:?} is shown as {shown:?}");
-    let naive = Naive::read(&pattern);
-    let Some(asked) = Url::parse(&url).ok().as_ref().and_then(Asked::read) else { return };
+    let reference = ReferencePattern::read(&pattern);
+    let Some(asked) = Url::parse(&url).ok().as_ref().and_then(UrlParts::read) else { return };
     // A host that the runtime does not take is never asked for.
     let Ok(host) = Host::parse(&asked.written) else { return };
     let scheme = if asked.scheme == "https" { Scheme::Https } else { Scheme::Http };
     let allowed = grant.allows(&method, scheme, &host, asked.port);
     assert_eq!(
         allowed,
-        naive.allows(&method, &asked),
+        reference.allows(&method, &asked),
         "{pattern:?} for {method} {url:?}, which is {asked:?}"
     );
 }
@@ -100,7 +100,7 @@ fn a_host_is_what_the_standard_reads(text: &str) {
 
 /// What a URL asks for.
 #[derive(Debug)]
-struct Asked {
+struct UrlParts {
     scheme: String,
     written: String,
     /// Without a dot at its end.
@@ -108,7 +108,7 @@ struct Asked {
     port: u16,
 }
 
-impl Asked {
+impl UrlParts {
     fn read(url: &Url) -> Option<Self> {
         let scheme = url.scheme();
         let written = url.host_str()?.to_owned();
@@ -120,22 +120,22 @@ impl Asked {
 
 /// A pattern, read with the `url` crate.
 #[derive(Debug)]
-struct Naive {
+struct ReferencePattern {
     methods: String,
     below: bool,
-    asked: Asked,
+    asked: UrlParts,
 }
 
-impl Naive {
+impl ReferencePattern {
     fn read(pattern: &str) -> Self {
         let (methods, uri) =
             pattern.split_once(' ').unwrap_or(("GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS", pattern));
         let url = Url::parse(&uri.replacen("://*.", "://", 1));
         let punycode = uri.to_ascii_lowercase().contains("xn--");
-        let asked = match url.as_ref().ok().and_then(Asked::read) {
+        let asked = match url.as_ref().ok().and_then(UrlParts::read) {
             Some(asked) => asked,
             None if punycode => {
-                Asked { scheme: String::new(), written: String::new(), host: String::new(), port: 0 }
+                UrlParts { scheme: String::new(), written: String::new(), host: String::new(), port: 0 }
             }
             None => panic!("{pattern:?} is granted and is no URL"),
         };
@@ -148,7 +148,7 @@ impl Naive {
         Self { methods: methods.to_owned(), below: uri.contains("://*."), asked }
     }
 
-    fn allows(&self, method: &str, asked: &Asked) -> bool {
+    fn allows(&self, method: &str, asked: &UrlParts) -> bool {
         let host = match self.below {
             true => asked.host.ends_with(&format!(".{}", self.asked.host)) && !asked.host.starts_with('.'),
             false => asked.host == self.asked.host,

@@ -1,0 +1,85 @@
+//! 200 plugins with cached code: how soon all of them are listed, and the memory of each while it is idle.
+
+use std::time::{Duration, Instant};
+
+use super::build;
+use super::server::{Client, Home, Memory, Server};
+use super::table::{Spread, Table};
+
+pub const PLUGINS: usize = 200;
+
+const STARTS: usize = 5;
+
+/// From the start of the program to the end of a complete list.
+const AIM: Duration = Duration::from_secs(1);
+
+/// What an idle plugin may take, KiB.
+const EACH: f64 = 400.0;
+
+/// For how long a server is left alone before its memory is looked at.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// How long all of them may take to be compiled.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A folder of plugins that were served once. No two are the same file.
+pub struct ManyPlugins(Home);
+
+impl ManyPlugins {
+    pub async fn prepare() -> Self {
+        let home = Home::new();
+        for number in 0..PLUGINS {
+            home.put(&format!("p{number:03}.wasm"), &build(number));
+        }
+        let begun = Instant::now();
+        let server = Server::start(&home).await;
+        complete(&mut Client::new(&server).await, PLUGINS).await;
+        server.end().await;
+        println!("{PLUGINS} plugins compiled and listed in {:.1} s\n", begun.elapsed().as_secs_f64());
+        Self(home)
+    }
+
+    pub async fn measure(&self, table: &mut Table) {
+        let (mut times, mut asked) = (Vec::new(), 0);
+        for _ in 0..STARTS {
+            let begun = Instant::now();
+            let server = Server::start(&self.0).await;
+            asked = asked.max(complete(&mut Client::new(&server).await, PLUGINS).await);
+            times.push(begun.elapsed());
+            server.end().await;
+        }
+        table.aimed(
+            &format!("{PLUGINS} plugins, kept code: from start to complete list"),
+            Spread::of(&times),
+            AIM,
+        );
+        table.number("  lists that were asked for until one was complete", asked as f64, "", 1.0);
+        let (full, empty) = (idle(&self.0, PLUGINS).await, idle(&Home::new(), 0).await);
+        let each = |of: fn(&Memory) -> f64| (of(&full) - of(&empty)) / 1024.0 / PLUGINS as f64;
+        let (own, mapped) = (each(|memory| memory.own), each(|memory| memory.mapped));
+        println!("  mapped code of an idle plugin, shared and given back when needed: {mapped:.0} KiB");
+        table.number("  memory of its own of an idle plugin", own, "KiB", EACH);
+    }
+}
+
+/// Asks for the list of tools until it has this many; how often that was.
+async fn complete(client: &mut Client, tools: usize) -> usize {
+    let begun = Instant::now();
+    let mut asked = 1;
+    while client.tools().await != Some(tools) {
+        assert!(begun.elapsed() < PATIENCE, "{tools} tools are still not listed");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        asked += 1;
+    }
+    asked
+}
+
+/// Memory of a server that has listed its tools and is left alone.
+async fn idle(home: &Home, tools: usize) -> Memory {
+    let server = Server::start(home).await;
+    complete(&mut Client::new(&server).await, tools).await;
+    tokio::time::sleep(IDLE).await;
+    let memory = server.memory();
+    server.end().await;
+    memory
+}

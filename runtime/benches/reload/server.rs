@@ -1,0 +1,202 @@
+//! The real program in a folder of its own, and clients of it that add as little as possible.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_plugport");
+
+const SESSIONS: &str = "2025-11-25";
+const STATELESS: &str = "2026-07-28";
+
+/// Where a server runs: its plugins, its configuration and its state.
+pub struct Home(TempDir);
+
+impl Home {
+    pub fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("plugins")).unwrap();
+        // A client that only listens answers no pings.
+        std::fs::write(home.path().join("plugport.toml"), "[server]\nping_interval_s = 0\n").unwrap();
+        Self(home)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts a plugin into the folder in one step, as a program that copies carefully does; when that was.
+    pub fn put(&self, file: &str, bytes: &[u8]) -> Instant {
+        let beside = self.path().join("beside");
+        std::fs::write(&beside, bytes).unwrap();
+        let begun = Instant::now();
+        std::fs::rename(beside, self.path().join("plugins").join(file)).unwrap();
+        begun
+    }
+}
+
+/// A running server. Killed when dropped.
+pub struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Starts one and waits until it says where it serves.
+    pub async fn start(home: &Home) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).current_dir(home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = loop {
+            let Some(line) = lines.next_line().await.unwrap() else { panic!("the server did not start") };
+            let url = line.strip_prefix("serving MCP at http://");
+            if let Some(address) = url.and_then(|url| url.strip_suffix("/mcp")) {
+                break address.to_owned();
+            }
+        };
+        // What it says is read to its end, so that it never waits for us.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { child, address }
+    }
+
+    /// What of its memory is resident.
+    pub fn memory(&self) -> Memory {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
+        let bytes = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+            1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+        };
+        Memory { own: bytes("RssAnon:") + bytes("RssShmem:"), mapped: bytes("RssFile:") }
+    }
+
+    /// Ends it and waits until it is gone.
+    pub async fn end(mut self) {
+        self.child.kill().await.unwrap();
+    }
+}
+
+/// Resident memory of a process, bytes.
+pub struct Memory {
+    /// Its own.
+    pub own: f64,
+    /// Pages of files.
+    pub mapped: f64,
+}
+
+/// One connection.
+pub struct Client {
+    address: String,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Client {
+    pub async fn new(server: &Server) -> Self {
+        let stream = TcpStream::connect(&server.address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
+        // It ends with the sender, or with the server.
+        tokio::spawn(connection);
+        Self { address: server.address.clone(), sender }
+    }
+
+    async fn send(&mut self, method: Method, headers: &[(&str, &str)], body: String) -> Response<Incoming> {
+        let mut request = Request::builder().method(method).uri("/mcp").header("host", &self.address);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.header("accept", "application/json, text/event-stream");
+        let request = request.header("content-type", "application/json").body(Full::from(body)).unwrap();
+        self.sender.ready().await.unwrap();
+        self.sender.send_request(request).await.unwrap()
+    }
+
+    /// How many tools there are now, by all pages of their list. `None` when it changed between two pages.
+    pub async fn tools(&mut self) -> Option<usize> {
+        let headers = [("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
+        let mut params = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": STATELESS,
+                                            "io.modelcontextprotocol/clientCapabilities": {} } });
+        let mut tools = 0;
+        loop {
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params });
+            let response = self.send(Method::POST, &headers, body.to_string()).await;
+            let answer: Value = serde_json::from_slice(&whole(response).await).unwrap();
+            let Some(result) = answer.get("result") else {
+                assert_eq!(answer["error"]["code"], -32602, "{answer}");
+                return None;
+            };
+            tools += result["tools"].as_array().unwrap().len();
+            match result.get("nextCursor") {
+                Some(next) => params["cursor"] = next.clone(),
+                None => return Some(tools),
+            }
+        }
+    }
+}
+
+async fn whole(response: Response<Incoming>) -> Bytes {
+    response.into_body().collect().await.unwrap().to_bytes()
+}
+
+/// The stream of what a session hears unasked.
+pub struct Listener {
+    _client: Client,
+    body: Incoming,
+    heard: String,
+}
+
+impl Listener {
+    /// Begins a session and opens its stream.
+    pub async fn open(server: &Server) -> Self {
+        let mut client = Client::new(server).await;
+        let params = json!({ "protocolVersion": SESSIONS, "capabilities": {},
+                             "clientInfo": { "name": "bench", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let response = client.send(Method::POST, &[], body.to_string()).await;
+        let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        whole(response).await;
+        let headers = [("mcp-protocol-version", SESSIONS), ("mcp-session-id", session.as_str())];
+        let body = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        whole(client.send(Method::POST, &headers, body.to_string()).await).await;
+        let response = client.send(Method::GET, &headers, String::new()).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        let mut listener = Self { _client: client, body: response.into_body(), heard: String::new() };
+        // It says from where to resume. From here on nothing is missed.
+        listener.event().await;
+        listener
+    }
+
+    /// Waits for the news that the list of tools has changed; when they came.
+    pub async fn tools_changed(&mut self) -> Instant {
+        while !self.event().await.contains("notifications/tools/list_changed") {}
+        Instant::now()
+    }
+
+    /// The next event, or comment.
+    async fn event(&mut self) -> String {
+        loop {
+            let first = self.heard.split_once("\n\n");
+            if let Some((event, rest)) = first.map(|(event, rest)| (event.to_owned(), rest.to_owned())) {
+                self.heard = rest;
+                return event;
+            }
+            let frame = self.body.frame().await.unwrap().unwrap();
+            if let Ok(data) = frame.into_data() {
+                self.heard.push_str(std::str::from_utf8(&data).unwrap());
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Suspended calls: 10,000 of them on one server, the memory that each holds, the latency of an ordinary call meanwhile, and
+//! whether all of them resume.
+//!
+//! `cargo measure suspended_calls` builds the guest and runs this. Requests go to the routes without a socket.
+
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark stops at the first surprise, and uses a part of what benchmarks share"
+)]
+
+mod support;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt as _;
+use plugport::catalog::{Catalog, PluginEntry, Snapshot};
+use plugport::config::{Config, ServerConfig};
+use plugport::mcp::Server;
+use plugport::observe::Audit;
+use plugport::plugin::{ComponentFile, Loader};
+use plugport::sandbox::{Compiler, KvDatabase};
+use plugport::transport::http::router;
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+use support::in_process::runtime;
+
+const SUSPENDED: usize = 10_000;
+const ORDINARY: usize = 2_000;
+const GUEST: &str = "client_requests";
+const VERSION: &str = "2026-07-28";
+
+fn main() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests/client_requests.wasm");
+    let file = PathBuf::from(file);
+    assert!(
+        file.is_file(),
+        "{} is missing; run `cargo measure suspended_calls`, which builds it",
+        file.display()
+    );
+    runtime().block_on(measure(file));
+}
+
+async fn measure(file: PathBuf) {
+    let mut client = Client(routes(file).await);
+    for _ in 0..ORDINARY {
+        client.ordinary().await;
+    }
+    let idle = client.latencies().await;
+    let (before, mapped) = (resident(), mapped());
+    let begun = Instant::now();
+    let mut states = Vec::with_capacity(SUSPENDED);
+    for _ in 0..SUSPENDED {
+        states.push(client.suspend().await);
+    }
+    let suspending = begun.elapsed();
+    let held = each(resident() - before);
+    let seen = each(self::mapped() - mapped);
+    let meanwhile = client.latencies().await;
+    let begun = Instant::now();
+    for (at, state) in states.into_iter().enumerate() {
+        client.resume(at, &state).await;
+    }
+    let resuming = begun.elapsed();
+    println!(
+        "{SUSPENDED} suspended calls: {held:.1} KiB each (aim: at most 64); {seen:.1} when shared pages count for each"
+    );
+    println!("an ordinary call, idle:      p50 {:>6.1} µs, p99 {:>6.1} µs", idle.0, idle.1);
+    println!("an ordinary call, meanwhile: p50 {:>6.1} µs, p99 {:>6.1} µs", meanwhile.0, meanwhile.1);
+    println!("  -> {:.2} times idle at the median (aim: under 2)", meanwhile.0 / idle.0);
+    println!("suspended at {:.0} per second", SUSPENDED as f64 / suspending.as_secs_f64());
+    println!(
+        "all {SUSPENDED} resumed and answered, at {:.0} per second",
+        SUSPENDED as f64 / resuming.as_secs_f64()
+    );
+    println!("memory afterwards: {:+.1} MiB", (resident() - before) / f64::from(1 << 20));
+}
+
+async fn routes(file: PathBuf) -> Router {
+    let mut plugin = Config::new(file.parent().unwrap().to_owned()).plugin(GUEST);
+    plugin.limits.set("suspended_calls", SUSPENDED as u64).unwrap();
+    plugin.grants.roots = true;
+    plugin.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
+    let settings = ServerConfig {
+        suspended_calls: SUSPENDED,
+        caller_calls_per_second: 1_000_000_000,
+        ..ServerConfig::default()
+    };
+    let store = KvDatabase::new("unused".into());
+    let loader = Loader::new(&settings, store, Audit::disabled(), Compiler::in_process()).unwrap();
+    let artifact = ComponentFile::read(&file, plugin.limits.wasm_mib).unwrap();
+    let entry = PluginEntry::validate(loader.load(GUEST, artifact, plugin).await.unwrap());
+    router(Arc::new(Server::new(Arc::new(Catalog::new(Snapshot::new(vec![entry]))), settings)))
+}
+
+struct Client(Router);
+
+impl Client {
+    async fn call(&mut self, tool: &str, more: Value) -> Value {
+        let mut params = json!({ "name": tool, "arguments": { "key": "r", "method": "roots/list" }, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": VERSION,
+            "io.modelcontextprotocol/clientCapabilities": { "roots": {} } } });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("mcp-protocol-version", VERSION)
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", tool)
+            .body(Body::from(body))
+            .unwrap();
+        let response = self.0.call(request).await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    async fn ordinary(&mut self) {
+        let answer = self.call("client_requests-client", json!({})).await;
+        assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
+    }
+
+    async fn suspend(&mut self) -> String {
+        let answer = self.call("client_requests-ask", json!({})).await;
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+        answer["result"]["requestState"].as_str().unwrap().to_owned()
+    }
+
+    async fn resume(&mut self, at: usize, state: &str) {
+        let answers = json!({ "r": { "roots": [{ "uri": format!("file:///{at}") }] } });
+        let answer = self
+            .call("client_requests-ask", json!({ "requestState": state, "inputResponses": answers }))
+            .await;
+        assert!(answer.to_string().contains(&format!("file:///{at}")), "{answer}");
+    }
+
+    /// Median and 99th percentile in µs.
+    async fn latencies(&mut self) -> (f64, f64) {
+        let mut latencies = Vec::with_capacity(ORDINARY);
+        for _ in 0..ORDINARY {
+            let begun = Instant::now();
+            self.ordinary().await;
+            latencies.push(begun.elapsed().as_secs_f64() * 1e6);
+        }
+        latencies.sort_by(f64::total_cmp);
+        (latencies[ORDINARY / 2], latencies[ORDINARY * 99 / 100])
+    }
+}
+
+/// KiB of one suspended call.
+fn each(bytes: f64) -> f64 {
+    bytes / 1024.0 / SUSPENDED as f64
+}
+
+/// Resident memory as most tools show it, bytes.
+fn mapped() -> f64 {
+    kib_line("/proc/self/status", "VmRSS:")
+}
+
+/// Resident memory, bytes: the proportional set size, in which a page that many instances share counts once.
+fn resident() -> f64 {
+    kib_line("/proc/self/smaps_rollup", "Pss:")
+}
+
+fn kib_line(file: &str, name: &str) -> f64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+    1024.0 * line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+}

@@ -1,0 +1,85 @@
+//! Sends the client requests that its arguments name, and returns the responses.
+
+use plugport_sdk::serde_json::{self, Value, json};
+use plugport_test_guests::raw::plugport::plugin::inputs::{Body, Question, gather};
+use plugport_test_guests::raw::plugport::plugin::{elicitation, roots, sampling};
+use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Asked {
+    key: Option<String>,
+    method: String,
+    #[serde(default)]
+    params: Value,
+}
+
+#[derive(Deserialize)]
+struct Several {
+    questions: Vec<Asked>,
+}
+
+struct Plugin;
+
+impl Guest for Plugin {
+    fn list_tools() -> Result<Vec<Tool>, Error> {
+        Ok(["ask", "pass", "gather", "twice", "client"]
+            .map(|name| raw::tool(name, r#"{"type":"object"}"#))
+            .into())
+    }
+
+    fn call_tool(call: Call, name: String, args: String) -> Result<ToolResult, Error> {
+        match name.as_str() {
+            // The answer or the error, as text.
+            "ask" => Ok(raw::text(&said(ask(&call, &read(&args)?)))),
+            // The error as the result of the call.
+            "pass" => ask(&call, &read(&args)?).map(|answer| raw::text(&answer)),
+            "gather" => Ok(raw::text(&several(&call, read(&args)?)?)),
+            // One question after the other.
+            "twice" => {
+                let question: Asked = read(&args)?;
+                let (first, second) = (said(ask(&call, &question)), said(ask(&call, &question)));
+                Ok(raw::text(&format!("{first} then {second}")))
+            }
+            "client" => Ok(raw::text(&format!("{:?}", call.client()))),
+            _ => Err(Error::NotFound(name)),
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(args: &'a str) -> Result<T, Error> {
+    serde_json::from_str(args).map_err(|error| Error::InvalidParams(error.to_string()))
+}
+
+fn ask(call: &Call, asked: &Asked) -> Result<String, Error> {
+    let (key, params) = (asked.key.as_deref(), asked.params.to_string());
+    match asked.method.as_str() {
+        "sampling/createMessage" => sampling::create_message(call, key, &params),
+        "elicitation/create" => elicitation::elicit(call, key, &params),
+        _ => roots::list_roots(call, key).map(|roots| {
+            let roots = roots.into_iter().map(|root| json!({"uri": root.uri, "name": root.name}));
+            Value::Array(roots.collect()).to_string()
+        }),
+    }
+}
+
+fn several(call: &Call, several: Several) -> Result<String, Error> {
+    let question = |asked: Asked| Question {
+        key: asked.key.unwrap_or_default(),
+        body: match asked.method.as_str() {
+            "sampling/createMessage" => Body::CreateMessage(asked.params.to_string()),
+            "elicitation/create" => Body::Elicit(asked.params.to_string()),
+            _ => Body::ListRoots,
+        },
+    };
+    let questions: Vec<Question> = several.questions.into_iter().map(question).collect();
+    let answers = gather(call, &questions)?;
+    let lines = answers.into_iter().map(|answer| format!("{}: {}", answer.key, said(answer.outcome)));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn said(outcome: Result<String, Error>) -> String {
+    outcome.unwrap_or_else(|error| format!("{error:?}"))
+}
+
+raw::export!(Plugin with_types_in plugport_test_guests::raw);

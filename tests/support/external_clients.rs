@@ -1,0 +1,195 @@
+//! Clients that others wrote, at the exact versions in `tests/clients`: the official Python and TypeScript packages, fastmcp,
+//! the Inspector and more.
+//!
+//! The first test that needs a client installs it into `target/clients`, so neither a person nor CI has a step to remember. A
+//! copy of the requirements beside an installation tells when it must be made anew. A lock keeps test processes that start
+//! together from installing twice.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::build::root;
+
+/// A client that drives a whole conversation by itself. Its folder in `tests/clients` has its scripts.
+#[derive(Debug, Clone, Copy)]
+pub enum ExternalClient {
+    Python,
+    FastMcp,
+    TypeScript,
+    TypeScriptV1,
+    Inspector,
+    LangChain,
+    PydanticAi,
+    Supergateway,
+}
+
+impl ExternalClient {
+    /// Runs a script to its end against a URL, or against a command that serves stdio. Gives back its report.
+    pub async fn drive(
+        self,
+        script: &'static str,
+        transport: &'static str,
+        mode: &'static str,
+        target: Vec<String>,
+    ) -> Result<Value> {
+        self.run(script, ["--transport", transport, "--mode", mode].map(str::to_owned).into(), target).await
+    }
+
+    /// The same for a script that leaves a file in a folder for each step that it has taken.
+    pub async fn follow(
+        self,
+        script: &'static str,
+        transport: &'static str,
+        mode: &'static str,
+        steps: &Path,
+        target: Vec<String>,
+    ) -> Result<Value> {
+        let steps = steps.display().to_string();
+        let options = ["--transport", transport, "--mode", mode, "--steps", &steps].map(str::to_owned);
+        self.run(script, options.into(), target).await
+    }
+
+    async fn run(self, script: &'static str, options: Vec<String>, target: Vec<String>) -> Result<Value> {
+        tokio::task::spawn_blocking(move || {
+            let mut command = self.command(script)?;
+            command.args(options).arg("--").args(target);
+            let output = command.output().context("the client does not start")?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "{}", said.trim_end());
+            let line = String::from_utf8(output.stdout)?;
+            serde_json::from_str(&line).with_context(|| format!("the client's report is not JSON: {line}"))
+        })
+        .await?
+    }
+
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::FastMcp => "fastmcp",
+            Self::TypeScript => "typescript",
+            Self::TypeScriptV1 => "typescript-v1",
+            Self::Inspector => "inspector",
+            Self::LangChain => "langchain",
+            Self::PydanticAi => "pydantic-ai",
+            Self::Supergateway => "supergateway",
+        }
+    }
+
+    /// The installed client, ready for its arguments.
+    fn command(self, script: &str) -> Result<Command> {
+        let home = root().join("target/clients");
+        let _lock = install_lock(&home)?;
+        let source = root().join("tests/clients").join(self.folder());
+        let (program, script) = match self {
+            Self::Python | Self::FastMcp | Self::LangChain | Self::PydanticAi => {
+                (python(&home.join(self.folder()), &source)?, source.join(format!("{script}.py")))
+            }
+            Self::TypeScript | Self::TypeScriptV1 | Self::Inspector | Self::Supergateway => {
+                let place = home.join(self.folder());
+                (PathBuf::from("node"), typescript(&place, &source, &format!("{script}.mjs"))?)
+            }
+        };
+        let mut command = Command::new(program);
+        command.arg(script);
+        Ok(command)
+    }
+}
+
+/// Holds off other test processes that would install at the same time.
+pub(crate) fn install_lock(home: &Path) -> Result<File> {
+    std::fs::create_dir_all(home)?;
+    let lock = File::create(home.join("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+/// The interpreter of a virtual environment with what `source` requires.
+fn python(place: &Path, source: &Path) -> Result<PathBuf> {
+    let wanted = source.join("requirements.txt");
+    let program = place.join("bin/python");
+    if is_current(place, &wanted)? && program.is_file() {
+        return Ok(program);
+    }
+    require(
+        "python3",
+        "import sys; sys.exit(sys.version_info < (3, 11))",
+        "Python 3.11 or newer, as `python3`",
+    )?;
+    recreate(place)?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(place))?;
+    run(Command::new(&program).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&wanted))?;
+    mark_installed(place, &wanted)?;
+    Ok(program)
+}
+
+/// The script, copied to where its packages are: that is where node looks for them.
+fn typescript(place: &Path, source: &Path, script: &str) -> Result<PathBuf> {
+    require(
+        "node",
+        "process.exit(Number(parseInt(process.versions.node) < 20))",
+        "Node.js 20 or newer, as `node`",
+    )?;
+    node_packages(place, source)?;
+    let text = std::fs::read(source.join(script))?;
+    let script = place.join(script);
+    // Another test's node may be reading it: an unchanged script is left alone.
+    if !std::fs::read(&script).is_ok_and(|present| present == text) {
+        std::fs::write(&script, text)?;
+    }
+    Ok(script)
+}
+
+/// Installs into `place` what the lock file in `source` says.
+pub(crate) fn node_packages(place: &Path, source: &Path) -> Result<()> {
+    let wanted = source.join("package-lock.json");
+    if is_current(place, &wanted)? {
+        return Ok(());
+    }
+    recreate(place)?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(source.join(file), place.join(file))?;
+    }
+    run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))?;
+    mark_installed(place, &wanted)
+}
+
+/// Fails in words for the person at the keyboard unless `program` runs and finds itself new enough.
+pub(crate) fn require(program: &str, check: &str, what: &str) -> Result<()> {
+    let flag = if program == "node" { "-e" } else { "-c" };
+    let fits = Command::new(program).args([flag, check]).output().is_ok_and(|output| output.status.success());
+    ensure!(fits, "the tests with external clients need {what}; install it and run them again");
+    Ok(())
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "cannot install an external client (the first time needs a network): {command:?} failed:\n{said}"
+        );
+    }
+    Ok(())
+}
+
+fn recreate(place: &Path) -> Result<()> {
+    if place.exists() {
+        std::fs::remove_dir_all(place)?;
+    }
+    Ok(std::fs::create_dir_all(place)?)
+}
+
+/// Whether `place` was installed, completely, from these very requirements.
+fn is_current(place: &Path, wanted: &Path) -> Result<bool> {
+    let wanted = std::fs::read(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    Ok(std::fs::read(place.join("installed")).is_ok_and(|installed| installed == wanted))
+}
+
+fn mark_installed(place: &Path, wanted: &Path) -> Result<()> {
+    std::fs::copy(wanted, place.join("installed"))?;
+    Ok(())
+}

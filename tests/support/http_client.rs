@@ -1,0 +1,354 @@
+//! A client of Streamable HTTP that shows headers, status and messages.
+
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::mcp_schema::{Conversation, SentRequests};
+
+/// The newest revision with sessions, and the stateless one.
+pub const LEGACY: &str = "2025-11-25";
+pub const STATELESS: &str = "2026-07-28";
+
+/// How long a test waits for an event.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What came back for one POST.
+#[derive(Debug)]
+pub struct HttpResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+    /// Every message, whether the answer was JSON or a stream.
+    pub messages: Vec<Value>,
+}
+
+impl HttpResponse {
+    /// The last message, which is the answer.
+    pub fn answer(&self) -> &Value {
+        self.messages.last().unwrap_or_else(|| panic!("no message in {self:?}"))
+    }
+
+    pub fn result(&self) -> &Value {
+        self.answer().get("result").unwrap_or_else(|| panic!("no result in {self:?}"))
+    }
+
+    pub fn error_code(&self) -> i64 {
+        self.answer()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error in {self:?}"))
+    }
+
+    /// The text of a tool's result.
+    pub fn tool_text(&self) -> &str {
+        self.result()["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {self:?}"))
+    }
+
+    /// The text of a tool's result, which must be a failure.
+    pub fn tool_error(&self) -> &str {
+        assert_eq!(self.result()["isError"], true, "{self:?}");
+        self.tool_text()
+    }
+
+    /// Notifications of this method, in order.
+    pub fn notifications(&self, method: &str) -> Vec<&Value> {
+        self.messages.iter().filter(|message| message["method"] == method).collect()
+    }
+}
+
+/// A client of one server.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    asked: SentRequests,
+}
+
+impl Client {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { http: reqwest::Client::new(), url: url.into(), asked: SentRequests::default() }
+    }
+
+    /// A client that calls from another address of this machine.
+    pub fn from(url: impl Into<String>, address: [u8; 4]) -> Self {
+        let local = std::net::IpAddr::from(address);
+        let http = reqwest::Client::builder().local_address(local).build().unwrap();
+        Self { http, ..Self::new(url) }
+    }
+
+    /// The same client, at another address of the server.
+    pub fn at(&self, url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..self.clone() }
+    }
+
+    /// Sends a body as it is, with what every client sends and `headers` beside or instead. Of one that is there twice,
+    /// both are sent.
+    pub async fn post(&self, headers: &[(&str, &str)], body: impl Into<String>) -> HttpResponse {
+        let mut all = HeaderMap::new();
+        all.insert("content-type", HeaderValue::from_static("application/json"));
+        all.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
+        for (at, (name, value)) in headers.iter().enumerate() {
+            let repeated = headers[..at].iter().any(|earlier| earlier.0 == *name);
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            let value = value.parse().unwrap();
+            if repeated {
+                all.append(name, value)
+            } else {
+                all.insert(name, value).is_some()
+            };
+        }
+        let body = body.into();
+        let mut conversation = self.conversation(headers, &body);
+        let sent = self.http.post(&self.url).headers(all).body(body).send().await.unwrap();
+        let (status, headers) = (sent.status().as_u16(), sent.headers().clone());
+        let text = sent.text().await.unwrap();
+        let messages = messages(&text);
+        messages.iter().for_each(|message| conversation.received(message));
+        HttpResponse { messages, status, headers, text }
+    }
+
+    /// A request of the stateless revision, with the headers that repeat it.
+    pub async fn request(&self, method: &str, params: Value) -> HttpResponse {
+        self.request_with_meta(method, params, json!({})).await
+    }
+
+    /// The same with more in `_meta`.
+    pub async fn request_with_meta(&self, method: &str, mut params: Value, more: Value) -> HttpResponse {
+        let mut meta = stateless_meta();
+        meta.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let repeated = match method {
+            "tools/call" | "prompts/get" => params["name"].as_str(),
+            "resources/read" => params["uri"].as_str(),
+            _ => None,
+        };
+        let name = repeated.map(str::to_owned);
+        params["_meta"] = meta;
+        let mut headers = vec![("mcp-protocol-version", STATELESS), ("mcp-method", method)];
+        if let Some(name) = &name {
+            headers.push(("mcp-name", name));
+        }
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.post(&headers, body.to_string()).await
+    }
+
+    /// Calls a tool in the stateless revision.
+    pub async fn call(&self, tool: &str, arguments: Value) -> HttpResponse {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// Begins a session.
+    pub async fn session(&self, revision: &str) -> Session {
+        self.session_with(revision, json!({})).await
+    }
+
+    /// Begins a session with a client that can do something.
+    pub async fn session_with(&self, revision: &str, capabilities: Value) -> Session {
+        let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
+                             "clientInfo": { "name": "suite", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let reply = self.post(&[], body.to_string()).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let id = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
+        let revision = reply.result()["protocolVersion"].as_str().unwrap().to_owned();
+        let session = Session { client: self.clone(), id, revision };
+        session.notify("notifications/initialized", json!({})).await;
+        session
+    }
+
+    pub async fn delete(&self, session: &str) -> u16 {
+        let sent = self.http.delete(&self.url).header("mcp-session-id", session).send().await.unwrap();
+        sent.status().as_u16()
+    }
+
+    /// Sends a body and reads what comes back event by event.
+    pub async fn stream(&self, headers: &[(&str, &str)], body: &Value) -> Stream {
+        let mut request = self.http.post(&self.url).header("content-type", "application/json");
+        request = request.header("accept", "application/json, text/event-stream").body(body.to_string());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Stream::of(request, self.conversation(headers, &body.to_string())).await
+    }
+
+    /// Opens a stream with GET.
+    pub async fn listen(&self, headers: &[(&str, &str)]) -> Stream {
+        let mut request = self.http.get(&self.url).header("accept", "text/event-stream");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Stream::of(request, self.conversation(headers, "")).await
+    }
+
+    /// What is known of a conversation from the headers and the body that begin it.
+    fn conversation(&self, headers: &[(&str, &str)], body: &str) -> Conversation {
+        let of = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1);
+        let revision = of("mcp-protocol-version").unwrap_or(LEGACY);
+        let session = of("mcp-session-id").unwrap_or_default();
+        let mut conversation = Conversation::of_session(revision, session, &self.asked);
+        if let Ok(message) = serde_json::from_str(body.trim_start_matches('\u{feff}')) {
+            conversation.sent(&message);
+        }
+        conversation
+    }
+
+    /// Sends a request of any method with only these headers. Returns its status.
+    pub async fn status_of(&self, method: reqwest::Method, headers: &[(&str, &str)]) -> u16 {
+        let mut request = self.http.request(method, &self.url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    pub async fn get(&self) -> u16 {
+        self.http.get(&self.url).header("accept", "text/event-stream").send().await.unwrap().status().as_u16()
+    }
+}
+
+/// A session of one client.
+#[derive(Clone)]
+pub struct Session {
+    client: Client,
+    pub id: String,
+    pub revision: String,
+}
+
+impl Session {
+    pub async fn request_as(&self, id: Value, method: &str, params: Value) -> HttpResponse {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post(body).await
+    }
+
+    pub async fn request(&self, method: &str, params: Value) -> HttpResponse {
+        self.request_as(json!(1), method, params).await
+    }
+
+    pub async fn call(&self, tool: &str, arguments: Value) -> HttpResponse {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    pub async fn notify(&self, method: &str, params: Value) {
+        let reply = self.post(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+        assert_eq!((reply.status, reply.text.as_str()), (202, ""), "{reply:?}");
+    }
+
+    /// Sends a request and reads what comes back event by event.
+    pub async fn stream(&self, id: Value, method: &str, params: Value) -> Stream {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.client.stream(&self.headers(), &body).await
+    }
+
+    /// Opens the stream for what comes unasked, or resumes one.
+    pub async fn listen(&self, last_event: Option<&str>) -> Stream {
+        let mut headers = self.headers().to_vec();
+        headers.extend(last_event.map(|id| ("last-event-id", id)));
+        self.client.listen(&headers).await
+    }
+
+    /// Answers a request of the server.
+    pub async fn answer(&self, request: &Value, result: Value) {
+        let reply = self.post(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
+        assert_eq!(reply.status, 202, "{reply:?}");
+    }
+
+    /// Sends any message, or several in an array.
+    pub async fn post(&self, body: Value) -> HttpResponse {
+        self.client.post(&self.headers(), body.to_string()).await
+    }
+
+    fn headers(&self) -> [(&str, &str); 2] {
+        [("mcp-session-id", self.id.as_str()), ("mcp-protocol-version", self.revision.as_str())]
+    }
+}
+
+/// An event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub name: Option<String>,
+    pub id: Option<String>,
+    pub retry: Option<u64>,
+    /// Empty when the event only has an id.
+    pub data: String,
+}
+
+impl Event {
+    pub fn message(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+/// What comes back for a request, as it comes.
+pub struct Stream {
+    response: reqwest::Response,
+    pub status: u16,
+    buffer: String,
+    conversation: Conversation,
+}
+
+impl Stream {
+    async fn of(request: reqwest::RequestBuilder, conversation: Conversation) -> Self {
+        let response = request.send().await.unwrap();
+        Self { status: response.status().as_u16(), response, buffer: String::new(), conversation }
+    }
+
+    /// The next event, comments aside; `None` at the end.
+    pub async fn event(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let event = parse_event(block);
+                self.buffer = rest.to_owned();
+                if let Some(event) = event {
+                    if let Ok(message) = serde_json::from_str(&event.data) {
+                        self.conversation.received(&message);
+                    }
+                    return Some(event);
+                }
+                continue;
+            }
+            let chunk =
+                tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("an event in time");
+            self.buffer.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
+        }
+    }
+
+    /// The next message. An answer that nothing comes before is no stream, and the message itself.
+    pub async fn message(&mut self) -> Value {
+        if self.response.headers().get("content-type").is_some_and(|kind| kind == "application/json") {
+            let mut body = Vec::new();
+            while let Some(chunk) = self.response.chunk().await.unwrap() {
+                body.extend_from_slice(&chunk);
+            }
+            return serde_json::from_slice(&body).unwrap();
+        }
+        loop {
+            let event = self.event().await.expect("a message");
+            if !event.data.is_empty() {
+                return event.message();
+            }
+        }
+    }
+}
+
+fn parse_event(block: &str) -> Option<Event> {
+    let field = |name: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(|value| value.trim_start().to_owned())
+    };
+    let retry = field("retry").and_then(|retry| retry.parse().ok());
+    let event =
+        Event { name: field("event"), id: field("id"), retry, data: field("data").unwrap_or_default() };
+    let comment = block.lines().all(|line| line.starts_with(':'));
+    (!comment).then_some(event)
+}
+
+/// What every stateless request says of itself.
+pub fn stateless_meta() -> Value {
+    json!({ "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {} })
+}
+
+fn messages(text: &str) -> Vec<Value> {
+    if let Ok(message) = serde_json::from_str(text) {
+        return vec![message];
+    }
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|line| serde_json::from_str(line).unwrap()).collect()
+}

@@ -1,0 +1,236 @@
+//! Validates every message that a test receives from the server against the JSON Schemas that MCP publishes.
+//!
+//! The definition follows from the kind of the message and from the request that it answers. Each definition is compiled once
+//! for all tests.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+/// The revisions and their published schemas.
+const REVISIONS: [(&str, &str); 5] = [
+    ("2024-11-05", include_str!("../schemas/2024-11-05.json")),
+    ("2025-03-26", include_str!("../schemas/2025-03-26.json")),
+    ("2025-06-18", include_str!("../schemas/2025-06-18.json")),
+    ("2025-11-25", include_str!("../schemas/2025-11-25.json")),
+    ("2026-07-28", include_str!("../schemas/2026-07-28.json")),
+];
+
+const NEWEST: &str = "2026-07-28";
+
+/// The first revision whose errors may lack an id.
+const ERRORS_WITHOUT_ID: &str = "2025-11-25";
+
+/// What the result of each method is called.
+const RESULTS: [(&str, &str); 15] = [
+    ("initialize", "InitializeResult"),
+    ("server/discover", "DiscoverResult"),
+    ("ping", "EmptyResult"),
+    ("logging/setLevel", "EmptyResult"),
+    ("resources/subscribe", "EmptyResult"),
+    ("resources/unsubscribe", "EmptyResult"),
+    ("subscriptions/listen", "SubscriptionsListenResult"),
+    ("tools/list", "ListToolsResult"),
+    ("tools/call", "CallToolResult"),
+    ("resources/list", "ListResourcesResult"),
+    ("resources/templates/list", "ListResourceTemplatesResult"),
+    ("resources/read", "ReadResourceResult"),
+    ("prompts/list", "ListPromptsResult"),
+    ("prompts/get", "GetPromptResult"),
+    ("completion/complete", "CompleteResult"),
+];
+
+/// The only methods whose answer may be a question, where that exists.
+const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+
+type Compiled = HashMap<(String, String), Arc<Validator>>;
+
+static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
+
+/// Checks a message, or a batch of them. `method` is that of the request which it answers, as far as that is known.
+pub fn check(revision: &str, method: Option<&str>, message: &Value) {
+    if let Value::Array(batch) = message {
+        return batch.iter().for_each(|message| check(revision, None, message));
+    }
+    assert_eq!(message["jsonrpc"], "2.0", "{message}");
+    match (message.get("method"), message.get("id"), message.get("result"), message.get("error")) {
+        (Some(_), Some(_), None, None) => {
+            assert_ne!(revision, NEWEST, "no request goes to a client of this revision: {message}");
+            fits(revision, "ServerRequest", message);
+        }
+        (Some(_), None, None, None) => fits(revision, "ServerNotification", message),
+        (None, Some(_), Some(result), None) => {
+            let envelope =
+                if revision < ERRORS_WITHOUT_ID { "JSONRPCResponse" } else { "JSONRPCResultResponse" };
+            fits(revision, envelope, message);
+            fits(revision, result_of(method, result), result);
+        }
+        (None, _, None, Some(_)) => error_fits(revision, message),
+        _ => panic!("this is no message: {message}"),
+    }
+}
+
+fn result_of(method: Option<&str>, result: &Value) -> &'static str {
+    let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
+    if result["resultType"] == "input_required" {
+        assert!(ASKING.contains(&method), "{method} must not be answered with questions: {result}");
+        return "InputRequiredResult";
+    }
+    let known = RESULTS.iter().find(|(name, _)| *name == method);
+    known.map(|(_, definition)| definition).unwrap_or_else(|| panic!("{method} has no result: {result}"))
+}
+
+fn error_fits(revision: &str, message: &Value) {
+    let mut message = message.clone();
+    if message.get("id").is_none() && revision < ERRORS_WITHOUT_ID {
+        // These schemas have no form for an error about what could not be read.
+        message["id"] = json!(0);
+    }
+    let definition = if revision < ERRORS_WITHOUT_ID { "JSONRPCError" } else { "JSONRPCErrorResponse" };
+    fits(revision, definition, &message);
+}
+
+fn fits(revision: &str, definition: &str, value: &Value) {
+    let validator = compiled(revision, definition);
+    let faults: Vec<String> =
+        validator.iter_errors(value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    let faults = faults.join("\n");
+    assert!(faults.is_empty(), "not a {definition} of {revision}: {value}\n{faults}");
+}
+
+fn compiled(revision: &str, definition: &str) -> Arc<Validator> {
+    let key = (revision.to_owned(), definition.to_owned());
+    let mut compiled = COMPILED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Arc::clone(compiled.entry(key).or_insert_with(|| Arc::new(compile(revision, definition))))
+}
+
+fn compile(revision: &str, definition: &str) -> Validator {
+    let (_, text) = REVISIONS.iter().find(|(name, _)| *name == revision).expect("a published revision");
+    let mut schema: Value = serde_json::from_str(text).unwrap();
+    let folder = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+    assert!(schema[folder].get(definition).is_some(), "{revision} has no {definition}");
+    schema["$ref"] = json!(format!("#/{folder}/{definition}"));
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// What was asked: the revision that a request states, if it does, and the method, by session and id.
+#[derive(Debug, Default)]
+struct RequestsById(HashMap<(String, String), (Option<String>, String)>);
+
+/// What a client asked over all its connections. An answer may come on another one than its request went out on, as on
+/// the stream of HTTP+SSE or on one that is resumed.
+#[derive(Debug, Default, Clone)]
+pub struct SentRequests(Arc<Mutex<RequestsById>>);
+
+/// Checks what comes back on one connection.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    /// What went out on this connection comes before what went out on others: tests use ids again.
+    own: RequestsById,
+    all: SentRequests,
+    /// The session's id, where a header has it.
+    session: String,
+    /// The session's revision, once that is known.
+    revision: Option<String>,
+}
+
+impl Conversation {
+    /// In a session of this revision, if that is one.
+    pub fn of_session(revision: &str, session: &str, all: &SentRequests) -> Self {
+        let revision = Some(revision.to_owned()).filter(|revision| known(revision));
+        Self { own: RequestsById::default(), all: all.clone(), session: session.to_owned(), revision }
+    }
+
+    /// Notes a message from the client, or a batch.
+    pub fn sent(&mut self, message: &Value) {
+        if let Value::Array(batch) = message {
+            return batch.iter().for_each(|message| self.sent(message));
+        }
+        let answers = message.get("result").is_some() || message.get("error").is_some();
+        let Some(id) = message.get("id").filter(|_| !answers) else { return };
+        let stated = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        let stated = stated.filter(|revision| known(revision)).map(str::to_owned);
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let key = (self.session.clone(), id.to_string());
+        self.own.0.insert(key.clone(), (stated.clone(), method.clone()));
+        self.all.lock().0.insert(key, (stated, method));
+    }
+
+    /// Checks a message from the server, or a batch.
+    pub fn received(&mut self, message: &Value) {
+        if let Value::Array(batch) = message {
+            return batch.iter().for_each(|message| self.received(message));
+        }
+        if let Some(revision) = message["result"]["protocolVersion"].as_str() {
+            self.revision = Some(revision.to_owned());
+        }
+        let subscribed = !message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_null();
+        let revision = self.revision.as_deref().filter(|_| !subscribed).unwrap_or(NEWEST);
+        match self.asked(message) {
+            Some((stated, method)) => check(stated.as_deref().unwrap_or(revision), Some(&method), message),
+            None => check(revision, None, message),
+        }
+    }
+
+    /// What this message answers.
+    fn asked(&self, message: &Value) -> Option<(Option<String>, String)> {
+        if message.get("method").is_some() {
+            return None;
+        }
+        let key = (self.session.clone(), message.get("id")?.to_string());
+        self.own.0.get(&key).cloned().or_else(|| self.all.lock().0.get(&key).cloned())
+    }
+}
+
+impl SentRequests {
+    fn lock(&self) -> std::sync::MutexGuard<'_, RequestsById> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn known(revision: &str) -> bool {
+    REVISIONS.iter().any(|(name, _)| *name == revision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(revision: &str, method: Option<&str>, message: &Value) -> bool {
+        std::panic::catch_unwind(|| check(revision, method, message)).is_err()
+    }
+
+    #[test]
+    fn a_message_that_its_revision_does_not_have_is_found() {
+        let good = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
+        check("2025-11-25", Some("tools/list"), &good);
+        assert!(refused("2026-07-28", Some("tools/list"), &good), "it lacks resultType and hints");
+        assert!(refused("2025-11-25", Some("prompts/list"), &good));
+        let asking = json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" });
+        check("2025-11-25", None, &asking);
+        assert!(refused("2026-07-28", None, &asking));
+        let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/nothing" });
+        assert!(refused("2025-11-25", None, &unknown));
+        assert!(refused("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
+        let nameless = json!({ "jsonrpc": "2.0", "id": null, "result": { "tools": [] } });
+        assert!(refused("2025-11-25", Some("tools/list"), &nameless));
+    }
+
+    #[test]
+    fn a_response_is_known_by_its_request_whatever_it_comes_on() {
+        let memory = SentRequests::default();
+        let mut post = Conversation::of_session("2025-11-25", "s", &memory);
+        post.sent(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
+        let received = |session: &str, answer: &Value| {
+            std::panic::catch_unwind(|| {
+                Conversation::of_session("2025-11-25", session, &memory).received(answer);
+            })
+        };
+        assert!(received("s", &answer).is_ok());
+        assert!(received("s", &json!({ "jsonrpc": "2.0", "id": 1, "result": {} })).is_err());
+        assert!(received("other", &answer).is_err(), "nobody asked there");
+    }
+}

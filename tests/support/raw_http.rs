@@ -1,0 +1,73 @@
+//! An HTTP client that sends bytes as they are, on one connection.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// How long it waits for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One connection.
+pub struct RawConnection {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+/// One answer, which says how long it is.
+#[derive(Debug)]
+pub struct RawResponse {
+    pub status: u16,
+    /// The header, in lower case.
+    pub head: String,
+    pub body: String,
+}
+
+impl RawResponse {
+    /// Whether it says that the connection ends with it.
+    pub fn closes_connection(&self) -> bool {
+        self.head.contains("\r\nconnection: close\r\n")
+    }
+}
+
+impl RawConnection {
+    /// Connects to the server at this URL.
+    pub async fn to(url: &str) -> Self {
+        let address = url.replace("http://", "").replace("/mcp", "");
+        Self { stream: TcpStream::connect(address).await.unwrap(), read: Vec::new() }
+    }
+
+    pub async fn send(&mut self, text: impl AsRef<[u8]>) {
+        self.stream.write_all(text.as_ref()).await.unwrap();
+    }
+
+    /// The next answer.
+    pub async fn answer(&mut self) -> RawResponse {
+        let head =
+            self.until(|read| read.windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4)).await;
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.map_or(0, |length| length.parse().unwrap());
+        let body = self.until(|read| (read.len() >= length).then_some(length)).await;
+        RawResponse { status, head, body: String::from_utf8(body).unwrap() }
+    }
+
+    /// Whether the server closes the connection without another word.
+    pub async fn is_closed(&mut self) -> bool {
+        let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut [0; 1])).await;
+        self.read.is_empty() && matches!(read.expect("an end in time"), Ok(0) | Err(_))
+    }
+
+    async fn until(&mut self, end: impl Fn(&[u8]) -> Option<usize>) -> Vec<u8> {
+        loop {
+            if let Some(end) = end(&self.read) {
+                return self.read.drain(..end).collect();
+            }
+            let reading = tokio::time::timeout(PATIENCE, self.stream.read_buf(&mut self.read));
+            let read =
+                reading.await.unwrap_or_else(|_| panic!("no answer in time: {:?}", self.read)).unwrap();
+            assert!(read > 0, "the connection ended in an answer: {:?}", String::from_utf8_lossy(&self.read));
+        }
+    }
+}
