@@ -16,31 +16,32 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::client_requests::client::tell_progress;
 use super::error::RpcError;
-use super::header_validation;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::request_context::RequestContext;
-use super::server::Server;
+use super::server::{CatalogView, Server};
 use crate::catalog::{LoadProgress, Snapshot};
 
 /// How often a client hears how far the start is.
 const TELL: Duration = Duration::from_secs(1);
 
-/// Waits until what the request is about is there, as far as it will be. `None` when the client has withdrawn the request.
+/// Waits until what the request is about is there, as far as it will be, and then reads the catalog for the request. `None`
+/// when the client has withdrawn the request.
 ///
 /// # Errors
-/// When headers that repeat arguments contradict them, which could not be told before.
-pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<(), RpcError>> {
+/// When the check of arguments fails that the transport deferred until the tool is known.
+pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<CatalogView, RpcError>> {
     let request = &*context.request;
     let bytes = request.params.as_deref().map_or(0, |params| params.get().len());
     let about = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
-    if server.catalog.is_complete() || is_there() {
-        return Some(Ok(()));
+    let published = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
+    if is_there() {
+        return Some(published().await);
     }
     if Instant::now() >= server.startup_deadline() {
         server.catalog.release_lists();
-        return Some(server.reading().in_place(bytes, || late_headers(server, context)).await);
+        return Some(published().await);
     }
     let (mut start, mut lists) = (server.catalog.load_progress(), server.catalog.lists_changed());
     let began = Instant::now();
@@ -68,20 +69,18 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             }
         }
     }
-    Some(server.reading().in_place(bytes, || late_headers(server, context)).await)
+    Some(published().await)
 }
 
-/// Compares headers with arguments for a tool that was not known when the request came.
-fn late_headers(server: &Server, context: &RequestContext) -> Result<(), RpcError> {
-    let leg = context.leg();
-    let (Some(headers), WaitSubject::Tool(name)) =
-        (&leg.request_meta.headers, WaitSubject::from_request(&context.request))
-    else {
-        return Ok(());
-    };
-    let snapshot = server.catalog.current();
-    let expected = snapshot.tool(&name).map_or(&[][..], |tool| &tool.headers);
-    header_validation::check_params(headers, expected, context.request.params.as_deref())
+/// Checks the arguments for a tool that was not published when the request came.
+fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<CatalogView, RpcError> {
+    if let Some(check) = &context.leg().request_meta.deferred_check
+        && let WaitSubject::Tool(name) = WaitSubject::from_request(&context.request)
+        && let Some(tool) = view.snapshot.tool(&name)
+    {
+        check.check(tool, &context.request)?;
+    }
+    Ok(view)
 }
 
 /// What a request needs to be there.

@@ -178,7 +178,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
 }
 
 /// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
-pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 

@@ -134,6 +134,8 @@ pub struct Channel {
     pub caller: Caller,
     /// Whether requests of ours can reach the client on the way back.
     pub can_ask: bool,
+    /// Whether the client runs on this machine for certain, so that its folders are the server's too.
+    pub is_local: bool,
 }
 
 /// A log level that several requests read and one may set.

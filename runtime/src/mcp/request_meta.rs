@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,6 +15,7 @@ use super::method::Method;
 use super::param_errors;
 use super::request_context::parse_level;
 use super::revision::Revision;
+use crate::catalog::PublishedTool;
 use crate::host::{ClientInfo, LogLevel};
 
 /// Prefix of the keys of `_meta` that the protocol reserves for itself.
@@ -44,14 +44,21 @@ pub(crate) struct StatelessMeta {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-/// What a request of either era carries in `_meta`.
+/// What any request carries in `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
     /// As the client wrote it.
     pub(crate) raw: Option<Box<RawValue>>,
     pub(crate) progress_token: Option<RequestId>,
-    /// Its headers, where they could not be compared with its arguments yet.
-    pub(crate) headers: Option<Box<HeaderMap>>,
+    /// Set where the transport could not check the arguments yet, because the tool was not published.
+    pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
+}
+
+/// Compares the arguments of a call with what the transport carries beside the message.
+pub(crate) trait ArgumentsCheck: std::fmt::Debug + Send + Sync {
+    /// # Errors
+    /// When the two contradict each other.
+    fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError>;
 }
 
 #[derive(Deserialize, Default)]
@@ -123,7 +130,7 @@ impl RequestKind {
             None => unstated,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
-        Ok((kind, RequestMeta { raw: Some(raw.to_owned()), progress_token, headers: None }))
+        Ok((kind, RequestMeta { raw: Some(raw.to_owned()), progress_token, deferred_check: None }))
     }
 }
 
@@ -166,6 +173,8 @@ impl StatelessMeta {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::ResponseKind;
+
     fn read(method: &str, params: &str) -> Result<(RequestKind, RequestMeta), RpcError> {
         let params = Some(RawValue::from_string(params.to_owned()).unwrap());
         RequestKind::parse(&Request {
@@ -197,12 +206,12 @@ mod tests {
             let params =
                 format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":{version}{rest}}}}}"#);
             let error = kind("tools/list", &params).unwrap_err();
-            (error.code, error.status.as_u16())
+            (error.code, error.kind)
         };
-        assert_eq!(version("\"2026-07-28\"", ""), (-32602, 400));
-        assert_eq!(version("5", ""), (-32602, 400));
-        assert_eq!(version("\"2031-01-01\"", ""), (-32022, 400));
-        assert_eq!(version("\"2025-11-25\"", ""), (-32022, 400));
+        assert_eq!(version("\"2026-07-28\"", ""), (-32602, ResponseKind::Malformed));
+        assert_eq!(version("5", ""), (-32602, ResponseKind::Malformed));
+        assert_eq!(version("\"2031-01-01\"", ""), (-32022, ResponseKind::Malformed));
+        assert_eq!(version("\"2025-11-25\"", ""), (-32022, ResponseKind::Malformed));
         let level =
             r#","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud""#;
         assert_eq!(version("\"2026-07-28\"", level).0, -32602);

@@ -111,7 +111,7 @@ impl Revision {
     }
 
     /// A stream begins with an event that only has an id, so that it can be resumed from its very start.
-    pub(super) fn has_priming_events(self) -> bool {
+    pub(crate) fn has_priming_events(self) -> bool {
         self >= Self::V2025_11_25
     }
 

@@ -60,6 +60,7 @@ struct ResolvedArguments {
 /// Suggests values for an argument. `None` when the client withdrew the request.
 pub(in super::super) async fn complete(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<EncodedResult, RpcError>> {
@@ -68,7 +69,9 @@ pub(in super::super) async fn complete(
         Ok(params) => params,
         Err(error) => return Some(Err(error)),
     };
-    let (plugin, target) = match resolve(&server.catalog.current(), &params.reference) {
+    let resolved = resolve(&snapshot, &params.reference);
+    drop(snapshot);
+    let (plugin, target) = match resolved {
         Ok(resolved) => resolved,
         Err(error) => return Some(Err(error)),
     };

@@ -16,7 +16,7 @@ use super::super::wire::PromptView;
 use super::error_mapping::map_error;
 use super::string_map::StringMap;
 use super::{guest_task, read};
-use crate::catalog::PublishedPrompt;
+use crate::catalog::{PublishedPrompt, Snapshot};
 use crate::plugin::{FinishedCall, PromptArgument};
 
 #[derive(Deserialize)]
@@ -30,11 +30,14 @@ struct GetPromptParams<'a> {
 /// Fills in a prompt. `None` when the client withdrew the request.
 pub(in super::super) async fn get(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.map_or(0, |params| params.get().len());
-    let (published, args) = match server.reading().in_place(bytes, || prepare(server, params)).await {
+    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
+    drop(snapshot);
+    let (published, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
@@ -63,11 +66,10 @@ pub(in super::super) async fn get(
 type Arguments = Vec<(String, String)>;
 
 fn prepare(
-    server: &Server,
+    snapshot: &Snapshot,
     params: Option<&RawValue>,
 ) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
     let params: GetPromptParams<'_> = read(params)?;
-    let snapshot = server.catalog.current();
     let prompt = snapshot.prompt(&params.name).ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
     let args = params.arguments.unwrap_or_default().0;
     match missing(&prompt.prompt.arguments, &args) {

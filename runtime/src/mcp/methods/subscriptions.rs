@@ -20,7 +20,7 @@ use super::super::server::Server;
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
 use super::read;
-use crate::catalog::CatalogChange;
+use crate::catalog::{CatalogChange, Snapshot};
 use crate::json::RawObject;
 
 /// `_meta` key that says to which `subscriptions/listen` a message belongs.
@@ -34,13 +34,14 @@ struct SubscribeParams<'a> {
 
 pub(in super::super) fn subscribe(
     server: &Server,
+    snapshot: &Snapshot,
     context: &RequestContext,
     params: Option<&RawValue>,
 ) -> Result<EncodedResult, RpcError> {
     let known = |subscriptions: &Subscriptions, uri: &str| {
         Subscriptions::fits(uri)?;
         // Nothing would ever be told of what no plugin has. A template has all that it matches.
-        match server.catalog.current().plugin_for_uri(uri) {
+        match snapshot.plugin_for_uri(uri) {
             Some(_) => subscriptions.add(uri),
             None => Err(RpcError::resource_not_found(uri, context.revision)),
         }

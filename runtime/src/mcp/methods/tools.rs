@@ -16,7 +16,7 @@ use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
 use super::{guest_task, read};
-use crate::catalog::{PublishedTool, SchemaMismatch};
+use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::host::Caller;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
@@ -32,11 +32,13 @@ struct CallToolParams<'a> {
 /// Calls a tool. `None` when the client withdrew the request.
 pub(in super::super) async fn call(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
     params: Option<&RawValue>,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.map_or(0, |params| params.get().len());
-    let prepared = server.reading().in_place(bytes, || prepare(server, params)).await;
+    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
+    drop(snapshot);
     let (tool, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
@@ -77,9 +79,11 @@ fn fail(
 }
 
 /// The tool that is meant, and the text of its arguments, not looked into yet.
-fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
+fn prepare(
+    snapshot: &Snapshot,
+    params: Option<&RawValue>,
+) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
     let params: CallToolParams<'_> = read(params)?;
-    let snapshot = server.catalog.current();
     let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
     Ok((Arc::clone(tool), params.arguments.map_or("{}", RawValue::get).into()))
 }

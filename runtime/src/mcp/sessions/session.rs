@@ -9,17 +9,16 @@ use tokio_util::task::TaskTracker;
 
 #[cfg(test)]
 use super::super::buffer_budget::BufferBudget;
-use super::super::buffer_budget::BufferShare;
+use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::client_requests::client_capabilities::ClientCapabilities;
-use super::super::client_requests::pending_requests::PendingRequests;
+use super::super::client_requests::pending_requests::{ClientResult, PendingRequests};
 use super::super::duplex_session::cancel;
-use super::super::jsonrpc::Notification;
+use super::super::jsonrpc::{Notification, RequestId};
 use super::super::request_context::SharedLogLevel;
 use super::super::revision::Revision;
 use super::super::server::Server;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
-use super::session_streams::SessionStreams;
 use super::subscriptions::Subscriptions;
 use crate::catalog::ListDigests;
 #[cfg(test)]
@@ -43,9 +42,7 @@ pub(crate) struct Session {
     pub(crate) pending_requests: Arc<PendingRequests>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) activity: Arc<SessionActivity>,
-    /// Event streams that can be resumed.
-    pub(crate) streams: SessionStreams,
-    /// Calls that outlive the connection which began them.
+    /// The server's tracker of calls that outlive the connection which began them.
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the session is over.
     pub(crate) ended: CancellationToken,
@@ -98,7 +95,8 @@ impl Session {
         said: (ClientInfo, ClientCapabilities),
     ) -> Self {
         let (most, stopping) = (server.settings.requests_per_session, server.stopping.clone());
-        Self { lists: server.catalog.released_lists(), ..Self::with(most, stopping, share, revision, said) }
+        let session = Self::with(most, stopping, share, revision, said);
+        Self { lists: server.catalog.released_lists(), tasks: server.tasks.clone(), ..session }
     }
 
     fn with(
@@ -119,7 +117,6 @@ impl Session {
             pending_requests: Arc::default(),
             subscriptions: Arc::new(Subscriptions::new(share.clone())),
             activity: Arc::new(SessionActivity::new()),
-            streams: SessionStreams::new(share.clone()),
             share,
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
@@ -164,6 +161,11 @@ impl Session {
     pub(crate) fn end(&self) {
         self.ended.cancel();
         self.in_flight.cancel_all();
+    }
+
+    /// Hands the client's response to the request of this server that it answers.
+    pub(crate) fn complete(&self, id: &RequestId, result: ClientResult, held: Option<BufferReservation>) {
+        self.pending_requests.complete(id, result, held.map(Arc::new));
     }
 
     #[cfg(test)]

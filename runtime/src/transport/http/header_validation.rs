@@ -1,31 +1,42 @@
 //! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must not lie.
+//!
+//! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is known:
+//! where it is not published yet, [`DeferredHeaders`] keeps the headers, and the mcp layer has them compared later.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use axum::http::HeaderMap;
 use data_encoding::BASE64;
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::RpcError;
-use super::jsonrpc::Request;
-use super::revision::Revision;
-use crate::catalog::{ParamHeader, ParamKind};
+use super::headers::{METHOD, NAME, PROTOCOL_VERSION, required, single};
+use crate::catalog::{ParamHeader, ParamKind, PublishedTool};
+use crate::mcp::{ArgumentsCheck, Request, Revision, RpcError};
 
-pub(crate) const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+/// The headers of a call whose tool was not published when the call came.
+#[derive(Debug)]
+pub(super) struct DeferredHeaders(pub(super) HeaderMap);
+
+impl ArgumentsCheck for DeferredHeaders {
+    fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError> {
+        check_params(&self.0, &tool.headers, request.params.as_deref())
+    }
+}
 
 /// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats it.
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
-pub(crate) fn check(
+pub(super) fn check(
     headers: &HeaderMap,
     request: &Request,
     revision: Revision,
 ) -> Result<Option<String>, RpcError> {
     check_version(headers, revision.as_str())?;
-    same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
+    same(&METHOD, required(headers, &METHOD)?, request.method.as_str())?;
     let Some(parameter) = request.method.named_by() else {
         return Ok(None);
     };
@@ -33,7 +44,7 @@ pub(crate) fn check(
     let Some(name) = name_of(request.params.as_deref(), parameter) else {
         return Ok(None);
     };
-    same(NAME, &decoded(NAME, &required(headers, NAME)?)?, &name)?;
+    same(&NAME, &decoded(&NAME, required(headers, &NAME)?)?, &name)?;
     Ok(Some(name))
 }
 
@@ -41,7 +52,7 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
-pub(crate) fn check_params(
+pub(super) fn check_params(
     headers: &HeaderMap,
     expected: &[ParamHeader],
     params: Option<&RawValue>,
@@ -52,10 +63,11 @@ pub(crate) fn check_params(
     let params: ArgumentsParams =
         params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     for ParamHeader { header, path, kind } in expected {
+        let header = header.as_str();
         let argument = path.iter().try_fold(&params.arguments, |value, name| value.get(name));
         match argument.filter(|argument| !argument.is_null()) {
             Some(argument) => {
-                let said = decoded(header, &required(headers, header)?)?;
+                let said = decoded(header, required(headers, header)?)?;
                 if !says(&said, argument, *kind) {
                     return Err(differs(header));
                 }
@@ -95,49 +107,30 @@ fn whole(text: &str) -> Option<i64> {
 ///
 /// # Errors
 /// -32020 when it is missing or differs.
-pub(crate) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
-    same(VERSION, &required(headers, VERSION)?, version)
+pub(super) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
+    same(&PROTOCOL_VERSION, required(headers, &PROTOCOL_VERSION)?, version)
 }
 
-/// The only value of a header, as text.
-pub(crate) fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, RpcError> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    if values.next().is_some() {
-        return Err(RpcError::header_mismatch(&format!("`{name}` is given twice")));
-    }
-    match value.to_str() {
-        Ok(text) => Ok(Some(text.trim().to_owned())),
-        Err(_) => {
-            Err(RpcError::header_mismatch(&format!("`{name}` has characters that a header cannot have")))
-        }
-    }
-}
-
-fn required(headers: &HeaderMap, name: &str) -> Result<String, RpcError> {
-    single(headers, name)?.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is missing")))
-}
-
-fn same(name: &str, header: &str, body: &str) -> Result<(), RpcError> {
+fn same(name: impl Display, header: &str, body: &str) -> Result<(), RpcError> {
     if header == body {
         return Ok(());
     }
     Err(differs(name))
 }
 
-fn differs(name: &str) -> RpcError {
+fn differs(name: impl Display) -> RpcError {
     RpcError::header_mismatch(&format!("`{name}` does not say what the body says"))
 }
 
 /// Undoes `=?base64?...?=`, the form of values that a header cannot carry as they are.
-fn decoded(name: &str, value: &str) -> Result<String, RpcError> {
+fn decoded(name: impl Display, value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Ok(value.to_owned());
+        return Ok(Cow::Borrowed(value));
     };
     let bytes = BASE64.decode(encoded.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    bytes.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
+    bytes
+        .map(Cow::Owned)
+        .ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
 }
 
 /// The parameters that a header can repeat.
@@ -164,8 +157,7 @@ fn name_of(params: Option<&RawValue>, parameter: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::jsonrpc::RequestId;
-    use crate::mcp::method::Method;
+    use crate::mcp::{Method, RequestId};
 
     fn checked(pairs: &[(&'static str, &str)], params: &str) -> Option<i64> {
         let mut headers = HeaderMap::new();
@@ -207,7 +199,7 @@ mod tests {
         let request =
             Request { id: RequestId::Number(1), method: Method::ReadResource, params, reservation: None };
         let mut headers = HeaderMap::new();
-        headers.append(VERSION, "2026-07-28".parse().unwrap());
+        headers.append(PROTOCOL_VERSION, "2026-07-28".parse().unwrap());
         headers.append(METHOD, "resources/read".parse().unwrap());
         headers.append(NAME, "n:a".parse().unwrap());
         let named = check(&headers, &request, Revision::V2026_07_28).unwrap();

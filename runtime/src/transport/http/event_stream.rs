@@ -1,7 +1,8 @@
 //! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
 //!
 //! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for a
-//! while, for a client whose connection broke in the last moment.
+//! while, for a client whose connection broke in the last moment. A stream of the mcp layer knows nothing of this: here it is
+//! read into an [`EventStore`], and each connection reads from the store.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +11,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::super::buffer_budget::BufferShare;
-use super::super::jsonrpc::is_request;
-use super::super::response_stream::{ResponsePart, ResponseStream};
 use super::event_store::{Event, EventPriority, EventReader, EventStore, parse_id};
-use super::server_notifications::ServerNotifications;
-use super::session::{AttachedConnection, Session};
+use super::session_registry::HttpSession;
+use super::sse::{EncodedEvent, EventSource};
+use crate::mcp::{
+    AttachedConnection, BufferShare, ResponsePart, ResponseStream, ServerNotifications, is_request,
+};
 
 /// Streams of requests that are kept at the same time, those under way aside.
 const MOST: usize = 32;
@@ -27,14 +28,14 @@ const KEPT_BYTES: usize = 4 << 20;
 const KEPT: Duration = Duration::from_secs(60);
 
 /// When a client whose stream was closed on purpose should come back.
-pub const RETRY: Duration = Duration::from_millis(250);
+pub(super) const RETRY: Duration = Duration::from_millis(250);
 
 /// Number of the stream for what comes unasked.
 const STANDALONE: u64 = 0;
 
 /// The streams.
 #[derive(Debug)]
-pub(crate) struct SessionStreams {
+pub(super) struct SessionStreams {
     standalone: Arc<EventStore>,
     request_streams: Mutex<RequestStreams>,
     share: BufferShare,
@@ -54,21 +55,10 @@ impl RequestStreams {
     }
 }
 
-/// What an event stream brings next.
+/// An event stream on one connection, which survives the connection.
 #[derive(Debug)]
-pub enum NextEvent {
-    /// An event.
-    Event(Event),
-    /// The stream is closed although more will come; the client should ask again after [`RETRY`].
-    Retry,
-    /// It is over.
-    End,
-}
-
-/// An event stream on one connection.
-#[derive(Debug)]
-pub struct EventStream {
-    session: Arc<Session>,
+pub(super) struct ResumableStream {
+    session: Arc<HttpSession>,
     reader: EventReader,
     prime: bool,
     /// After how long without a message the connection is closed; zero: never.
@@ -76,17 +66,19 @@ pub struct EventStream {
     /// Since when there was no message.
     silent: Instant,
     standalone: Option<AttachedConnection>,
+    /// The connection is closed although more will come.
+    closed: bool,
 }
 
 impl SessionStreams {
     /// The streams of a session; what they keep is kept for its caller.
-    pub(crate) fn new(share: BufferShare) -> Self {
+    pub(super) fn new(share: BufferShare) -> Self {
         let standalone = EventStore::new(STANDALONE, share.clone());
         Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
     }
 
     /// Makes way for old streams to be forgotten.
-    pub(crate) fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < KEPT));
     }
 
@@ -117,24 +109,23 @@ impl SessionStreams {
     }
 }
 
-impl EventStream {
+impl ResumableStream {
     /// A stream for a request of `session`: what `response_stream` brings, after `first`. It goes on without a reader.
-    pub(crate) fn for_request(
-        session: &Arc<Session>,
+    pub(super) fn for_request(
+        session: &Arc<HttpSession>,
         response_stream: ResponseStream,
         first: Option<Bytes>,
         close: Duration,
     ) -> Self {
         let store = session.streams.open_stream();
         let reader = store.read_new();
-        session.tasks.spawn(pump(Arc::clone(session), store, response_stream, first));
-        let prime = session.revision.has_priming_events();
-        Self { session: Arc::clone(session), reader, prime, close, silent: Instant::now(), standalone: None }
+        session.session.tasks.spawn(pump(Arc::clone(session), store, response_stream, first));
+        Self::new(session, reader, close)
     }
 
     /// The stream for what comes unasked.
-    pub(crate) fn standalone(
-        session: &Arc<Session>,
+    pub(super) fn standalone(
+        session: &Arc<HttpSession>,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
         let reader = session.streams.standalone.read_new();
@@ -142,8 +133,8 @@ impl EventStream {
     }
 
     /// The stream that the event `id` belongs to, from the event after it on.
-    pub(crate) fn resume(
-        session: &Arc<Session>,
+    pub(super) fn resume(
+        session: &Arc<HttpSession>,
         id: &str,
         close: Duration,
         notifications: impl FnOnce() -> ServerNotifications,
@@ -153,18 +144,11 @@ impl EventStream {
         if stream == STANDALONE {
             return Some(Self::attached(session, reader, notifications));
         }
-        Some(Self {
-            session: Arc::clone(session),
-            reader,
-            prime: false,
-            close,
-            silent: Instant::now(),
-            standalone: None,
-        })
+        Some(Self { prime: false, ..Self::new(session, reader, close) })
     }
 
     fn attached(
-        session: &Arc<Session>,
+        session: &Arc<HttpSession>,
         reader: EventReader,
         notifications: impl FnOnce() -> ServerNotifications,
     ) -> Self {
@@ -172,39 +156,45 @@ impl EventStream {
         if let Ok(mut place) = session.streams.notifications.try_lock() {
             place.get_or_insert_with(notifications);
         }
-        let prime = session.revision.has_priming_events();
-        let standalone = Some(session.attach());
-        Self {
-            session: Arc::clone(session),
-            reader,
-            prime,
-            close: Duration::ZERO,
-            silent: Instant::now(),
-            standalone,
-        }
+        let standalone = Some(session.session.attach());
+        Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
     }
 
-    /// What comes next. Can be dropped and called again without losing anything.
-    pub async fn next(&mut self) -> NextEvent {
-        if std::mem::take(&mut self.prime) {
-            return NextEvent::Event(Event { id: self.reader.id(), message: None });
+    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration) -> Self {
+        let (session, prime) = (Arc::clone(session), session.session.revision.has_priming_events());
+        Self { session, reader, prime, close, silent: Instant::now(), standalone: None, closed: false }
+    }
+}
+
+impl EventSource for ResumableStream {
+    async fn next_event(&mut self) -> Option<EncodedEvent> {
+        if self.closed {
+            return None;
         }
-        let Self { session, reader, close, silent, standalone, .. } = self;
-        let next = tokio::select! {
+        if std::mem::take(&mut self.prime) {
+            return Some(EncodedEvent::with_id(&Event { id: self.reader.id(), message: None }));
+        }
+        let Self { session: http_session, reader, close, silent, standalone, closed, .. } = self;
+        let http_session: &HttpSession = http_session;
+        let session = &http_session.session;
+        let event = tokio::select! {
             biased;
-            event = reader.next() => event.map_or(NextEvent::End, NextEvent::Event),
-            () = session.ended.cancelled() => NextEvent::End,
-            () = session.stopping.cancelled(), if standalone.is_some() => NextEvent::End,
-            () = announce(session), if standalone.is_some() => NextEvent::End,
-            () = tokio::time::sleep_until(*silent + *close), if !close.is_zero() => NextEvent::Retry,
+            event = reader.next() => event?,
+            () = session.ended.cancelled() => return None,
+            () = session.stopping.cancelled(), if standalone.is_some() => return None,
+            () = announce(http_session), if standalone.is_some() => return None,
+            () = tokio::time::sleep_until(*silent + *close), if !close.is_zero() => {
+                *closed = true;
+                return Some(EncodedEvent::retry(RETRY));
+            }
         };
         *silent = Instant::now();
-        next
+        Some(EncodedEvent::with_id(&event))
     }
 }
 
 /// Moves what the session has to say to the stream for it, until the client is gone.
-async fn announce(session: &Session) {
+async fn announce(session: &HttpSession) {
     let mut notifications = session.streams.notifications.lock().await;
     let Some(notifications) = notifications.as_mut() else { return std::future::pending().await };
     while let Ok(message) = notifications.next().await {
@@ -215,11 +205,11 @@ async fn announce(session: &Session) {
         }
     }
     tracing::debug!("a session has ended: its client did not answer a ping");
-    session.end();
+    session.session.end();
 }
 
 async fn pump(
-    session: Arc<Session>,
+    session: Arc<HttpSession>,
     store: Arc<EventStore>,
     mut response_stream: ResponseStream,
     first: Option<Bytes>,
@@ -232,7 +222,7 @@ async fn pump(
         let part = tokio::select! {
             biased;
             part = response_stream.next() => part,
-            () = session.ended.cancelled() => None,
+            () = session.session.ended.cancelled() => None,
         };
         match part {
             Some(ResponsePart::Message(message)) => {
