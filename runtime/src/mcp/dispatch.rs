@@ -155,8 +155,8 @@ async fn handle(
     mut view: CatalogView,
     context: &Arc<RequestContext>,
 ) -> HandlerOutcome {
-    let params = context.request.params.as_deref();
-    if let Err(error) = context.request.method.check_length(params.map_or(0, |params| params.get().len())) {
+    let params = &context.request.params;
+    if let Err(error) = context.request.method.check_length(params.len()) {
         return Some(Err(error));
     }
     if !view.is_complete {
@@ -200,7 +200,7 @@ pub(crate) fn initialize(
     request: &Request,
     channel: &Channel,
 ) -> Result<(Session, Bytes), RpcError> {
-    let (revision, mut client, capabilities) = lifecycle::read_initialize(request.params.as_deref())?;
+    let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
     client.is_local = channel.is_local;
     let session = Session::new(server, server.share(&channel.caller), revision, (client, capabilities));
     let result = lifecycle::initialized(server, revision)?;

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::client_requests::client::tell_progress;
@@ -32,7 +31,7 @@ const TELL: Duration = Duration::from_secs(1);
 /// When the check of arguments fails that the transport deferred until the tool is known.
 pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<CatalogView, RpcError>> {
     let request = &*context.request;
-    let bytes = request.params.as_deref().map_or(0, |params| params.get().len());
+    let bytes = request.params.len();
     let about = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
     let published = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
@@ -97,7 +96,7 @@ enum WaitSubject<'r> {
 }
 
 #[derive(Deserialize, Default)]
-struct NamedParams<'a> {
+struct Reference<'a> {
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -107,25 +106,25 @@ struct NamedParams<'a> {
 #[derive(Deserialize, Default)]
 struct CompletionRefParams<'a> {
     #[serde(borrow, rename = "ref", default)]
-    reference: NamedParams<'a>,
+    reference: Reference<'a>,
 }
 
 impl<'r> WaitSubject<'r> {
+    /// What is malformed is rejected by the handler.
     fn from_request(request: &'r Request) -> Self {
-        let params = request.params.as_deref();
+        let params = &request.params;
         let about = match request.method {
             Method::ListTools
             | Method::ListResources
             | Method::ListResourceTemplates
             | Method::ListPrompts => Some(Self::Everything),
-            Method::CallTool => read::<NamedParams<'_>>(params).name.map(Self::Tool),
-            Method::GetPrompt => read::<NamedParams<'_>>(params).name.map(Self::Prompt),
+            Method::CallTool => params.name().ok().map(Self::Tool),
+            Method::GetPrompt => params.name().ok().map(Self::Prompt),
             // What is not there yet cannot be subscribed to either.
-            Method::ReadResource | Method::Subscribe => {
-                read::<NamedParams<'_>>(params).uri.map(Self::Resource)
-            }
+            Method::ReadResource | Method::Subscribe => params.uri().ok().map(Self::Resource),
             Method::Complete => {
-                let NamedParams { name, uri } = read::<CompletionRefParams<'_>>(params).reference;
+                let params: CompletionRefParams<'_> = serde_json::from_str(params.text()).unwrap_or_default();
+                let Reference { name, uri } = params.reference;
                 name.map(Self::Prompt).or_else(|| uri.map(Self::Reference))
             }
             _ => None,
@@ -144,11 +143,6 @@ impl<'r> WaitSubject<'r> {
     }
 }
 
-/// What is malformed is the handler's to refuse.
-fn read<'r, P: Deserialize<'r> + Default>(params: Option<&'r RawValue>) -> P {
-    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,13 +152,8 @@ mod tests {
     fn a_request_waits_for_what_it_is_about() {
         let nothing = Snapshot::new(Vec::new());
         let waits = |method: &str, params: &str| {
-            let params = Some(RawValue::from_string(params.to_owned()).unwrap());
-            let request = Request {
-                id: RequestId::Number(1),
-                method: Method::parse(method),
-                params,
-                reservation: None,
-            };
+            let (id, method) = (RequestId::Number(1), Method::parse(method));
+            let request = Request { id, method, params: params.into(), reservation: None };
             !WaitSubject::from_request(&request).is_there(&nothing)
         };
         for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {

@@ -1,6 +1,6 @@
 //! From bytes to a JSON-RPC message and back.
 //!
-//! Only the envelope is read here; parameters stay unread text until the handler that knows their form. Whatever the
+//! Only the envelope is read here, and where the common fields of `params` are. Whatever the
 //! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
 
 use std::borrow::Cow;
@@ -16,6 +16,7 @@ use super::client_requests::pending_requests::{ClientError, ClientResult};
 use super::error::RpcError;
 use super::method::Method;
 use super::oversized_message::IdScanner;
+use super::params::Params;
 
 /// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
 /// that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no machine word bounds:
@@ -62,7 +63,7 @@ pub(crate) enum Message {
 pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Method,
-    pub(crate) params: Option<Box<RawValue>>,
+    pub(crate) params: Params,
     /// What is held for it, if it is large; the messages of a batch share it.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
@@ -141,9 +142,13 @@ impl Message {
             return refuse(id, "`params` must be an object");
         }
         match (envelope.method, id) {
-            (Some(method), Some(id)) => {
-                Ok(Self::Request(Request { id, method: Method::parse(&method), params, reservation: None }))
-            }
+            (Some(method), Some(id)) => match Params::parse(params) {
+                Ok(params) => {
+                    let method = Method::parse(&method);
+                    Ok(Self::Request(Request { id, method, params, reservation: None }))
+                }
+                Err(error) => Err(Malformed { id: Some(id), error }),
+            },
             (Some(method), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
             }
@@ -318,7 +323,7 @@ mod tests {
             Message::parse(br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":[1]}}"#).unwrap();
         let Message::Request(request) = request else { panic!("{request:?}") };
         assert_eq!((request.id, request.method), (RequestId::Text("a".into()), Method::Ping));
-        assert_eq!(request.params.unwrap().get(), r#"{"x":[1]}"#);
+        assert_eq!(request.params.text(), r#"{"x":[1]}"#);
         let parsed = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         assert!(matches!(parsed, Ok(Message::Notification(_))));
         let parsed = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);

@@ -78,15 +78,6 @@ impl Method {
         }
     }
 
-    /// The parameter that the `Mcp-Name` header repeats.
-    pub(crate) fn named_by(&self) -> Option<&'static str> {
-        match self {
-            Self::CallTool | Self::GetPrompt => Some("name"),
-            Self::ReadResource => Some("uri"),
-            _ => None,
-        }
-    }
-
     /// Refuses parameters that are longer than any this method can use, before anybody reads them.
     ///
     /// # Errors

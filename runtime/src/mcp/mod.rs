@@ -25,6 +25,7 @@ mod methods;
 mod notification_queue;
 mod oversized_message;
 mod param_errors;
+mod params;
 mod request_context;
 mod request_meta;
 mod response_stream;
@@ -48,6 +49,8 @@ pub(crate) use jsonrpc::{
 };
 pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
+#[cfg(test)]
+pub(crate) use params::Params;
 pub use request_context::Channel;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
 pub use response_stream::{ResponsePart, ResponseStream};

@@ -113,7 +113,7 @@ impl RequestContext {
 
     /// What binds a parked call to its request and its caller.
     pub(crate) fn request_digest(&self) -> RequestDigest {
-        request_digest::compute(None, &self.request.method, self.request.params.as_deref())
+        request_digest::compute(None, &self.request.method, self.request.params.raw())
     }
 }
 

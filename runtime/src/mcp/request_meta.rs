@@ -48,7 +48,7 @@ pub(crate) struct StatelessMeta {
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
     /// As the client wrote it.
-    pub(crate) raw: Option<Box<RawValue>>,
+    pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
     /// Set where the transport could not check the arguments yet, because the tool was not published.
     pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
@@ -99,12 +99,6 @@ impl Implementation<'_> {
     }
 }
 
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
 /// Whether a key of `_meta` belongs to the protocol and not to whoever reads the request.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
@@ -117,27 +111,20 @@ impl RequestKind {
     /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.
     pub(crate) fn parse(request: &Request) -> Result<(Self, RequestMeta), RpcError> {
         let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
-        let Some(params) = request.params.as_deref() else { return Ok((unstated, RequestMeta::default())) };
-        let Some(raw) = read::<Params<'_>>("params", params)?.meta else {
-            return Ok((unstated, RequestMeta::default()));
-        };
-        if !raw.get().starts_with('{') {
+        let Some(raw) = request.params.meta() else { return Ok((unstated, RequestMeta::default())) };
+        if !raw.starts_with('{') {
             return Err(RpcError::invalid_meta("`params._meta` must be an object"));
         }
-        let meta: RawMeta<'_> = read("params._meta", raw)?;
+        let meta: RawMeta<'_> = serde_json::from_str(raw).map_err(|error| {
+            RpcError::invalid_meta(&param_errors::describe::<RawMeta<'_>>("params._meta", raw, &error))
+        })?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
         let kind = match meta.version {
             None => unstated,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
-        Ok((kind, RequestMeta { raw: Some(raw.to_owned()), progress_token, deferred_check: None }))
+        Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, deferred_check: None }))
     }
-}
-
-/// Reads what stands at `root` of the message.
-fn read<'r, T: Deserialize<'r>>(root: &str, raw: &'r RawValue) -> Result<T, RpcError> {
-    serde_json::from_str(raw.get())
-        .map_err(|error| RpcError::invalid_meta(&param_errors::describe::<T>(root, raw.get(), &error)))
 }
 
 /// A progress token is a string or an integer. What is neither is no token.
@@ -176,11 +163,10 @@ mod tests {
     use crate::mcp::ResponseKind;
 
     fn read(method: &str, params: &str) -> Result<(RequestKind, RequestMeta), RpcError> {
-        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
         RequestKind::parse(&Request {
             id: RequestId::Number(1),
             method: Method::parse(method),
-            params,
+            params: params.into(),
             reservation: None,
         })
     }

@@ -126,7 +126,7 @@ impl RequestClient {
             let (resume, answers) = oneshot::channel();
             let (plugin, most) = (Arc::clone(&self.plugin), self.max_suspended);
             let context = &self.context;
-            let request = context.request.params.as_ref().map_or(0, |params| params.get().len());
+            let request = context.request.params.len();
             let request_digest = self.offload.in_place(request, || context.request_digest()).await;
             let pending_input = PendingInput { plugin, most, request_digest, open: left, answered, resume };
             // Nobody reads: the request is gone, and this future with it in a moment.
@@ -182,12 +182,12 @@ impl Client for RequestClient {
     }
 
     fn meta_size(&self) -> usize {
-        self.context.leg().request_meta.raw.as_deref().map_or(0, |meta| meta.get().len())
+        self.context.leg().request_meta.raw.as_deref().map_or(0, str::len)
     }
 
     fn meta(&self) -> Option<String> {
         let leg = self.context.leg();
-        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?.get()).ok()?.without(is_reserved);
+        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?).ok()?.without(is_reserved);
         if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
@@ -33,41 +33,24 @@ pub(in crate::mcp) struct MrtrParams {
     pub(in crate::mcp) responses: RawObject,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawMrtrParams<'a> {
-    #[serde(borrow, default)]
-    request_state: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    input_responses: Option<&'a RawValue>,
-}
-
 impl MrtrParams {
     /// Reads what a request brings back; for most that is nothing.
     ///
     /// # Errors
     /// When either has the wrong form.
     pub(in crate::mcp) fn read(request: &Request) -> Result<Self, RpcError> {
-        let invalid = RpcError::invalid_params;
-        let text = request.params.as_deref().map_or("{}", RawValue::get);
-        if !request.method.may_require_input()
-            || !(text.contains("requestState") || text.contains("inputResponses"))
-        {
+        if !request.method.may_require_input() {
             return Ok(Self::default());
         }
-        let params: RawMrtrParams<'_> = serde_json::from_str(text)
-            .map_err(|error| invalid(&param_errors::describe::<RawMrtrParams<'_>>("params", text, &error)))?;
-        let responses = params.input_responses.map(|responses| RawObject::parse(responses.get())).transpose();
-        let responses = responses.map_err(|error| {
-            invalid(&format!("`params.inputResponses`: {}", param_errors::reason(&error)))
-        })?;
-        if responses.as_ref().is_some_and(|responses| responses.iter().nth(MAX_RESPONSES).is_some()) {
-            return Err(invalid(&format!("`params.inputResponses` has more than {MAX_RESPONSES} answers")));
+        let invalid = |why: &str| RpcError::invalid_params(&format!("`params.inputResponses`{why}"));
+        let request_state = request.params.request_state()?.map(Cow::into_owned);
+        let responses = request.params.input_responses().map(RawObject::parse).transpose();
+        let responses = responses.map_err(|error| invalid(&format!(": {}", param_errors::reason(&error))))?;
+        let responses = responses.unwrap_or_default();
+        if responses.iter().nth(MAX_RESPONSES).is_some() {
+            return Err(invalid(&format!(" has more than {MAX_RESPONSES} answers")));
         }
-        Ok(Self {
-            request_state: params.request_state.map(Cow::into_owned),
-            responses: responses.unwrap_or_default(),
-        })
+        Ok(Self { request_state, responses })
     }
 }
 
@@ -149,7 +132,7 @@ pub(in crate::mcp) fn resume(
     responses: &RawObject,
     capabilities: ClientCapabilities,
 ) -> Result<Resumed, RpcError> {
-    let bound = request_digest::compute(None, &request.method, request.params.as_deref());
+    let bound = request_digest::compute(None, &request.method, request.params.raw());
     let taken = server
         .suspended_calls
         .resume(state, bound)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::ser::SerializeMap;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
@@ -48,7 +48,7 @@ pub(in super::super) fn tools(
     server: &Server,
     view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     page(server, view, context, params, view.snapshot.tools())
 }
@@ -57,7 +57,7 @@ pub(in super::super) fn resources(
     server: &Server,
     view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     page(server, view, context, params, view.snapshot.resources())
 }
@@ -66,7 +66,7 @@ pub(in super::super) fn templates(
     server: &Server,
     view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     page(server, view, context, params, view.snapshot.templates())
 }
@@ -75,7 +75,7 @@ pub(in super::super) fn prompts(
     server: &Server,
     view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     page(server, view, context, params, view.snapshot.prompts())
 }
@@ -84,7 +84,7 @@ fn page<T: ListItem>(
     server: &Server,
     view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
     list: &ItemList<T>,
 ) -> Result<EncodedResult, RpcError> {
     let params: ListParams<'_> = read(params)?;

@@ -1,42 +1,32 @@
 //! `tools/call`.
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
 use super::super::param_errors::reason;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
-use super::{guest_task, read};
+use super::guest_task;
 use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::host::Caller;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
-
-#[derive(Deserialize)]
-struct CallToolParams<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
 
 /// Calls a tool. `None` when the client withdrew the request.
 pub(in super::super) async fn call(
     server: &Server,
     snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
+    let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
     drop(snapshot);
     let (tool, args) = match prepared {
@@ -79,13 +69,10 @@ fn fail(
 }
 
 /// The tool that is meant, and the text of its arguments, not looked into yet.
-fn prepare(
-    snapshot: &Snapshot,
-    params: Option<&RawValue>,
-) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
-    let params: CallToolParams<'_> = read(params)?;
-    let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
-    Ok((Arc::clone(tool), params.arguments.map_or("{}", RawValue::get).into()))
+fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
+    let name = params.name()?;
+    let tool = snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
+    Ok((Arc::clone(tool), params.arguments().unwrap_or("{}").into()))
 }
 
 /// Why a tool is not called with some arguments.

@@ -8,13 +8,11 @@ use std::fmt::Display;
 
 use axum::http::HeaderMap;
 use data_encoding::BASE64;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::headers::{METHOD, NAME, PROTOCOL_VERSION, required, single};
 use crate::catalog::{ParamHeader, ParamKind, PublishedTool};
-use crate::mcp::{ArgumentsCheck, Request, Revision, RpcError};
+use crate::mcp::{ArgumentsCheck, Method, Request, Revision, RpcError};
 
 /// The headers of a call whose tool was not published when the call came.
 #[derive(Debug)]
@@ -22,7 +20,7 @@ pub(super) struct DeferredHeaders(pub(super) HeaderMap);
 
 impl ArgumentsCheck for DeferredHeaders {
     fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError> {
-        check_params(&self.0, &tool.headers, request.params.as_deref())
+        check_params(&self.0, &tool.headers, request.params.arguments())
     }
 }
 
@@ -30,20 +28,20 @@ impl ArgumentsCheck for DeferredHeaders {
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
-pub(super) fn check(
+pub(super) fn check<'r>(
     headers: &HeaderMap,
-    request: &Request,
+    request: &'r Request,
     revision: Revision,
-) -> Result<Option<String>, RpcError> {
+) -> Result<Option<Cow<'r, str>>, RpcError> {
     check_version(headers, revision.as_str())?;
     same(&METHOD, required(headers, &METHOD)?, request.method.as_str())?;
-    let Some(parameter) = request.method.named_by() else {
-        return Ok(None);
+    let name = match request.method {
+        Method::CallTool | Method::GetPrompt => request.params.name(),
+        Method::ReadResource => request.params.uri(),
+        _ => return Ok(None),
     };
-    // A body without the parameter is the handler's to refuse, as invalid parameters.
-    let Some(name) = name_of(request.params.as_deref(), parameter) else {
-        return Ok(None);
-    };
+    // A body without the parameter is rejected by the handler, as invalid parameters.
+    let Ok(name) = name else { return Ok(None) };
     same(&NAME, &decoded(&NAME, required(headers, &NAME)?)?, &name)?;
     Ok(Some(name))
 }
@@ -55,16 +53,16 @@ pub(super) fn check(
 pub(super) fn check_params(
     headers: &HeaderMap,
     expected: &[ParamHeader],
-    params: Option<&RawValue>,
+    arguments: Option<&str>,
 ) -> Result<(), RpcError> {
     if expected.is_empty() {
         return Ok(());
     }
-    let params: ArgumentsParams =
-        params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let arguments: Value =
+        arguments.and_then(|arguments| serde_json::from_str(arguments).ok()).unwrap_or_default();
     for ParamHeader { header, path, kind } in expected {
         let header = header.as_str();
-        let argument = path.iter().try_fold(&params.arguments, |value, name| value.get(name));
+        let argument = path.iter().try_fold(&arguments, |value, name| value.get(name));
         match argument.filter(|argument| !argument.is_null()) {
             Some(argument) => {
                 let said = decoded(header, required(headers, header)?)?;
@@ -133,38 +131,17 @@ fn decoded(name: impl Display, value: &str) -> Result<Cow<'_, str>, RpcError> {
         .ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
 }
 
-/// The parameters that a header can repeat.
-#[derive(Deserialize)]
-struct NameParams<'a> {
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    uri: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct ArgumentsParams {
-    #[serde(default)]
-    arguments: Value,
-}
-
-fn name_of(params: Option<&RawValue>, parameter: &str) -> Option<String> {
-    let named: NameParams<'_> = serde_json::from_str(params?.get()).ok()?;
-    let value = if parameter == "uri" { named.uri } else { named.name };
-    serde_json::from_str(value?.get()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::{Method, RequestId};
+    use crate::mcp::{Params, RequestId};
 
     fn checked(pairs: &[(&'static str, &str)], params: &str) -> Option<i64> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.append(*name, value.parse().unwrap());
         }
-        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+        let params = Params::from(params);
         let request =
             Request { id: RequestId::Number(1), method: Method::CallTool, params, reservation: None };
         check(&headers, &request, Revision::V2026_07_28).err().map(|error| error.code)
@@ -195,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_resource_is_named_by_its_uri() {
-        let params = Some(RawValue::from_string(r#"{"uri":"n:a","name":"x"}"#.to_owned()).unwrap());
+        let params = Params::from(r#"{"uri":"n:a","name":"x"}"#);
         let request =
             Request { id: RequestId::Number(1), method: Method::ReadResource, params, reservation: None };
         let mut headers = HeaderMap::new();
@@ -213,9 +190,7 @@ mod tests {
         if let Some(value) = header {
             headers.append("Mcp-Param-X", value.parse().unwrap());
         }
-        let params = format!(r#"{{"name":"t","arguments":{arguments}}}"#);
-        let params = RawValue::from_string(params).unwrap();
-        check_params(&headers, &[expected], Some(&params)).err().map(|error| error.code)
+        check_params(&headers, &[expected], Some(arguments)).err().map(|error| error.code)
     }
 
     #[test]

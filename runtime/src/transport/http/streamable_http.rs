@@ -234,7 +234,7 @@ fn check_headers(
     let Some(name) = name.filter(|_| request.method == Method::CallTool) else { return Ok(true) };
     match view.snapshot.tool(&name) {
         Some(tool) => {
-            header_validation::check_params(headers, &tool.headers, request.params.as_deref()).map(|()| true)
+            header_validation::check_params(headers, &tool.headers, request.params.arguments()).map(|()| true)
         }
         None => Ok(view.is_complete),
     }
