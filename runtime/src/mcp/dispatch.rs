@@ -10,10 +10,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::buffer_budget::BufferReservation;
-use super::client_requests::mrtr::{self, MrtrParams, Resumed};
-use super::client_requests::suspended_calls::HandlerOutcome;
-use super::duplex_session::buffer_cost;
+use super::client_requests::mrtr::{self, MrtrParams};
 use super::error::RpcError;
 use super::initial_load;
 use super::jsonrpc::{Request, response};
@@ -24,7 +21,7 @@ use super::methods::{
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
-use super::response_stream::{CallTask, ResponseStream};
+use super::response_stream::{CallTask, HandlerOutcome, ResponseStream};
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
@@ -34,7 +31,7 @@ use crate::json::RawObject;
 pub(crate) fn stateless(
     server: &Arc<Server>,
     view: CatalogView,
-    mut request: Request,
+    request: Request,
     (stateless_meta, request_meta): (StatelessMeta, RequestMeta),
     in_flight: Option<&Arc<InFlight>>,
     channel: &Channel,
@@ -63,35 +60,10 @@ pub(crate) fn stateless(
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
-    let reservation = request.reservation.take();
-    let resumed = mrtr::resume(server, &request, &state, &mrtr.responses, capabilities)?;
-    let reservation = reservation.and_then(|reservation| shrink_to_responses(reservation, &mrtr.responses));
-    match resumed {
-        Resumed::Call(ready, work) => {
-            if let Some(guard) = &guard {
-                guard.rebind(ready.context.cancel.clone());
-            }
-            ready.context.keep_reservation(reservation);
-            let context = ready.resume(leg(RawObject::default()));
-            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
-        }
-        Resumed::InputRequired(context, reply) => {
-            context.keep_reservation(reservation);
-            let work = CallTask::Fresh(std::future::ready(Some(Ok(reply))).boxed());
-            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
-        }
-    }
-}
-
-/// Of what is held for a retry, what its answers take: the call keeps nothing else of it. A retry is never part of a batch.
-fn shrink_to_responses(
-    reservation: Arc<BufferReservation>,
-    responses: &RawObject,
-) -> Option<Arc<BufferReservation>> {
-    let bytes = responses.iter().map(|(_, answer)| answer.get().len()).sum();
-    let mut reservation = Arc::into_inner(reservation)?;
-    reservation.shrink_to(buffer_cost(bytes));
-    Some(Arc::new(reservation))
+    let resumed = (state.as_str(), &mrtr.responses);
+    let (context, work) =
+        mrtr::resume(server, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
 /// Serves a request of a session.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
-use super::client_requests::suspended_calls::PendingInput;
+use super::client_requests::mrtr::PendingInput;
 use crate::host::Caller;
 
 /// Messages that may wait for a slow reader.
@@ -28,7 +28,7 @@ const BESIDE: usize = 64;
 pub(crate) enum OutgoingMessage {
     /// A message to write.
     Message(Bytes),
-    /// The call waits for answers that only a retry can bring.
+    /// The call waits for responses that only another request can bring.
     InputRequired(PendingInput),
 }
 

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
 use super::client_requests::client_capabilities::ClientCapabilities;
-use super::client_requests::request_digest::{self, RequestDigest};
-use super::client_requests::suspended_calls::SuspendedCalls;
+use super::client_requests::mrtr::SuspendedCalls;
+use super::client_requests::mrtr::request_digest::{self, RequestDigest};
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
@@ -19,8 +19,8 @@ use super::sessions::session::Session;
 use crate::host::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
 
-/// One request under way. In the stateless revision a call may take several rounds: the same work, each time for
-/// another message from the client.
+/// One request under way. In the stateless revision a call may have several legs: the same work, each time for another
+/// message from the client.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
@@ -29,11 +29,11 @@ pub(crate) struct RequestContext {
     pub(crate) cancel: CancellationToken,
     /// The session it belongs to, in the eras that have them.
     pub(crate) session: Option<Arc<Session>>,
-    /// The first message; later rounds repeat it.
+    /// The first message; those of later legs repeat it.
     pub(crate) request: Arc<Request>,
     pub(crate) suspended_calls: Arc<SuspendedCalls>,
     leg: Mutex<Arc<RequestLeg>>,
-    /// For what later rounds brought.
+    /// For what later legs brought.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
 }
 
@@ -96,7 +96,7 @@ impl RequestContext {
         }
     }
 
-    /// The present round.
+    /// The present leg.
     pub(crate) fn leg(&self) -> Arc<RequestLeg> {
         Arc::clone(&self.leg.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -106,12 +106,12 @@ impl RequestContext {
         *self.leg.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(leg);
     }
 
-    /// What is held for a message of a later round stays so until the call is over: the guest may have its answers by then.
+    /// What is reserved for the message of a later leg stays so until the call is over: the guest may have the responses by then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
     }
 
-    /// What binds a parked call to its request and its caller.
+    /// What binds a suspended call to its request and its caller.
     pub(crate) fn request_digest(&self) -> RequestDigest {
         request_digest::compute(None, &self.request.method, self.request.params.raw())
     }

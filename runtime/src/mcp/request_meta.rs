@@ -105,7 +105,7 @@ pub(crate) fn is_reserved(key: &str) -> bool {
 }
 
 impl RequestKind {
-    /// Decides the era of a request, and reads what it carries.
+    /// Decides how a request is served, and reads its `_meta`.
     ///
     /// # Errors
     /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.

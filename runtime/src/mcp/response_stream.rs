@@ -16,12 +16,12 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::client_requests::mrtr;
-use super::client_requests::suspended_calls::{HandlerOutcome, PendingInput};
+use super::client_requests::mrtr::{self, PendingInput, SuspendedCall};
 use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{RequestId, error_response, response};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
+use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
 use crate::host::Caller;
@@ -50,6 +50,9 @@ enum ResponseSource {
     Call { id: RequestId, task: CallTask, server: Arc<Server>, context: Arc<RequestContext> },
     Batch(BoxFuture<'static, EncodedResponse>),
 }
+
+/// How a handler ends: with a result, with an error, or withdrawn.
+pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
 
 /// The work of one call.
 pub(super) enum CallTask {
@@ -112,7 +115,8 @@ impl ResponseSource {
         match self {
             Self::Call { id, task, server, context } => {
                 let caller = context.caller.clone();
-                Some(write(&server, &caller, &id, mrtr::suspend(&server, task, context, pending_input)))
+                let call = SuspendedCall { task, context, pending_input };
+                Some(write(&server, &caller, &id, mrtr::suspend(&server, call)))
             }
             // Only a stateless call asks this way, and there are no batches of those.
             Self::Batch(_) => None,
@@ -125,7 +129,7 @@ fn write(
     server: &Server,
     caller: &Caller,
     id: &RequestId,
-    outcome: Result<super::result_writer::EncodedResult, RpcError>,
+    outcome: Result<EncodedResult, RpcError>,
 ) -> (Bytes, ResponseKind) {
     let (answer, kind) = match outcome {
         Ok(reply) => (response(id, reply.as_json()), ResponseKind::Served),

@@ -98,8 +98,8 @@ impl Duplex {
         match reading.in_place(bytes, receive).await {
             DuplexReply::Nothing => None,
             DuplexReply::Message(reply) => Some(reply),
-            DuplexReply::Stream(exchange) => {
-                self.requests.spawn(pump(exchange, self.sender.clone()));
+            DuplexReply::Stream(stream) => {
+                self.requests.spawn(pump(stream, self.sender.clone()));
                 None
             }
         }
@@ -128,9 +128,9 @@ impl Duplex {
     }
 }
 
-async fn pump(mut exchange: ResponseStream, sender: mpsc::Sender<Bytes>) {
-    while let Some(frame) = exchange.next().await {
-        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = frame;
+async fn pump(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
+    while let Some(part) = stream.next().await {
+        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = part;
         if sender.send(line).await.is_err() {
             return;
         }

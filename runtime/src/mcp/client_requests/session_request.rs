@@ -9,13 +9,12 @@ use super::super::jsonrpc::{notification, request};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
+use super::IndexedResult;
 use super::input_request::InputRequest;
+use super::mrtr::CallOwner;
 use super::pending_requests::{ClientError, ClientResult, PendingReply};
-use super::suspended_calls::CallOwner;
 use crate::host::ClientRequestError;
 use crate::sandbox::LargeWork;
-
-type IndexedResult = (usize, Result<String, ClientRequestError>);
 
 /// Code with which clients say that the person or the model's owner said no.
 const REJECTED: i64 = -1;

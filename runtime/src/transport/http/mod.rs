@@ -9,7 +9,6 @@ mod client_locality;
 mod connection_limit;
 mod content_types;
 mod event_store;
-mod event_stream;
 mod header_validation;
 mod headers;
 mod legacy_sse;
@@ -17,8 +16,10 @@ mod listener;
 mod origin_check;
 mod request_body;
 mod response;
+mod resumable_stream;
 mod router;
 mod session_registry;
+mod session_streams;
 mod sse;
 mod streamable_http;
 

@@ -12,9 +12,9 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 
 use super::content_types::AcceptHeader;
-use super::event_stream::ResumableStream;
 use super::headers::SESSION_ID;
-use super::session_registry::HttpSession;
+use super::resumable_stream::ResumableStream;
+use super::session_streams::HttpSession;
 use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
 use crate::mcp::{ResponseKind, ResponsePart, ResponseStream};

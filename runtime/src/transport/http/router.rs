@@ -2,7 +2,7 @@
 //!
 //! `handle` is the middleware of all routes, as one function: the rest of a body is read after any handler, whether the
 //! handler took the body or not, and so the body stays here and is lent. A new rule for every request belongs into `handle`,
-//! and what is found out about a request's client travels in [`HttpClient`].
+//! and what is found out about a request's client travels in [`ClientOrigin`].
 
 use std::sync::Arc;
 
@@ -40,12 +40,12 @@ struct AppState {
 }
 
 /// The client that a request comes from, judged once by the headers of the request.
-struct HttpClient {
+struct ClientOrigin {
     caller: Caller,
     is_local: bool,
 }
 
-impl HttpClient {
+impl ClientOrigin {
     fn channel(self, can_ask: bool) -> Channel {
         Channel { caller: self.caller, can_ask, is_local: self.is_local }
     }
@@ -79,11 +79,11 @@ async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Respons
 
 impl AppState {
     /// Checks what every request must fulfil, and says where it comes from.
-    fn check(&self, parts: &Parts) -> Result<HttpClient, PlainRejection> {
+    fn check(&self, parts: &Parts) -> Result<ClientOrigin, PlainRejection> {
         let host = self.origin_check.check(&parts.headers)?;
         let caller = caller(&parts.extensions);
         let is_local = self.locality_check.is_local(&parts.headers, &caller, host == HostName::Loopback);
-        Ok(HttpClient { caller, is_local })
+        Ok(ClientOrigin { caller, is_local })
     }
 
     /// Reads a body of as many bytes as a message may have.
@@ -93,7 +93,7 @@ impl AppState {
     }
 }
 
-async fn route(state: &AppState, parts: &Parts, client: HttpClient, body: &mut Body) -> Response {
+async fn route(state: &AppState, parts: &Parts, client: ClientOrigin, body: &mut Body) -> Response {
     let path = parts.uri.path();
     match (path.strip_suffix('/').unwrap_or(path), &parts.method) {
         (PATH, &Method::POST) => post_message(state, parts, client, body).await,
@@ -116,7 +116,7 @@ async fn route(state: &AppState, parts: &Parts, client: HttpClient, body: &mut B
     }
 }
 
-async fn post_message(state: &AppState, parts: &Parts, client: HttpClient, body: &mut Body) -> Response {
+async fn post_message(state: &AppState, parts: &Parts, client: ClientOrigin, body: &mut Body) -> Response {
     let headers = &parts.headers;
     let accepts = match check_json_body(headers).and_then(|()| AcceptHeader::read_any(headers)) {
         Ok(accepts) => accepts,
@@ -159,7 +159,7 @@ async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
 async fn post_legacy_message(
     state: &AppState,
     parts: &Parts,
-    client: HttpClient,
+    client: ClientOrigin,
     body: &mut Body,
 ) -> Response {
     if let Err(rejection) = check_json_body(&parts.headers) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::event_stream::SessionStreams;
+use super::session_streams::HttpSession;
 use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
 
 /// How long a session lives that was begun and not used.
@@ -19,21 +19,6 @@ const UNUSED: Duration = Duration::from_secs(60);
 
 /// Of all places, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at anew.
 const CLEARED: usize = 256;
-
-/// A session with what only HTTP keeps for it.
-#[derive(Debug)]
-pub(super) struct HttpSession {
-    pub(super) session: Arc<Session>,
-    /// Event streams that can be resumed.
-    pub(super) streams: SessionStreams,
-}
-
-impl HttpSession {
-    fn new(session: Arc<Session>) -> Arc<Self> {
-        let streams = SessionStreams::new(session.share.clone());
-        Arc::new(Self { session, streams })
-    }
-}
 
 /// The registry.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Writes streams as server-sent events.
 //!
 //! What is written comes from an [`EventSource`]: the response stream of one connection, one that can be resumed
-//! (`event_stream`), or the stream of HTTP+SSE. One event of any of them is made in [`EncodedEvent`].
+//! (`resumable_stream`), or the stream of HTTP+SSE. One event of any of them is made in [`EncodedEvent`].
 //! A stream that is silent for long gets a comment now and then: proxies and clients drop connections on which nothing
 //! moves, and a broken connection is noticed by writing to it.
 

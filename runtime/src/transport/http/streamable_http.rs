@@ -9,10 +9,11 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::event_stream::ResumableStream;
 use super::header_validation::{self, DeferredHeaders};
 use super::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, single};
-use super::session_registry::{HttpSession, SessionRegistry};
+use super::resumable_stream::ResumableStream;
+use super::session_registry::SessionRegistry;
+use super::session_streams::HttpSession;
 use crate::mcp::{
     BufferReservation, CatalogView, Channel, Message, Method, Notification, Request, RequestId, RequestKind,
     ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications, dispatch, error_response,

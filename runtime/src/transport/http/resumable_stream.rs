@@ -1,59 +1,21 @@
-//! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
+//! A stream of a session on one connection, which survives the connection.
 //!
-//! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for a
-//! while, for a client whose connection broke in the last moment. A stream of the mcp layer knows nothing of this: here it is
-//! read into an [`EventStore`], and each connection reads from the store.
+//! A response stream of the mcp layer knows nothing of this: `pump` reads it into an [`EventStore`] of the session, and each
+//! connection reads from the store, from the start or from the event after the last one that its client saw.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::event_store::{Event, EventPriority, EventReader, EventStore, parse_id};
-use super::session_registry::HttpSession;
+use super::session_streams::{HttpSession, STANDALONE};
 use super::sse::{EncodedEvent, EventSource};
-use crate::mcp::{
-    AttachedConnection, BufferShare, ResponsePart, ResponseStream, ServerNotifications, is_request,
-};
-
-/// Streams of requests that are kept at the same time, those under way aside.
-const MOST: usize = 32;
-
-/// Bytes that are kept of streams that have ended.
-const KEPT_BYTES: usize = 4 << 20;
-
-/// How long a stream is kept after its end.
-const KEPT: Duration = Duration::from_secs(60);
+use crate::mcp::{AttachedConnection, ResponsePart, ResponseStream, ServerNotifications, is_request};
 
 /// When a client whose stream was closed on purpose should come back.
 pub(super) const RETRY: Duration = Duration::from_millis(250);
-
-/// Number of the stream for what comes unasked.
-const STANDALONE: u64 = 0;
-
-/// The streams.
-#[derive(Debug)]
-pub(super) struct SessionStreams {
-    standalone: Arc<EventStore>,
-    request_streams: Mutex<RequestStreams>,
-    share: BufferShare,
-    notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
-}
-
-#[derive(Debug, Default)]
-struct RequestStreams {
-    last: u64,
-    stores: VecDeque<Arc<EventStore>>,
-}
-
-impl RequestStreams {
-    /// Bytes of streams that have ended.
-    fn kept(&self) -> usize {
-        self.stores.iter().filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
-    }
-}
 
 /// An event stream on one connection, which survives the connection.
 #[derive(Debug)]
@@ -68,45 +30,6 @@ pub(super) struct ResumableStream {
     standalone: Option<AttachedConnection>,
     /// The connection is closed although more will come.
     closed: bool,
-}
-
-impl SessionStreams {
-    /// The streams of a session; what they keep is kept for its caller.
-    pub(super) fn new(share: BufferShare) -> Self {
-        let standalone = EventStore::new(STANDALONE, share.clone());
-        Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
-    }
-
-    /// Makes way for old streams to be forgotten.
-    pub(super) fn sweep(&self) {
-        self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < KEPT));
-    }
-
-    fn open_stream(&self) -> Arc<EventStore> {
-        let mut streams = self.lock();
-        streams.last += 1;
-        let store = EventStore::new(streams.last, self.share.clone());
-        // Those under way are bounded by the requests under way; the others make room, oldest first.
-        while streams.stores.len() >= MOST || streams.kept() > KEPT_BYTES {
-            let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
-                break;
-            };
-            streams.stores.remove(ended);
-        }
-        streams.stores.push_back(Arc::clone(&store));
-        store
-    }
-
-    fn find(&self, number: u64) -> Option<Arc<EventStore>> {
-        if number == STANDALONE {
-            return Some(Arc::clone(&self.standalone));
-        }
-        self.lock().stores.iter().find(|store| store.number == number).cloned()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, RequestStreams> {
-        self.request_streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl ResumableStream {
