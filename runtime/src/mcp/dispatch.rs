@@ -1,7 +1,8 @@
 //! From a request to its handler.
 //!
-//! A transport has parsed the message and knows its kind; what it brings along is a [`Channel`] and one [`CatalogView`].
-//! Everything that a request needs is gathered in a `RequestContext` here, and its work becomes one [`ResponseStream`].
+//! A transport has parsed the message and knows its kind; what it brings along is a [`Channel`] and one
+//! [`CatalogView`]. Everything that a request needs is gathered in a `RequestContext` here, and its work becomes one
+//! [`ResponseStream`].
 
 use std::sync::{Arc, Mutex};
 
@@ -121,7 +122,7 @@ fn start_handler(
     (context, work.boxed())
 }
 
-/// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
+/// The one place that knows which handler serves which method in which revision. `None`: withdrawn, no response.
 async fn handle(
     server: &Arc<Server>,
     mut view: CatalogView,

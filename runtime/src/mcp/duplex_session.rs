@@ -46,7 +46,7 @@ pub struct DuplexSession {
     server: Arc<Server>,
     session: Option<Arc<Session>>,
     notifications: Option<ServerNotifications>,
-    /// Whether the client has said that it is ready for what comes unasked.
+    /// Whether the client has said that it is ready for server notifications.
     ready: bool,
     stateless: Arc<InFlight>,
     share: BufferShare,
@@ -55,8 +55,8 @@ pub struct DuplexSession {
 }
 
 impl DuplexSession {
-    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `is_local`: it runs on
-    /// this machine for certain.
+    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `is_local`: it runs
+    /// on this machine for certain.
     #[must_use]
     pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
@@ -130,7 +130,7 @@ impl DuplexSession {
         }
     }
 
-    /// The next message that goes to the client unasked; `None` when it no longer answers pings. Can be dropped and
+    /// The next server notification or ping; `None` when the client no longer answers pings. Can be dropped and
     /// called again without losing any.
     pub async fn next_notification(&mut self) -> Option<Bytes> {
         match &mut self.notifications {

@@ -105,7 +105,8 @@ impl RpcError {
         Self { data: Some(Box::new(data)), ..Self::new(code, "Resource not found") }
     }
 
-    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in `sampling.tools`.
+    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in
+    /// `sampling.tools`.
     pub(crate) fn missing_capability(name: &str) -> Self {
         let required = name.splitn(CAPABILITY_DEPTH, '.').collect::<Vec<_>>();
         let required = required.into_iter().rev().fold(json!({}), |inner, part| json!({ part: inner }));

@@ -1,11 +1,11 @@
 //! Requests that wait for the initial load: lists, and those that name something which is not there yet.
 //!
-//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
-//! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
-//! already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may have the better right
-//! to it, and who is ready first has none. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
-//! what there is; those that want to hear of a list's progress do meanwhile. A request that waits is a task and nothing else, and ends
-//! like any other.
+//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists
+//! wait until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is
+//! published already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may
+//! have the better right to it, and who is ready first has none. Clients give up on an answer after a minute or so, and
+//! therefore the wait has an end after which they get what there is; those that want to hear of a list's progress do
+//! meanwhile. A request that waits is a task and nothing else, and ends like any other.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -24,8 +24,8 @@ use crate::catalog::{LoadProgress, Snapshot};
 /// How often a client hears how far the start is.
 const TELL: Duration = Duration::from_secs(1);
 
-/// Waits until what the request is about is there, as far as it will be, and then reads the catalog for the request. `None`
-/// when the client has withdrawn the request.
+/// Waits until what the request is about is there, as far as it will be, and then reads the catalog for the request.
+/// `None` when the client has withdrawn the request.
 ///
 /// # Errors
 /// When the check of arguments fails that the transport deferred until the tool is known.
@@ -91,7 +91,7 @@ enum WaitSubject<'r> {
     Resource(Cow<'r, str>),
     /// A resource or a template, by its URI.
     Reference(Cow<'r, str>),
-    /// It can be answered, or refused, without.
+    /// It can be served, or rejected, without.
     Nothing,
 }
 

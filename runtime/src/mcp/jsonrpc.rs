@@ -18,9 +18,10 @@ use super::method::Method;
 use super::oversized_message::IdScanner;
 use super::params::Params;
 
-/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
-/// that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no machine word bounds:
-/// clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is refused. It goes back as that value.
+/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every
+/// message that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no
+/// machine word bounds: clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is
+/// rejected. It goes back as that value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum RequestId {
@@ -42,7 +43,7 @@ impl IdText {
 }
 
 impl RequestId {
-    /// What an id is, for whoever sent another.
+    /// What an id is, for the error that rejects another.
     pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
 }
 
@@ -226,8 +227,8 @@ pub(crate) fn response(id: &RequestId, result: &[u8]) -> Bytes {
     finish(line)
 }
 
-/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the same, and
-/// what a plugin or a client wrote may have some.
+/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the
+/// same, and what a plugin or a client wrote may have some.
 fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
     unbroken(&mut line);

@@ -1,13 +1,14 @@
 //! MCP: JSON-RPC, revisions, sessions, methods and errors.
 //!
-//! Session and stateless requests share every handler in `methods`. A session keeps what its client said at `initialize`; a
-//! stateless request (2026-07-28) says it again in `_meta`. Both become one `request_context::RequestContext`, so a handler
-//! sees only what the revision can express. Knows no sockets, no headers, no status codes, no wasmtime and no files.
+//! Session and stateless requests share every handler in `methods`. A session keeps what its client said at
+//! `initialize`; a stateless request (2026-07-28) says it again in `_meta`. Both become one
+//! `request_context::RequestContext`, so a handler sees only what the revision can express. Knows no sockets, no
+//! headers, no status codes, no wasmtime and no files.
 //!
 //! A transport hands over a parsed message with a [`Channel`] (who sends it, and what can be sent back), and drives the
-//! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their session;
-//! `duplex_session` is the one client of stdio or HTTP+SSE. `client_requests` carries what a guest asks its client, and the
-//! responses; `sessions` is what the server keeps for a client of an older revision.
+//! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their
+//! session; `duplex_session` is the one client of stdio or HTTP+SSE. `client_requests` carries what a guest asks its
+//! client, and the responses; `sessions` is what the server keeps for a client of an older revision.
 
 mod buffer_budget;
 mod client_requests;

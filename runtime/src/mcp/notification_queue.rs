@@ -1,8 +1,8 @@
 //! Messages on their way to the client while its request is being served.
 //!
 //! Bounded in number and in bytes, and notifications never wait: a client that does not read must not hold a guest, a
-//! session or another request. What does not fit is dropped and counted. Only a client request waits, since its guest waits anyway.
-//! What waits is part of what is [kept for the caller](super::buffer_budget).
+//! session or another request. What does not fit is dropped and counted. Only a client request waits, since its guest
+//! waits anyway. What waits is part of what is [kept for the caller](super::buffer_budget).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,9 +1,9 @@
 //! The `params` of a request: one pass finds the fields that more than one part of the server reads.
 //!
-//! `_meta` decides how a request is served, a transport may compare `name`, `uri` and `arguments` with what it carries beside
-//! the message, `requestState` and `inputResponses` resume a suspended call, and handlers read most of them again. A request
-//! outlives the message that it came in, so the fields are kept as ranges of one copied text, and nothing is copied twice. Fields of
-//! one method only are read from the text by its handler. This file judges no field.
+//! `_meta` decides how a request is served, a transport may compare `name`, `uri` and `arguments` with what it carries
+//! beside the message, `requestState` and `inputResponses` resume a suspended call, and handlers read most of them
+//! again. A request outlives the message that it came in, so the fields are kept as ranges of one copied text, and
+//! nothing is copied twice. Fields of one method only are read from the text by its handler. This file judges no field.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -27,7 +27,7 @@ pub(crate) struct RequestContext {
     pub(crate) client: ClientInfo,
     pub(crate) caller: Caller,
     pub(crate) cancel: CancellationToken,
-    /// The session it belongs to, in the eras that have them.
+    /// The session it belongs to; none for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
     /// The first message; those of later legs repeat it.
     pub(crate) request: Arc<Request>,
@@ -37,16 +37,16 @@ pub(crate) struct RequestContext {
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
 }
 
-/// What one message from the client brings, beside what it asks for.
+/// What one message from the client brings besides its method and parameters.
 #[derive(Debug)]
 pub(crate) struct RequestLeg {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) threshold: LogThreshold,
     pub(crate) request_meta: RequestMeta,
     pub(crate) queue: NotificationQueue,
-    /// `inputResponses` to questions that are yet to be asked. Each answers one question.
+    /// `inputResponses` to requests that the guest is yet to make. Each answers one request.
     pub(crate) responses: Mutex<RawObject>,
-    /// Whether requests of ours can reach the client on the way back.
+    /// Whether client requests can be sent on the response stream.
     pub(crate) can_ask: bool,
 }
 
@@ -106,7 +106,8 @@ impl RequestContext {
         *self.leg.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(leg);
     }
 
-    /// What is reserved for the message of a later leg stays so until the call is over: the guest may have the responses by then.
+    /// What is reserved for the message of a later leg stays so until the call is over: the guest may have the
+    /// responses by then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
     }
@@ -117,7 +118,7 @@ impl RequestContext {
     }
 }
 
-/// Who asks, and how it can be withdrawn.
+/// The client of a request, and how the request is cancelled.
 #[derive(Debug)]
 pub(crate) struct Requester {
     pub(crate) revision: Revision,
@@ -132,7 +133,7 @@ pub(crate) struct Requester {
 pub struct Channel {
     /// From where.
     pub caller: Caller,
-    /// Whether requests of ours can reach the client on the way back.
+    /// Whether client requests can be sent on the response stream.
     pub can_ask: bool,
     /// Whether the client runs on this machine for certain, so that its folders are the server's too.
     pub is_local: bool,

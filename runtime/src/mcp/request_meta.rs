@@ -99,7 +99,7 @@ impl Implementation<'_> {
     }
 }
 
-/// Whether a key of `_meta` belongs to the protocol and not to whoever reads the request.
+/// Whether a key of `_meta` belongs to the protocol, and is not passed to a guest.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
 }

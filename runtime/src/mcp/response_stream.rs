@@ -1,10 +1,11 @@
 //! Everything sent for one request, in order: notifications, then the response.
 //!
-//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Work that is not done at once runs as a task of its
-//! own, so that a client which does not read cannot stop the clocks of its guest. Dropping the stream ends that task:
-//! right for the stateless revision, where a broken connection is a cancellation. A revision with sessions detaches it
-//! first, because there only a notification cancels. When a stateless call needs input from its client, the stream ends
-//! with `input_required`, and the suspended call keeps the task.
+//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Work that is
+//! not done at once runs as a task of its own, so that a client which does not read cannot stop the clocks of its
+//! guest. Dropping the stream ends that task: right for the stateless revision, where a broken connection is a
+//! cancellation. A revision with sessions detaches it first, because there only a notification cancels. When a
+//! stateless call needs input from its client, the stream ends with `input_required`, and the suspended call keeps the
+//! task.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ pub(super) enum CallTask {
 }
 
 impl CallTask {
-    /// Whether it has ended already, whoever still waits for it.
+    /// Whether the work has ended already, even if its outcome was not read yet.
     pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Fresh(_) => false,
@@ -118,7 +119,7 @@ impl ResponseSource {
                 let call = SuspendedCall { task, context, pending_input };
                 Some(write(&server, &caller, &id, mrtr::suspend(&server, call)))
             }
-            // Only a stateless call asks this way, and there are no batches of those.
+            // Only a stateless call is suspended this way, and no batch has one.
             Self::Batch(_) => None,
         }
     }

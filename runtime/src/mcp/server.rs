@@ -132,8 +132,8 @@ impl Server {
         self.input_closed();
     }
 
-    /// The only client says nothing more, and still reads what it asked for. Tells all who listen that the server ends, and
-    /// gives up the calls that wait for their clients.
+    /// The only client sends nothing more, and still reads the responses to its requests. Ends all subscriptions and
+    /// all suspended calls.
     pub fn input_closed(&self) {
         self.stopping.cancel();
         self.suspended_calls.clear();

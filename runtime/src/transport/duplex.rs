@@ -1,8 +1,8 @@
 //! One client on a duplex connection: messages in one way, messages out the other, many requests running at once.
 //!
-//! Stdio and HTTP+SSE differ in how bytes come and go and in nothing else, so both pull from here what is to be written.
-//! Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client that does
-//! not read stops being read.
+//! Stdio and HTTP+SSE differ in how bytes come and go and in nothing else, so both pull from here what is to be
+//! written. Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client
+//! that does not read stops being read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,8 @@ impl Duplex {
             if let Some(end) = self.closing {
                 return self.drain(end).await;
             }
-            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way round.
+            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way
+            // round.
             let line = tokio::select! {
                 Some(message) = self.output.recv() => return Some(message),
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
@@ -77,7 +78,8 @@ impl Duplex {
             };
             match line {
                 Some(line) => self.line = Some(line),
-                // Whoever asked for a list before all was compiled gets it, if it still reads.
+                // A client that requested a list before all plugins were compiled gets the list, if the client still
+                // reads.
                 None => self.closing = Some(Instant::now() + DRAIN + self.connection.startup_wait()),
             }
         }

@@ -22,7 +22,7 @@ use crate::json::RawObject;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
-/// Names the question for the roots that is asked before the guest starts.
+/// Names the `roots/list` that is sent before the guest starts.
 const ROOTS: &str = "plugport-roots";
 
 /// The client of one call to one plugin.
@@ -30,9 +30,9 @@ pub(crate) struct RequestClient {
     context: Arc<RequestContext>,
     plugin: Arc<str>,
     max_suspended: usize,
-    /// Where large questions and answers are read.
+    /// Where large requests and responses are read.
     offload: Arc<LargeWork>,
-    /// Questions so far: they number those that the guest does not name.
+    /// Requests so far: the count names those that the guest does not name.
     asked: AtomicUsize,
 }
 

@@ -1,10 +1,9 @@
 //! Client requests: what a guest asks its client (sampling, elicitation, roots), and the responses.
 //!
-//! `client` is the client as the host layer sees it. `input_request` words a request for the client's revision and checks
-//! the response, with `sampling_params`, `sampling_content`, `elicitation_form` and `legacy_form` for its parts;
-//! `client_capabilities` is what the client supports. In a session, `session_request` sends it and `pending_requests` waits.
-//! Stateless, `mrtr`
-//! suspends the call until another request resumes it.
+//! `client` is the client as the host layer sees it. `input_request` words a request for the client's revision and
+//! checks the response, with `sampling_params`, `sampling_content`, `elicitation_form` and `legacy_form` for its parts;
+//! `client_capabilities` is what the client supports. In a session, `session_request` sends it and `pending_requests`
+//! waits. Stateless, `mrtr` suspends the call until another request resumes it.
 
 pub(super) mod client;
 pub(super) mod client_capabilities;

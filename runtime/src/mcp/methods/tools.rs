@@ -101,8 +101,8 @@ fn has_too_many(args: &str) -> bool {
     values > VALUES
 }
 
-/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for nothing
-/// takes reading the schema anew and following it, for each byte far longer than the check.
+/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for
+/// nothing takes reading the schema anew and following it, for each byte far longer than the check.
 const SHORT: usize = 4 << 10;
 
 /// Whether looking at arguments is sure to be short, but for the check itself.
@@ -125,8 +125,8 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
     Ok(value)
 }
 
-/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
-/// The text of what is passed to the tool, and whether the call was let in for the check.
+/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the
+/// schema. The text of what is passed to the tool, and whether the call was let in for the check.
 async fn check(
     tool: &Arc<PublishedTool>,
     args: &Arc<str>,
@@ -197,8 +197,8 @@ enum ResultError {
     Limit(CallError),
 }
 
-/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the call,
-/// with the processor time that its guest has left.
+/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the
+/// call, with the processor time that its guest has left.
 async fn keeps_promise(
     tool: &Arc<PublishedTool>,
     view: &ResultView<'_>,

@@ -29,7 +29,8 @@ use crate::host::{ClientInfo, LogLevel};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
-    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what changes.
+    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what
+    /// changes.
     pub(crate) lists: Option<ListDigests>,
     /// Whose it is.
     pub(crate) share: BufferShare,
@@ -76,7 +77,7 @@ impl SessionActivity {
         self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
     }
 
-    /// How often it was heard of: whoever finds another number later knows that it was.
+    /// How often the client was heard of. Another number later means that it was heard of in between.
     pub(crate) fn times(&self) -> u64 {
         self.times.load(Ordering::Relaxed)
     }

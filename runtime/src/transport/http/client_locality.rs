@@ -1,8 +1,8 @@
 //! Whether a client of HTTP runs on this machine, so that its folders are the server's too.
 //!
-//! A loopback listener, a loopback peer, a `Host` that names this machine and no header of a proxy, since a proxy on this
-//! machine also connects from here. A proxy that adds no header is taken for a client, so the operator can say that no client
-//! of HTTP is local (`roots_over_http`).
+//! A loopback listener, a loopback peer, a `Host` that names this machine and no header of a proxy, since a proxy on
+//! this machine also connects from here. A proxy that adds no header is taken for a client, so the operator can say
+//! that no client of HTTP is local (`roots_over_http`).
 
 use axum::http::HeaderMap;
 

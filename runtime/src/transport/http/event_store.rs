@@ -1,11 +1,11 @@
 //! The events of one resumable SSE stream: a client that lost its connection reads on from the last event it saw.
 //!
 //! A stream outlives connections. Its writer never waits for a reader: what does not fit pushes out what was already
-//! delivered, and when nothing was, a notification is dropped, while a question or an answer pushes out what is older. A new
-//! reader takes over from an old one, whose connection is probably dead, so that no event goes out on two. All of it is part
-//! of what of what is [kept for the caller](crate::mcp::BufferBudget): when that is full, what has ended and is read by nobody is
-//! forgotten. Without room a question ends its reader's connection, and an answer is replaced by an error; the stream goes on,
-//! for a client that comes back.
+//! delivered, and when nothing was, a notification is dropped, while a client request or a response pushes out what is
+//! older. A new reader takes over from an old one, whose connection is probably dead, so that no event goes out on two.
+//! All of it is part of what of what is [kept for the caller](crate::mcp::BufferBudget): when that is full, what has
+//! ended and is read by nobody is forgotten. Without room a client request ends its reader's connection, and a response
+//! is replaced by an error; the stream goes on, for a client that comes back.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -87,7 +87,7 @@ impl StoreState {
 pub(super) enum EventPriority {
     /// It may be dropped.
     Notification,
-    /// A question: it must arrive.
+    /// A client request: it must arrive.
     ClientRequest,
     /// The same, and what is large in it [is counted](crate::mcp::BufferBudget::counted) by itself.
     Response,
@@ -135,7 +135,8 @@ impl EventStore {
         is_held
     }
 
-    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not counted.
+    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not
+    /// counted.
     pub(super) fn push_error(&self, id: Option<&RequestId>) {
         let message = error_response(id, &RpcError::no_room("the answer"));
         let mut state = self.lock();
@@ -186,7 +187,7 @@ impl EventStore {
         self.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// Reads what comes after event number `after`; whoever read before stops.
+    /// Reads what comes after event number `after`; an earlier reader stops.
     ///
     /// # Errors
     /// When events after that one are no longer kept.
@@ -199,7 +200,7 @@ impl EventStore {
         Ok(self.take_over(&mut state, after))
     }
 
-    /// Reads what comes from now on; whoever read before stops.
+    /// Reads what comes from now on; an earlier reader stops.
     pub(super) fn read_new(self: &Arc<Self>) -> EventReader {
         let mut state = self.lock();
         let after = state.last;

@@ -1,7 +1,8 @@
 //! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must not lie.
 //!
-//! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is known:
-//! where it is not published yet, [`DeferredHeaders`] keeps the headers, and the mcp layer has them compared later.
+//! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is
+//! known: where it is not published yet, [`DeferredHeaders`] keeps the headers, and the mcp layer has them compared
+//! later.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -24,7 +25,8 @@ impl ArgumentsCheck for DeferredHeaders {
     }
 }
 
-/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats it.
+/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats
+/// it.
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
@@ -77,8 +79,8 @@ pub(super) fn check_params(
     Ok(())
 }
 
-/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it is;
-/// the schema refuses it later.
+/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it
+/// is; the schema rejects it later.
 fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
     match argument {
         Value::String(text) => said == text,

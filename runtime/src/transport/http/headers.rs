@@ -1,6 +1,7 @@
 //! The headers of Streamable HTTP: their names, and how one is read that may be there once.
 //!
-//! No other file spells one of these names. What a header must say is decided by whoever reads it.
+//! No other file spells one of these names. What the headers of a request must say is in `header_validation` and
+//! `streamable_http`.
 
 use std::fmt::Display;
 

@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to which
-//! it posts. Deprecated and still spoken by many clients.
+//! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to
+//! which it posts. Deprecated and still spoken by many clients.
 //!
 //! The stream is the connection: when it breaks, all that the client has under way ends.
 

@@ -1,9 +1,10 @@
-//! HTTP: Streamable HTTP at one endpoint, `POST` for messages, `GET` for what comes unasked and `DELETE` to end a session; and
-//! beside it HTTP+SSE, for the clients of the first revision.
+//! HTTP: Streamable HTTP at one endpoint, `POST` for messages, `GET` for server notifications and `DELETE` to end a
+//! session; and beside it HTTP+SSE, for the clients of the first revision.
 //!
-//! All that is HTTP is in this folder: headers, status codes, sessions by id, streams that are resumed. The mcp layer sees
-//! parsed messages, and gives back response streams. A request goes through `router` (checks of every request, routes),
-//! `streamable_http` (which message belongs to which session), and the mcp layer; `response` writes what comes back.
+//! All that is HTTP is in this folder: headers, status codes, sessions by id, streams that are resumed. The mcp layer
+//! sees parsed messages, and gives back response streams. A request goes through `router` (checks of every request,
+//! routes), `streamable_http` (which message belongs to which session), and the mcp layer; `response` writes what comes
+//! back.
 
 mod client_locality;
 mod connection_limit;

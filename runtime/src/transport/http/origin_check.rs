@@ -3,13 +3,13 @@
 //! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
 //! answers. It cannot choose these headers. An IP address as host is always good, since rebinding needs a name.
 //!
-//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They leave it
-//! out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch` with
-//! `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a program's.
-//! The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do it may not do
-//! as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another machine, sends none of
-//! them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no POST, since a form cannot
-//! send JSON.
+//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They
+//! leave it out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch`
+//! with `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a
+//! program's. The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do
+//! it may not do as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another
+//! machine, sends none of them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no
+//! POST, since a form cannot send JSON.
 
 use std::net::IpAddr;
 
@@ -49,7 +49,8 @@ const BAD_SITE: PlainRejection = (
      `EventSource`, which do\n",
 );
 
-/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a person.
+/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a
+/// person.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
@@ -68,8 +69,8 @@ impl OriginCheck {
         match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
             Some(origin) if self.origin_allowed(origin) => Ok(host),
             Some(_) => Err(BAD_ORIGIN),
-            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not known
-            // by name here is another one.
+            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not
+            // known by name here is another one.
             None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
                 None | Some("none" | "same-origin") => Ok(host),
                 Some(_) => Err(BAD_SITE),

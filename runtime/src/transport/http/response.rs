@@ -19,8 +19,8 @@ use super::sse::{self, KEEP_ALIVE, UnresumableStream};
 use super::streamable_http::Reply;
 use crate::mcp::{ResponseKind, ResponsePart, ResponseStream};
 
-/// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed, zero for
-/// never.
+/// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed,
+/// zero for never.
 pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> Response {
     match reply {
         Reply::Accepted => StatusCode::ACCEPTED.into_response(),

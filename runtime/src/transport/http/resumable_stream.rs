@@ -1,7 +1,7 @@
 //! A stream of a session on one connection, which survives the connection.
 //!
-//! A response stream of the mcp layer knows nothing of this: `pump` reads it into an [`EventStore`] of the session, and each
-//! connection reads from the store, from the start or from the event after the last one that its client saw.
+//! A response stream of the mcp layer knows nothing of this: `pump` reads it into an [`EventStore`] of the session, and
+//! each connection reads from the store, from the start or from the event after the last one that its client saw.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl ResumableStream {
         Self::new(session, reader, close)
     }
 
-    /// The stream for what comes unasked.
+    /// The stream for server notifications.
     pub(super) fn standalone(
         session: &Arc<HttpSession>,
         notifications: impl FnOnce() -> ServerNotifications,

@@ -1,8 +1,8 @@
 //! The routes, and what every request goes through: the checks of its headers before, the rest of its body after.
 //!
 //! `handle` is the middleware of all routes, as one function: the rest of a body is read after any handler, whether the
-//! handler took the body or not, and so the body stays here and is lent. A new rule for every request belongs into `handle`,
-//! and what is found out about a request's client travels in [`ClientOrigin`].
+//! handler took the body or not, and so the body stays here and is lent. A new rule for every request belongs into
+//! `handle`, and what is found out about a request's client travels in [`ClientOrigin`].
 
 use std::sync::Arc;
 
@@ -61,8 +61,8 @@ pub fn router(server: Arc<Server>) -> Router {
     Router::new().fallback(handle).with_state(state)
 }
 
-/// Answers one request. What is rejected is answered here like everything else, so that no way of rejecting can forget the
-/// body that came with the request.
+/// Answers one request. What is rejected is answered here like everything else, so that no way of rejecting can forget
+/// the body that came with the request.
 async fn handle(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (mut parts, mut body) = request.into_parts();
     // A target such as `http://host/mcp` names the host, and then the header does not count (RFC 9112, 3.2.2).
@@ -122,7 +122,7 @@ async fn post_message(state: &AppState, parts: &Parts, client: ClientOrigin, bod
         Ok(accepts) => accepts,
         Err(rejection) => return rejection.into_response(),
     };
-    // Nothing can be asked of a client that takes no event stream as response.
+    // A client that reads no event stream cannot be sent client requests.
     let channel = client.channel(accepts.events);
     let CountedBody { bytes, held } = match state.read_body(body, &channel.caller).await {
         Ok(body) => body,

@@ -1,8 +1,9 @@
 //! The sessions of Streamable HTTP, by an id that cannot be guessed.
 //!
-//! Bounded in number and in time: a session that has been silent for long is over, and one that was begun and never used
-//! soon. When there are as many as may be, the caller who has the most [loses some](choose_evicted): first sessions that were
-//! never used, then those that have been silent for longest. A session that has something under way, or a stream open, stays.
+//! Bounded in number and in time: a session that has been silent for long is over, and one that was begun and never
+//! used soon. When there are as many as may be, the caller who has the most [loses some](choose_evicted): first
+//! sessions that were never used, then those that have been silent for longest. A session that has something under way,
+//! or a stream open, stays.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
 /// How long a session lives that was begun and not used.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// Of all places, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at anew.
+/// Of all places, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at
+/// anew.
 const CLEARED: usize = 256;
 
 /// The registry.

@@ -1,7 +1,7 @@
 //! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
 //!
-//! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for a
-//! while, for a client whose connection broke in the last moment. `resumable_stream` reads them on a connection.
+//! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for
+//! a while, for a client whose connection broke in the last moment. `resumable_stream` reads them on a connection.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ const KEPT_BYTES: usize = 4 << 20;
 /// How long a stream is kept after its end.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Number of the stream for what comes unasked.
+/// Number of the stream for server notifications.
 pub(super) const STANDALONE: u64 = 0;
 
 /// A session with what only HTTP keeps for it.

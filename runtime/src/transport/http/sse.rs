@@ -25,7 +25,8 @@ const EVENT_STREAM: &str = "text/event-stream";
 
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy would not be.
+/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy
+/// would not be.
 pub(super) enum EncodedEvent {
     Whole(Bytes),
     Parts([Bytes; 3]),

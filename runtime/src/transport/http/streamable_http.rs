@@ -1,7 +1,8 @@
 //! The rules of Streamable HTTP: whether a message is stateless or of which session, and what goes back.
 //!
-//! One endpoint serves both kinds. It reads headers, bodies and ids of sessions, and hands the mcp layer parsed messages with a
-//! [`Channel`] and one view of the catalog; what comes back is a [`ResponseStream`]. It writes no response: `response` does.
+//! One endpoint serves both kinds. It reads headers, bodies and ids of sessions, and hands the mcp layer parsed
+//! messages with a [`Channel`] and one view of the catalog; what comes back is a [`ResponseStream`]. It writes no
+//! response: `response` does.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(super) enum Reply {
     Stream(ResponseStream, Option<Arc<HttpSession>>),
     /// A session has begun: the response and the id of the session.
     SessionCreated(Bytes, String),
-    /// The stream of a session for what comes unasked, or one that is resumed.
+    /// The stream of a session for server notifications, or one that is resumed.
     Events(Box<ResumableStream>),
     /// Nothing is served: the kind and the text of the error response.
     Rejected(ResponseKind, Bytes),
@@ -94,7 +95,7 @@ impl StreamableHttp {
         reply.unwrap_or_else(|error| rejected(id.as_ref(), &error))
     }
 
-    /// Opens the stream for what comes unasked, or resumes the one that `Last-Event-ID` names.
+    /// Opens the stream for server notifications, or resumes the one that `Last-Event-ID` names.
     pub(super) fn get(&self, headers: &HeaderMap) -> Reply {
         self.events(headers).unwrap_or_else(|error| rejected(None, &error))
     }
@@ -223,8 +224,8 @@ fn session_stream(http_session: Arc<HttpSession>, stream: ResponseStream) -> Rep
     Reply::Stream(stream, Some(http_session))
 }
 
-/// Compares the headers of a stateless request with its body. `false`: its arguments could not be compared yet, since the tool
-/// may still be published while the server begins.
+/// Compares the headers of a stateless request with its body. `false`: its arguments could not be compared yet, since
+/// the tool may still be published while the server begins.
 fn check_headers(
     headers: &HeaderMap,
     request: &Request,

@@ -1,8 +1,8 @@
 //! The digest of a request and its caller, which binds a suspended call to its own request.
 //!
-//! The request that resumes a call is the same request again, but a client may write it differently: fields in another order, other spaces,
-//! absent arguments for empty ones. So the digest is over values and not over text. Parameters that have no value here, such
-//! as a number beyond all bounds, are bound as text: they match nothing but themselves.
+//! The request that resumes a call is the same request again, but a client may write it differently: fields in another
+//! order, other spaces, absent arguments for empty ones. So the digest is over values and not over text. Parameters
+//! that have no value here, such as a number beyond all bounds, are bound as text: they match nothing but themselves.
 
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -15,8 +15,8 @@ use crate::mcp::response_stream::CallTask;
 use crate::mcp::server::Server;
 use crate::mcp::sessions::in_flight::InFlightGuard;
 
-/// Takes up the call that `state` stands for, with these responses. Gives the work to drive on: the guest's, or another result
-/// that asks for what is still missing.
+/// Takes up the call that `state` stands for, with these responses. Gives the work to drive on: the guest's, or another
+/// result that asks for what is still missing.
 ///
 /// # Errors
 /// When there is no such call for this request, or a response does not fit; the call stays suspended then.
@@ -56,8 +56,8 @@ fn suspend_again(server: &Server, call: SuspendedCall) -> Result<(Arc<RequestCon
     Ok((context, CallTask::Fresh(std::future::ready(Some(Ok(result))).boxed())))
 }
 
-/// Of what is reserved for the request, what its responses take: the call keeps nothing else of it. Such a request is never
-/// part of a batch.
+/// Of what is reserved for the request, what its responses take: the call keeps nothing else of it. Such a request is
+/// never part of a batch.
 fn shrink(reservation: Arc<BufferReservation>, responses: &RawObject) -> Option<Arc<BufferReservation>> {
     let bytes = responses.iter().map(|(_, response)| response.get().len()).sum();
     let mut reservation = Arc::into_inner(reservation)?;

@@ -1,6 +1,7 @@
 //! A call that waits for responses which only another request can bring.
 //!
-//! It owns the guest's task, whose future waits on `PendingInput::resume`. Dropping it ends the task, and the instance with it.
+//! It owns the guest's task, whose future waits on `PendingInput::resume`. Dropping it ends the task, and the instance
+//! with it.
 
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ impl SuspendedCall {
     /// Reads the responses that a request brings, each once. What is missing stays open.
     ///
     /// # Errors
-    /// When a response does not fit its request, or the client of this message lacks what an open request needs. The call is
-    /// as it was then.
+    /// When a response does not fit its request, or the client of this message lacks what an open request needs. The
+    /// call is as it was then.
     pub(super) fn accept(
         &mut self,
         responses: &RawObject,
@@ -72,8 +73,8 @@ impl SuspendedCall {
         Ok(())
     }
 
-    /// Lets the guest go on with what it has. The next leg begins before the responses are handed over: the guest may send
-    /// something at once, and that must reach this client.
+    /// Lets the guest go on with what it has. The next leg begins before the responses are handed over: the guest may
+    /// send something at once, and that must reach this client.
     pub(super) fn resume(self, leg: RequestLeg) -> (Arc<RequestContext>, CallTask) {
         let Self { task, context, pending_input } = self;
         context.next_leg(leg);

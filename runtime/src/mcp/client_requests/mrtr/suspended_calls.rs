@@ -1,9 +1,9 @@
 //! Suspended calls, stateless and of sessions, and the bounds on them.
 //!
-//! A stateless call is kept with its task, which waits for the responses; the request that resumes it takes both out and
-//! drives the task on. A call of a session waits in its own request and has only an entry here, which a guard removes.
-//! When there is no room, the plugin with the most suspended calls loses one: no plugin can push out
-//! the calls of another that waits less. It is the oldest of the [caller with the most](choose_evicted) of them.
+//! A stateless call is kept with its task, which waits for the responses; the request that resumes it takes both out
+//! and drives the task on. A call of a session waits in its own request and has only an entry here, which a guard
+//! removes. When there is no room, the plugin with the most suspended calls loses one: no plugin can push out the calls
+//! of another that waits less. It is the oldest of the [caller with the most](choose_evicted) of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,7 +82,7 @@ pub(crate) struct TakenCall {
 pub(crate) struct SuspendGuard {
     owner: Arc<SuspendedCalls>,
     id: SuspendedId,
-    /// Cancelled when the call has to make way.
+    /// Cancelled when the call is evicted.
     pub(crate) evicted: CancellationToken,
 }
 
@@ -120,8 +120,8 @@ impl SuspendedCalls {
         self.max_wait
     }
 
-    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the system
-    /// has no randomness.
+    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the
+    /// system has no randomness.
     pub(crate) fn suspend(&self, call: SuspendedCall) -> Option<String> {
         let (owner, most) = (CallOwner::from_call(&call), call.pending_input.most);
         let key = self.key.as_ref()?;
@@ -167,7 +167,8 @@ impl SuspendedCalls {
         }
     }
 
-    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the others.
+    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the
+    /// others.
     pub(crate) fn put_back(&self, TakenCall { call, id, since }: TakenCall) {
         let CallOwner { plugin, caller } = CallOwner::from_call(&call);
         // Made before the lock, so that a call that is given up is dropped after it.
