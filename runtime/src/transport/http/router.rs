@@ -1,8 +1,9 @@
 //! The routes, and what every request goes through: the checks of its headers before, the rest of its body after.
 //!
-//! `handle` is the middleware of all routes, as one function: the rest of a body is read after any handler, whether the
-//! handler took the body or not, and so the body stays here and is lent. A new rule for every request belongs into
-//! `handle`, and what is found out about a request's client travels in [`ClientOrigin`].
+//! `handle` is the middleware of all routes, as one function and not as layers of axum: the rest of a body is read after
+//! any handler, whether the handler took the body or not, so the body stays here and is lent; and each layer would box one
+//! more future for each request. A new rule for every request belongs in `AppState::check`, and what is found out about
+//! the client of a request travels in [`ClientOrigin`].
 
 use std::sync::Arc;
 
