@@ -1,12 +1,14 @@
-//! Bytes that the server keeps for its clients: bodies on their way in, arguments of calls under way, answers, notifications
-//! and event logs on their way out. One budget for the whole server, [`BufferBudget`], and what each caller holds of it.
+//! Bytes that the server keeps for its clients: bodies on their way in, arguments of calls under way, answers,
+//! notifications and event logs on their way out. One budget for the whole server, [`BufferBudget`], and what each
+//! caller holds of it.
 //!
 //! The rule is that of shared switches (dynamic thresholds, Choudhury and Hahne): a caller may hold as much as is still
-//! free. One caller alone comes to a half, two to a third each, and however many there are, something is free for the next.
-//! Small messages may take a larger part, so that those of a client behind the same address as a greedy one still pass. That
-//! part is for what soon is over: what [lasts](BufferShare::reserve_long_lived) gets less of it, however small, or it would fill it for good.
-//! What is held is given back by dropping a guard that travels with the bytes, so no queue has to count for itself. What is
-//! [`FREE`] costs nothing here: connections and sessions are bounded in number, and theirs is counted with them.
+//! free. One caller alone comes to a half, two to a third each, and however many there are, something is free for the
+//! next. Small messages may take a larger part, so that those of a client behind the same address as a greedy one still
+//! pass. That part is for what soon is over: what [lasts](BufferShare::reserve_long_lived) gets less of it, however
+//! small, or it would fill it for good. What is held is given back by dropping a guard that travels with the bytes, so
+//! no queue has to count for itself. What is [`FREE`] costs nothing here: connections and sessions are bounded in
+//! number, and theirs is counted with them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +28,8 @@ pub const FREE: usize = 16 << 10;
 /// Up to these sizes a caller may hold so many times as much as is free.
 const SMALL: [(usize, usize); 2] = [(4 << 10, 7), (64 << 10, 3)];
 
-/// The same of what lasts. Less than for any small message, which so still pass; more than for large ones, which so cannot keep
-/// a client from beginning a request.
+/// The same of what lasts. Less than for any small message, which so still pass; more than for large ones, which so
+/// cannot keep a client from beginning a request.
 const LONG: [(usize, usize); 1] = [(64 << 10, 2)];
 
 /// Streams of one caller that are remembered as left. Beyond it the oldest is forgotten.
@@ -143,12 +145,14 @@ impl BufferShare {
         &self.0.caller
     }
 
-    /// Holds so many bytes if they are to be had. What this caller has left behind is forgotten first, the oldest first.
+    /// Holds so many bytes if they are to be had. What this caller has left behind is forgotten first, the oldest
+    /// first.
     pub(crate) fn reserve(&self, bytes: usize) -> Option<BufferReservation> {
         self.reserve_within(bytes, times(&SMALL, bytes))
     }
 
-    /// The same for what is kept until its client ends it, which may be never: subscriptions, event streams, places of requests.
+    /// The same for what is kept until its client ends it, which may be never: subscriptions, event streams, places of
+    /// requests.
     pub(crate) fn reserve_long_lived(&self, bytes: usize) -> Option<BufferReservation> {
         self.reserve_within(bytes, times(&LONG, bytes))
     }

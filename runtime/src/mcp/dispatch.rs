@@ -1,18 +1,20 @@
 //! From a request to its handler.
+//!
+//! A transport has parsed the message and knows its kind; what it brings along is a [`Channel`] and one
+//! [`CatalogView`]. Everything that a request needs is gathered in a `RequestContext` here, and its work becomes one
+//! [`ResponseStream`].
 
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::buffer_budget::{BufferReservation, BufferShare};
-use super::client_requests::mrtr::{self, MrtrParams, Resumed};
-use super::client_requests::suspended_calls::HandlerOutcome;
-use super::duplex_session::buffer_cost;
+use super::client_requests::mrtr::{self, MrtrParams};
 use super::error::RpcError;
 use super::initial_load;
-use super::jsonrpc::Request;
+use super::jsonrpc::{Request, response};
 use super::method::Method;
 use super::methods::{
     completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
@@ -20,17 +22,17 @@ use super::methods::{
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
-use super::response_stream::{CallTask, ResponseStream};
-use super::result_writer::EncodedResult;
-use super::server::Server;
+use super::response_stream::{CallTask, HandlerOutcome, ResponseStream};
+use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;
 use crate::json::RawObject;
 
 /// Serves a request that stands on its own. On stdio, where a notification can cancel it, it is entered in `in_flight`.
-pub(super) fn stateless(
+pub(crate) fn stateless(
     server: &Arc<Server>,
-    mut request: Request,
+    view: CatalogView,
+    request: Request,
     (stateless_meta, request_meta): (StatelessMeta, RequestMeta),
     in_flight: Option<&Arc<InFlight>>,
     channel: &Channel,
@@ -42,7 +44,8 @@ pub(super) fn stateless(
     let guard = in_flight.map(|in_flight| in_flight.enter(&request.id, cancel.clone()).map(Arc::new));
     let guard = guard.transpose()?;
     let id = request.id.clone();
-    let StatelessMeta { revision, client, capabilities, .. } = stateless_meta;
+    let StatelessMeta { revision, mut client, capabilities, .. } = stateless_meta;
+    client.is_local = channel.is_local;
     let leg = |responses| RequestLeg {
         capabilities,
         threshold,
@@ -55,42 +58,17 @@ pub(super) fn stateless(
         let who = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
         let first = leg(mrtr.responses);
         let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), first);
-        let (context, work) = start_handler(server, context, None);
+        let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
-    let reservation = request.reservation.take();
-    let resumed = mrtr::resume(server, &request, &state, &mrtr.responses, capabilities)?;
-    let reservation = reservation.and_then(|reservation| shrink_to_responses(reservation, &mrtr.responses));
-    match resumed {
-        Resumed::Call(ready, work) => {
-            if let Some(guard) = &guard {
-                guard.rebind(ready.context.cancel.clone());
-            }
-            ready.context.keep_reservation(reservation);
-            let context = ready.resume(leg(RawObject::default()));
-            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
-        }
-        Resumed::InputRequired(context, reply) => {
-            context.keep_reservation(reservation);
-            let work = CallTask::Fresh(std::future::ready(Some(Ok(reply))).boxed());
-            Ok(ResponseStream::new(server, &context, id, reader, guard, work))
-        }
-    }
-}
-
-/// Of what is held for a retry, what its answers take: the call keeps nothing else of it. A retry is never part of a batch.
-fn shrink_to_responses(
-    reservation: Arc<BufferReservation>,
-    responses: &RawObject,
-) -> Option<Arc<BufferReservation>> {
-    let bytes = responses.iter().map(|(_, answer)| answer.get().len()).sum();
-    let mut reservation = Arc::into_inner(reservation)?;
-    reservation.shrink_to(buffer_cost(bytes));
-    Some(Arc::new(reservation))
+    let resumed = (state.as_str(), &mrtr.responses);
+    let (context, work) =
+        mrtr::resume(server, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
 /// Serves a request of a session.
-pub(super) fn in_session(
+pub(crate) fn in_session(
     server: &Arc<Server>,
     session: &Arc<Session>,
     request: Request,
@@ -121,12 +99,13 @@ pub(super) fn in_session(
     let id = request.id.clone();
     let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), leg);
     // A detached request keeps its place although nobody waits for it any more.
-    let (context, work) = start_handler(server, context, Some(Arc::clone(&guard)));
+    let (context, work) = start_handler(server, server.catalog_view(), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))
 }
 
 fn start_handler(
     server: &Arc<Server>,
+    view: CatalogView,
     context: RequestContext,
     guard: Option<Arc<InFlightGuard>>,
 ) -> (Arc<RequestContext>, BoxFuture<'static, HandlerOutcome>) {
@@ -134,7 +113,7 @@ fn start_handler(
     let (server, served) = (Arc::clone(server), Arc::clone(&context));
     let work = async move {
         let _guard = guard;
-        let outcome = handle(&server, &served).await;
+        let outcome = handle(&server, view, &served).await;
         if let Some(session) = &served.session {
             session.touch();
         }
@@ -143,32 +122,43 @@ fn start_handler(
     (context, work.boxed())
 }
 
-/// The one place that knows which handler serves which method in which era. `None`: withdrawn, no answer.
-async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> HandlerOutcome {
-    let params = context.request.params.as_deref();
-    if let Err(error) = context.request.method.check_length(params.map_or(0, |params| params.get().len())) {
+/// The one place that knows which handler serves which method in which revision. `None`: withdrawn, no response.
+async fn handle(
+    server: &Arc<Server>,
+    mut view: CatalogView,
+    context: &Arc<RequestContext>,
+) -> HandlerOutcome {
+    let params = &context.request.params;
+    if let Err(error) = context.request.method.check_length(params.len()) {
         return Some(Err(error));
     }
-    if !server.catalog.is_complete()
-        && let Err(error) = initial_load::wait(server, context).await?
-    {
-        return Some(Err(error));
+    if !view.is_complete {
+        // The snapshot from before the wait is of no more use.
+        drop(view);
+        view = match initial_load::wait(server, context).await? {
+            Ok(view) => view,
+            Err(error) => return Some(Err(error)),
+        };
     }
     let stateless = context.revision.is_stateless();
     Some(match &context.request.method {
-        Method::ListTools => lists::tools(server, context, params),
-        Method::ListResources => lists::resources(server, context, params),
-        Method::ListResourceTemplates => lists::templates(server, context, params),
-        Method::ListPrompts => lists::prompts(server, context, params),
-        Method::CallTool => return tools::call(server, context, params).await,
-        Method::ReadResource => return resources::read(server, context, params).await,
-        Method::GetPrompt => return prompts::get(server, context, params).await,
-        Method::Complete => return completion::complete(server, context, params).await,
+        Method::ListTools => lists::tools(server, &view, context, params),
+        Method::ListResources => lists::resources(server, &view, context, params),
+        Method::ListResourceTemplates => lists::templates(server, &view, context, params),
+        Method::ListPrompts => lists::prompts(server, &view, context, params),
+        // A call may last, and must not keep a replaced snapshot: the handler drops it when it has found its plugin.
+        Method::CallTool => return tools::call(server, view.snapshot, context, params).await,
+        Method::ReadResource => return resources::read(server, view.snapshot, context, params).await,
+        Method::GetPrompt => return prompts::get(server, view.snapshot, context, params).await,
+        Method::Complete => return completion::complete(server, view.snapshot, context, params).await,
         Method::Discover if stateless => discover::discover(server, context),
-        Method::Listen if stateless => return subscriptions::listen(server, context, params).await,
+        Method::Listen if stateless => {
+            drop(view);
+            return subscriptions::listen(server, context, params).await;
+        }
         Method::Ping if !stateless => lifecycle::ping(server, context),
         Method::SetLevel if !stateless => logging::set_level(server, context, params),
-        Method::Subscribe if !stateless => subscriptions::subscribe(server, context, params),
+        Method::Subscribe if !stateless => subscriptions::subscribe(server, &view.snapshot, context, params),
         Method::Unsubscribe if !stateless => subscriptions::unsubscribe(server, context, params),
         Method::Initialize if !stateless => {
             Err(RpcError::invalid_request("`initialize` was already done here; it begins a session once"))
@@ -177,16 +167,15 @@ async fn handle(server: &Arc<Server>, context: &Arc<RequestContext>) -> HandlerO
     })
 }
 
-/// Makes the session that an `initialize` asks for, and its answer. What it keeps is kept for whoever has this share. `near`: its client runs on this machine.
-pub(super) fn initialize(
+/// Makes the session that an `initialize` asks for, and the response. What the session keeps is kept for the caller.
+pub(crate) fn initialize(
     server: &Arc<Server>,
     request: &Request,
-    share: BufferShare,
-    near: bool,
-) -> Result<(Session, EncodedResult), RpcError> {
-    let (revision, mut client, capabilities) = lifecycle::read_initialize(request.params.as_deref())?;
-    client.is_local = near;
-    let session = Session::new(server, share, revision, (client, capabilities));
-    let reply = lifecycle::initialized(server, revision)?;
-    Ok((session, reply))
+    channel: &Channel,
+) -> Result<(Session, Bytes), RpcError> {
+    let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
+    client.is_local = channel.is_local;
+    let session = Session::new(server, server.share(&channel.caller), revision, (client, capabilities));
+    let result = lifecycle::initialized(server, revision)?;
+    Ok((session, response(&request.id, result.as_json())))
 }

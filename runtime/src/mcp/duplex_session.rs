@@ -15,7 +15,7 @@ use super::buffer_budget::{BufferReservation, BufferShare, FREE};
 use super::client_requests::pending_requests::ClientError;
 use super::dispatch;
 use super::error::RpcError;
-use super::jsonrpc::{Message, Notification, Request, error_response, read_id, response, without_bom};
+use super::jsonrpc::{Message, Notification, Request, error_response, read_id, without_bom};
 use super::jsonrpc_batch;
 use super::method::Method;
 use super::oversized_message::{IdScanner, OversizedMessage};
@@ -47,34 +47,24 @@ pub struct DuplexSession {
     server: Arc<Server>,
     session: Option<Arc<Session>>,
     notifications: Option<ServerNotifications>,
-    /// Whether the client has said that it is ready for what comes unasked.
+    /// Whether the client has said that it is ready for server notifications.
     ready: bool,
     stateless: Arc<InFlight>,
     share: BufferShare,
     ping: Duration,
     channel: Channel,
-    near: bool,
 }
 
 impl DuplexSession {
-    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `near`: it runs on this
-    /// machine for certain.
+    /// A client that has said nothing yet. It is pinged `ping` so often; never, when that is zero. `is_local`: it runs
+    /// on this machine for certain.
     #[must_use]
-    pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, near: bool) -> Self {
+    pub fn new(server: Arc<Server>, ping: Duration, caller: Caller, is_local: bool) -> Self {
         let share = server.buffers.share(&caller);
         let stateless = InFlight::new(REQUESTS_PER_SESSION, share.clone());
-        let channel = Channel { caller, can_ask: true };
-        Self {
-            server,
-            session: None,
-            notifications: None,
-            ready: false,
-            stateless,
-            share,
-            ping,
-            channel,
-            near,
-        }
+        let channel = Channel { caller, can_ask: true, is_local };
+        let (session, notifications) = (None, None);
+        Self { server, session, notifications, ready: false, stateless, share, ping, channel }
     }
 
     /// What its caller holds of what the server keeps for its clients.
@@ -141,7 +131,7 @@ impl DuplexSession {
         }
     }
 
-    /// The next message that goes to the client unasked; `None` when it no longer answers pings. Can be dropped and
+    /// The next server notification or ping; `None` when the client no longer answers pings. Can be dropped and
     /// called again without losing any.
     pub async fn next_notification(&mut self) -> Option<Bytes> {
         match &mut self.notifications {
@@ -199,20 +189,18 @@ impl DuplexSession {
     fn request(&mut self, request: Request) -> Result<DuplexReply, RpcError> {
         let (kind, request_meta) = RequestKind::parse(&request)?;
         match kind {
-            RequestKind::Stateless(mut stateless_meta) => {
-                stateless_meta.client.is_local = self.near;
-                let said = (stateless_meta, request_meta);
-                dispatch::stateless(&self.server, request, said, Some(&self.stateless), &self.channel)
+            RequestKind::Stateless(stateless_meta) => {
+                let (view, said) = (self.server.catalog_view(), (stateless_meta, request_meta));
+                dispatch::stateless(&self.server, view, request, said, Some(&self.stateless), &self.channel)
                     .map(DuplexReply::Stream)
             }
             RequestKind::Initialize if self.session.is_none() => {
-                let (session, reply) =
-                    dispatch::initialize(&self.server, &request, self.share.clone(), self.near)?;
+                let (session, reply) = dispatch::initialize(&self.server, &request, &self.channel)?;
                 let session = Arc::new(session);
                 let changes = self.server.catalog.changes();
                 self.notifications = Some(ServerNotifications::new(&session, changes, self.ping));
                 self.session = Some(session);
-                Ok(DuplexReply::Message(response(&request.id, reply.as_json())))
+                Ok(DuplexReply::Message(reply))
             }
             RequestKind::Initialize | RequestKind::Session => {
                 // A client that goes on without saying so is ready too.

@@ -1,6 +1,5 @@
-//! JSON-RPC errors as the specification words them, with the HTTP status that each has on Streamable HTTP.
+//! JSON-RPC errors as the specification words them, and what each says of its request to a transport with status codes.
 
-use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,44 +17,55 @@ const NAME: usize = 256;
 /// The same of a URI: the most that `uri_bytes` can be.
 const URI: usize = 4 << 10;
 
-/// An error answer. `data` is shown to clients.
+/// What a response says of its request. A transport that has status codes repeats it there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseKind {
+    /// The method was called: a result, or an error of the method.
+    Served,
+    /// The message, or what must accompany the message, is malformed or contradicts itself.
+    Malformed,
+    /// The session or the method does not exist.
+    NotFound,
+    /// The server has no room for the request now.
+    Overloaded,
+}
+
+/// An error response. `data` is shown to clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RpcError {
     pub(crate) code: i64,
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data: Option<Box<Value>>,
-    /// In-band errors travel with 200; a request that was not accepted as one has a status of its own.
     #[serde(skip)]
-    pub(crate) status: StatusCode,
+    pub(crate) kind: ResponseKind,
 }
 
 impl RpcError {
     fn new(code: i64, message: impl Into<String>) -> Self {
         let mut message = message.into();
         message.truncate(cut(&message, LONGEST).len());
-        Self { code, message, data: None, status: StatusCode::OK }
+        Self { code, message, data: None, kind: ResponseKind::Served }
     }
 
-    /// With an HTTP status of its own.
-    pub(crate) fn with_status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
+    pub(crate) fn with_kind(self, kind: ResponseKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// -32700: what came is not JSON.
     pub(crate) fn parse(detail: &str) -> Self {
-        Self::new(-32700, format!("Parse error: {detail}")).with_status(StatusCode::BAD_REQUEST)
+        Self::new(-32700, format!("Parse error: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
     /// -32600: it is JSON, but not a message.
     pub(crate) fn invalid_request(detail: &str) -> Self {
-        Self::new(-32600, format!("Invalid Request: {detail}")).with_status(StatusCode::BAD_REQUEST)
+        Self::new(-32600, format!("Invalid Request: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
-    /// -32601. The stateless revision wants 404 with it, the others answer in band.
+    /// -32601. Only the stateless revision has a status for it; in a session it is an error like others.
     pub(crate) fn method_not_found(method: &str, revision: Revision) -> Self {
-        let status = if revision.is_stateless() { StatusCode::NOT_FOUND } else { StatusCode::OK };
-        Self::new(-32601, format!("Method not found: {method}")).with_status(status)
+        let kind = if revision.is_stateless() { ResponseKind::NotFound } else { ResponseKind::Served };
+        Self::new(-32601, format!("Method not found: {method}")).with_kind(kind)
     }
 
     /// -32602: the parameters do not fit the method.
@@ -63,9 +73,9 @@ impl RpcError {
         Self::new(-32602, format!("Invalid params: {detail}"))
     }
 
-    /// -32602 with 400: what every request must carry is missing or malformed.
+    /// -32602: what every request must carry is missing or malformed.
     pub(crate) fn invalid_meta(detail: &str) -> Self {
-        Self::invalid_params(detail).with_status(StatusCode::BAD_REQUEST)
+        Self::invalid_params(detail).with_kind(ResponseKind::Malformed)
     }
 
     /// -32602 for a tool that is not offered.
@@ -80,7 +90,7 @@ impl RpcError {
 
     /// -32020: a header differs from the body or is missing.
     pub(crate) fn header_mismatch(detail: &str) -> Self {
-        Self::new(-32020, format!("Header mismatch: {detail}")).with_status(StatusCode::BAD_REQUEST)
+        Self::new(-32020, format!("Header mismatch: {detail}")).with_kind(ResponseKind::Malformed)
     }
 
     /// -32602 for a prompt that is not offered.
@@ -95,13 +105,14 @@ impl RpcError {
         Self { data: Some(Box::new(data)), ..Self::new(code, "Resource not found") }
     }
 
-    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in `sampling.tools`.
+    /// -32021: the client did not declare what the request needs. A dot leads into a capability, as in
+    /// `sampling.tools`.
     pub(crate) fn missing_capability(name: &str) -> Self {
         let required = name.splitn(CAPABILITY_DEPTH, '.').collect::<Vec<_>>();
         let required = required.into_iter().rev().fold(json!({}), |inner, part| json!({ part: inner }));
         let data = json!({ "requiredCapabilities": required });
         let message = format!("Missing required client capability: {name}");
-        Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_status(StatusCode::BAD_REQUEST) }
+        Self { data: Some(Box::new(data)), ..Self::new(-32021, message).with_kind(ResponseKind::Malformed) }
     }
 
     /// -32022: a revision that this server does not speak.
@@ -110,7 +121,7 @@ impl RpcError {
         let supported = Revision::ALL.map(Revision::as_str);
         let data = json!({ "supported": supported, "requested": requested });
         let message = format!("Unsupported protocol version: {requested}");
-        Self { data: Some(Box::new(data)), ..Self::new(-32022, message).with_status(StatusCode::BAD_REQUEST) }
+        Self { data: Some(Box::new(data)), ..Self::new(-32022, message).with_kind(ResponseKind::Malformed) }
     }
 
     /// An error that a guest wants sent as it is.
@@ -123,7 +134,7 @@ impl RpcError {
         let detail = format!(
             "no room for {what} (setting [server] `client_buffers_mib`); read the answers that wait, and try again"
         );
-        Self::internal(&detail).with_status(StatusCode::SERVICE_UNAVAILABLE)
+        Self::internal(&detail).with_kind(ResponseKind::Overloaded)
     }
 }
 

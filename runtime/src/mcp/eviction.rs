@@ -1,7 +1,7 @@
 //! Chooses which session, connection or suspended call is evicted when there are as many as may be.
 //!
-//! The caller that has the most loses those of the lowest worth. So callers with many displace their own, callers with few
-//! keep theirs, and a newcomer is let in. What is at work stays.
+//! The caller that has the most loses those of the lowest worth. So callers with many displace their own, callers with
+//! few keep theirs, and a newcomer is let in. What is at work stays.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct EvictionCandidate<K, V> {
     pub(crate) worth: Option<V>,
 }
 
-/// At most `most` of those who make way, all of one caller.
+/// At most `most` that are evicted, all of one caller.
 pub(crate) fn choose_evicted<K, V: Ord>(holders: Vec<EvictionCandidate<K, V>>, most: usize) -> Vec<K> {
     let mut callers: HashMap<Caller, (usize, Vec<(V, K)>)> = HashMap::new();
     for EvictionCandidate { key, caller, worth } in holders {

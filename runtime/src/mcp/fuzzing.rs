@@ -1,15 +1,15 @@
-//! Request state and digest, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this package
-//! would be built once more for the tests, and a door that is used by nobody costs nothing.
+//! Request state and digest, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this
+//! package would be built once more for the tests, and a door that is used by nobody costs nothing.
 
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::client_requests::request_digest;
-use super::client_requests::request_state::RequestStateKey;
+use super::client_requests::mrtr::request_digest;
+use super::client_requests::mrtr::request_state::RequestStateKey;
 use super::method::Method;
 
-/// Seals and opens `requestState`.
+/// Signs and verifies `requestState`.
 #[derive(Debug)]
 pub struct RequestState(RequestStateKey);
 
@@ -20,20 +20,20 @@ impl RequestState {
         RequestStateKey::new().map(Self)
     }
 
-    /// Seals a handle for this long.
+    /// The token of a suspended call, for this long.
     #[must_use]
-    pub fn sign(&self, handle: [u8; 16], max_wait: Duration) -> String {
-        self.0.sign(handle, max_wait)
+    pub fn sign(&self, id: [u8; 16], max_wait: Duration) -> String {
+        self.0.sign(id, max_wait)
     }
 
-    /// The handle, and whether it has expired.
+    /// The id of the call, and whether the token has expired.
     #[must_use]
-    pub fn verify(&self, sealed: &str) -> Option<([u8; 16], bool)> {
-        self.0.verify(sealed).map(|opened| (opened.id, opened.expired))
+    pub fn verify(&self, token: &str) -> Option<([u8; 16], bool)> {
+        self.0.verify(token).map(|verified| (verified.id, verified.expired))
     }
 }
 
-/// What a parked call of this request would be bound to.
+/// What a suspended call of this request would be bound to.
 #[must_use]
 pub fn request_digest(principal: Option<&str>, method: &str, params: Option<&RawValue>) -> [u8; 32] {
     request_digest::compute(principal, &Method::parse(method), params)

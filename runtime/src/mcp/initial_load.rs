@@ -1,46 +1,46 @@
 //! Requests that wait for the initial load: lists, and those that name something which is not there yet.
 //!
-//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists wait
-//! until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is published
-//! already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may have the better right
-//! to it, and who is ready first has none. Clients give up on an answer after a minute or so, and therefore the wait has an end after which they get
-//! what there is; those that want to hear of a list's progress do meanwhile. A request that waits is a task and nothing else, and ends
-//! like any other.
+//! A first start compiles, which takes seconds, and a client that was shown an empty list may never ask again. So lists
+//! wait until all that lay in the folder at the start has been looked into; `initialize`, pings and calls of what is
+//! published already do not. A URI that names nobody is not answered for before: a plugin that is still compiled may
+//! have the better right to it, and who is ready first has none. Clients give up on an answer after a minute or so, and
+//! therefore the wait has an end after which they get what there is; those that want to hear of a list's progress do
+//! meanwhile. A request that waits is a task and nothing else, and ends like any other.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::client_requests::client::tell_progress;
 use super::error::RpcError;
-use super::header_validation;
 use super::jsonrpc::Request;
 use super::method::Method;
 use super::request_context::RequestContext;
-use super::server::Server;
+use super::server::{CatalogView, Server};
 use crate::catalog::{LoadProgress, Snapshot};
 
 /// How often a client hears how far the start is.
 const TELL: Duration = Duration::from_secs(1);
 
-/// Waits until what the request is about is there, as far as it will be. `None` when the client has withdrawn the request.
+/// Waits until what the request is about is there, as far as it will be, and then reads the catalog for the request.
+/// `None` when the client has withdrawn the request.
 ///
 /// # Errors
-/// When headers that repeat arguments contradict them, which could not be told before.
-pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<(), RpcError>> {
+/// When the check of arguments fails that the transport deferred until the tool is known.
+pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Result<CatalogView, RpcError>> {
     let request = &*context.request;
-    let bytes = request.params.as_deref().map_or(0, |params| params.get().len());
+    let bytes = request.params.len();
     let about = server.reading().in_place(bytes, || WaitSubject::from_request(request)).await;
     let is_there = || server.catalog.is_complete() || about.is_there(&server.catalog.current());
-    if server.catalog.is_complete() || is_there() {
-        return Some(Ok(()));
+    let published = || server.reading().in_place(bytes, || deferred_check(server.catalog_view(), context));
+    if is_there() {
+        return Some(published().await);
     }
     if Instant::now() >= server.startup_deadline() {
         server.catalog.release_lists();
-        return Some(server.reading().in_place(bytes, || late_headers(server, context)).await);
+        return Some(published().await);
     }
     let (mut start, mut lists) = (server.catalog.load_progress(), server.catalog.lists_changed());
     let began = Instant::now();
@@ -68,20 +68,18 @@ pub(super) async fn wait(server: &Server, context: &RequestContext) -> Option<Re
             }
         }
     }
-    Some(server.reading().in_place(bytes, || late_headers(server, context)).await)
+    Some(published().await)
 }
 
-/// Compares headers with arguments for a tool that was not known when the request came.
-fn late_headers(server: &Server, context: &RequestContext) -> Result<(), RpcError> {
-    let leg = context.leg();
-    let (Some(headers), WaitSubject::Tool(name)) =
-        (&leg.request_meta.headers, WaitSubject::from_request(&context.request))
-    else {
-        return Ok(());
-    };
-    let snapshot = server.catalog.current();
-    let expected = snapshot.tool(&name).map_or(&[][..], |tool| &tool.headers);
-    header_validation::check_params(headers, expected, context.request.params.as_deref())
+/// Checks the arguments for a tool that was not published when the request came.
+fn deferred_check(view: CatalogView, context: &RequestContext) -> Result<CatalogView, RpcError> {
+    if let Some(check) = &context.leg().request_meta.deferred_check
+        && let WaitSubject::Tool(name) = WaitSubject::from_request(&context.request)
+        && let Some(tool) = view.snapshot.tool(&name)
+    {
+        check.check(tool, &context.request)?;
+    }
+    Ok(view)
 }
 
 /// What a request needs to be there.
@@ -93,12 +91,12 @@ enum WaitSubject<'r> {
     Resource(Cow<'r, str>),
     /// A resource or a template, by its URI.
     Reference(Cow<'r, str>),
-    /// It can be answered, or refused, without.
+    /// It can be served, or rejected, without.
     Nothing,
 }
 
 #[derive(Deserialize, Default)]
-struct NamedParams<'a> {
+struct Reference<'a> {
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -108,25 +106,25 @@ struct NamedParams<'a> {
 #[derive(Deserialize, Default)]
 struct CompletionRefParams<'a> {
     #[serde(borrow, rename = "ref", default)]
-    reference: NamedParams<'a>,
+    reference: Reference<'a>,
 }
 
 impl<'r> WaitSubject<'r> {
+    /// What is malformed is rejected by the handler.
     fn from_request(request: &'r Request) -> Self {
-        let params = request.params.as_deref();
+        let params = &request.params;
         let about = match request.method {
             Method::ListTools
             | Method::ListResources
             | Method::ListResourceTemplates
             | Method::ListPrompts => Some(Self::Everything),
-            Method::CallTool => read::<NamedParams<'_>>(params).name.map(Self::Tool),
-            Method::GetPrompt => read::<NamedParams<'_>>(params).name.map(Self::Prompt),
+            Method::CallTool => params.name().ok().map(Self::Tool),
+            Method::GetPrompt => params.name().ok().map(Self::Prompt),
             // What is not there yet cannot be subscribed to either.
-            Method::ReadResource | Method::Subscribe => {
-                read::<NamedParams<'_>>(params).uri.map(Self::Resource)
-            }
+            Method::ReadResource | Method::Subscribe => params.uri().ok().map(Self::Resource),
             Method::Complete => {
-                let NamedParams { name, uri } = read::<CompletionRefParams<'_>>(params).reference;
+                let params: CompletionRefParams<'_> = serde_json::from_str(params.text()).unwrap_or_default();
+                let Reference { name, uri } = params.reference;
                 name.map(Self::Prompt).or_else(|| uri.map(Self::Reference))
             }
             _ => None,
@@ -145,11 +143,6 @@ impl<'r> WaitSubject<'r> {
     }
 }
 
-/// What is malformed is the handler's to refuse.
-fn read<'r, P: Deserialize<'r> + Default>(params: Option<&'r RawValue>) -> P {
-    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,13 +152,8 @@ mod tests {
     fn a_request_waits_for_what_it_is_about() {
         let nothing = Snapshot::new(Vec::new());
         let waits = |method: &str, params: &str| {
-            let params = Some(RawValue::from_string(params.to_owned()).unwrap());
-            let request = Request {
-                id: RequestId::Number(1),
-                method: Method::parse(method),
-                params,
-                reservation: None,
-            };
+            let (id, method) = (RequestId::Number(1), Method::parse(method));
+            let request = Request { id, method, params: params.into(), reservation: None };
             !WaitSubject::from_request(&request).is_there(&nothing)
         };
         for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {

@@ -1,6 +1,6 @@
 //! From bytes to a JSON-RPC message and back.
 //!
-//! Only the envelope is read here; parameters stay unread text until the handler that knows their form. Whatever the
+//! Only the envelope is read here, and where the common fields of `params` are. Whatever the
 //! bytes are, the outcome is a message or an error that can be sent, with the id when there was one to be read.
 
 use std::borrow::Cow;
@@ -16,10 +16,12 @@ use super::client_requests::pending_requests::{ClientError, ClientResult};
 use super::error::RpcError;
 use super::method::Method;
 use super::oversized_message::IdScanner;
+use super::params::Params;
 
-/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every message
-/// that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no machine word bounds:
-/// clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is refused. It goes back as that value.
+/// What names something of a client's: a string or an integer, never null. Requests and progress have one, and every
+/// message that goes back for them repeats it, so a string is [short](IdText). Integers are those of JSON, which no
+/// machine word bounds: clients count beyond 64 bits, write whole numbers as `1.0`, and wait in vain when one is
+/// rejected. It goes back as that value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub(crate) enum RequestId {
@@ -41,7 +43,7 @@ impl IdText {
 }
 
 impl RequestId {
-    /// What an id is, for whoever sent another.
+    /// What an id is, for the error that rejects another.
     pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
 }
 
@@ -62,7 +64,7 @@ pub(crate) enum Message {
 pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Method,
-    pub(crate) params: Option<Box<RawValue>>,
+    pub(crate) params: Params,
     /// What is held for it, if it is large; the messages of a batch share it.
     pub(crate) reservation: Option<Arc<BufferReservation>>,
 }
@@ -141,9 +143,13 @@ impl Message {
             return refuse(id, "`params` must be an object");
         }
         match (envelope.method, id) {
-            (Some(method), Some(id)) => {
-                Ok(Self::Request(Request { id, method: Method::parse(&method), params, reservation: None }))
-            }
+            (Some(method), Some(id)) => match Params::parse(params) {
+                Ok(params) => {
+                    let method = Method::parse(&method);
+                    Ok(Self::Request(Request { id, method, params, reservation: None }))
+                }
+                Err(error) => Err(Malformed { id: Some(id), error }),
+            },
             (Some(method), None) => {
                 Ok(Self::Notification(Notification { method: method.into_owned(), params }))
             }
@@ -178,7 +184,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Malformed {
 }
 
 /// The message without the mark that some programs put before every text (RFC 8259 lets a reader skip it).
-pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
@@ -221,8 +227,8 @@ pub(crate) fn response(id: &RequestId, result: &[u8]) -> Bytes {
     finish(line)
 }
 
-/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the same, and
-/// what a plugin or a client wrote may have some.
+/// Ends a message, which is on one line: in JSON a line break can only stand between tokens, where a space means the
+/// same, and what a plugin or a client wrote may have some.
 fn finish(mut line: Vec<u8>) -> Bytes {
     line.push(b'}');
     unbroken(&mut line);
@@ -287,113 +293,4 @@ fn append(line: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    impl From<&str> for IdText {
-        fn from(text: &str) -> Self {
-            Self::new(text).unwrap()
-        }
-    }
-
-    #[test]
-    fn an_id_is_short_whatever_it_is_made_of() {
-        let with = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"ping","id":"{id}"}}"#);
-        assert!(Message::parse(with(&"x".repeat(IdText::MOST)).as_bytes()).is_ok());
-        for long in ["x".repeat(257), "\\u0078".repeat(257), "ü".repeat(256)] {
-            let Malformed { id, error } = Message::parse(with(&long).as_bytes()).unwrap_err();
-            assert_eq!((id, error.code), (None, -32600));
-            assert!(error.message.contains("at most 256 bytes"), "{}", error.message);
-        }
-    }
-
-    fn refused(text: &str) -> (i64, Option<RequestId>) {
-        let malformed = Message::parse(text.as_bytes()).unwrap_err();
-        (malformed.error.code, malformed.id)
-    }
-
-    #[test]
-    fn messages_are_told_apart() {
-        let request =
-            Message::parse(br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":[1]}}"#).unwrap();
-        let Message::Request(request) = request else { panic!("{request:?}") };
-        assert_eq!((request.id, request.method), (RequestId::Text("a".into()), Method::Ping));
-        assert_eq!(request.params.unwrap().get(), r#"{"x":[1]}"#);
-        let parsed = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        assert!(matches!(parsed, Ok(Message::Notification(_))));
-        let parsed = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert!(matches!(parsed, Ok(Message::Response(Some(RequestId::Number(1)), Ok(_)))));
-        let parsed =
-            Message::parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}"#).unwrap();
-        let Message::Response(None, Err(error)) = parsed else { panic!("{parsed:?}") };
-        assert_eq!(error, ClientError { code: -1, message: "no".into() });
-    }
-
-    #[test]
-    fn what_is_not_json_is_a_parse_error() {
-        for text in ["", "{", "nonsense", "{\"jsonrpc\":\"2.0\"} x", "{\"jsonrpc\":2\"0\"", "\u{feff}{}"] {
-            assert_eq!(refused(text), (-32700, None), "{text:?}");
-        }
-        for bytes in [&b"{\"method\":\"\xff\"}"[..], b"{\"unknown\":\"\xff\"}", b"\"\xff\"", b"[\"\xff\"]"] {
-            assert_eq!(Message::parse(bytes).unwrap_err().error.code, -32700);
-        }
-    }
-
-    #[test]
-    fn json_that_is_no_message_is_an_invalid_request() {
-        for text in [
-            "1",
-            "[]",
-            r#"["2.0",1,"ping"]"#,
-            "{}",
-            r#"{"id":null,"method":"ping","jsonrpc":"2.0"}"#,
-            r#"{"id":1.5,"method":"ping","jsonrpc":"2.0"}"#,
-            r#"{"id":[1],"method":"ping","jsonrpc":"2.0"}"#,
-            r#"{"jsonrpc":"2.0","method":"ping","method":"ping"}"#,
-            r#"{"jsonrpc":"2.0","method":5}"#,
-            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
-        ] {
-            assert_eq!(refused(text), (-32600, None), "{text}");
-        }
-        let one = Some(RequestId::Number(1));
-        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), (-32600, one));
-        assert_eq!(refused(r#"{"id":7,"method":"ping"}"#), (-32600, Some(RequestId::Number(7))));
-        assert_eq!(
-            refused(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#),
-            (-32600, Some(RequestId::Number(7)))
-        );
-    }
-
-    #[test]
-    fn an_id_is_any_integer_of_json_and_goes_back_as_its_value() {
-        for (written, answered) in [
-            ("1.0", "1"),
-            ("-0", "0"),
-            ("1e3", "1000"),
-            ("9223372036854775808", "9223372036854775808"),
-            ("18446744073709551616", "18446744073709551616"),
-            ("-170141183460469231731687303715884105728", "-170141183460469231731687303715884105728"),
-        ] {
-            let text = format!(r#"{{"jsonrpc":"2.0","id":{written},"method":"ping"}}"#);
-            let Ok(Message::Request(request)) = Message::parse(text.as_bytes()) else { panic!("{text}") };
-            let answer = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#);
-            assert_eq!(response(&request.id, b"{}"), answer);
-        }
-        for bad in ["1.5", "1e30", "9007199254740993.0", "170141183460469231731687303715884105728"] {
-            assert_eq!(
-                refused(&format!(r#"{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}"#)),
-                (-32600, None)
-            );
-        }
-    }
-
-    #[test]
-    fn answers_are_single_lines() {
-        let line = response(&RequestId::Text("a\"\n".into()), b"{}");
-        assert_eq!(line, r#"{"jsonrpc":"2.0","id":"a\"\n","result":{}}"#);
-        let line = response(&RequestId::Number(1), b"{\r\n\"a\":\n1}");
-        assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"result":{  "a": 1}}"#);
-        let line = error_response(None, &RpcError::parse("x"));
-        assert_eq!(line, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: x"}}"#);
-    }
-}
+mod tests;

@@ -20,7 +20,7 @@ use super::sessions::session::Session;
 const MOST: usize = 100;
 
 /// The error for a batch outside the revisions that have them.
-pub(super) fn unknown() -> RpcError {
+pub(crate) fn unknown() -> RpcError {
     RpcError::invalid_request("batches belong to sessions of revision 2025-03-26; send one message at a time")
 }
 
@@ -28,7 +28,7 @@ pub(super) fn unknown() -> RpcError {
 ///
 /// # Errors
 /// When the session's revision has no batches, or there are too many messages.
-pub(super) fn serve(
+pub(crate) fn serve(
     server: &Arc<Server>,
     session: &Arc<Session>,
     messages: &[&RawValue],

@@ -5,8 +5,8 @@ use super::error::{RpcError, cut};
 /// What is kept of a name that is none of these, bytes.
 const LONGEST: usize = 128;
 
-/// Parameters of a list, a subscription to one resource or a level: a short text, and what a client sends along in `_meta`. So
-/// much is read where it is.
+/// Parameters of a list, a subscription to one resource or a level: a short text, and what a client sends along in
+/// `_meta`. So much is read where it is.
 const SHORT_PARAMS: usize = 64 << 10;
 
 /// Parameters of `subscriptions/listen`: all URIs that one client may name, escaped.
@@ -52,7 +52,7 @@ impl Method {
             "prompts/list" => Self::ListPrompts,
             "prompts/get" => Self::GetPrompt,
             "completion/complete" => Self::Complete,
-            // It is only told to whoever sent it.
+            // Only its sender sees it again, in an error.
             other => Self::Unknown(cut(other, LONGEST).to_owned()),
         }
     }
@@ -75,15 +75,6 @@ impl Method {
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
             Self::Unknown(name) => name,
-        }
-    }
-
-    /// The parameter that the `Mcp-Name` header repeats.
-    pub(crate) fn named_by(&self) -> Option<&'static str> {
-        match self {
-            Self::CallTool | Self::GetPrompt => Some("name"),
-            Self::ReadResource => Some("uri"),
-            _ => None,
         }
     }
 
@@ -110,7 +101,7 @@ impl Method {
         Err(RpcError::invalid_params(&why))
     }
 
-    /// Whether its answer may be a question: only these requests can be repeated with answers (2026-07-28,
+    /// Whether its result may be `input_required`: only these requests can be repeated with responses (2026-07-28,
     /// basic/patterns/mrtr).
     pub(crate) fn may_require_input(&self) -> bool {
         matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)

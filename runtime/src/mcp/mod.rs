@@ -1,31 +1,32 @@
 //! MCP: JSON-RPC, revisions, sessions, methods and errors.
 //!
-//! Session and stateless requests share every handler in `methods`. A session keeps what its client said at `initialize`; a
-//! stateless request (2026-07-28) says it again in `_meta`. Both become one `request_context::RequestContext`, so a handler
-//! sees only what the revision can express. Knows no sockets, no wasmtime and no files.
+//! Session and stateless requests share every handler in `methods`. A session keeps what its client said at
+//! `initialize`; a stateless request (2026-07-28) says it again in `_meta`. Both become one
+//! `request_context::RequestContext`, so a handler sees only what the revision can express. Knows no sockets, no
+//! headers, no status codes, no wasmtime and no files.
 //!
-//! `streamable_http::StreamableHttp` applies the rules of Streamable HTTP, `duplex_session::DuplexSession` those of stdio.
-//! Both turn a message into a `response_stream::ResponseStream`, which a transport drives. `client_requests` carries what a
-//! guest asks its client, and the responses; `sessions` is what the server keeps for clients of older revisions.
+//! A transport hands over a parsed message with a [`Channel`] (who sends it, and what can be sent back), and drives the
+//! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their
+//! session; `duplex_session` is the one client of stdio or HTTP+SSE. `client_requests` carries what a guest asks its
+//! client, and the responses; `sessions` is what the server keeps for a client of an older revision.
 
 mod buffer_budget;
-mod client_locality;
 mod client_requests;
-mod dispatch;
+pub(crate) mod dispatch;
 mod duplex_session;
 mod error;
 mod eviction;
 #[doc(hidden)]
 pub mod fuzzing;
-mod header_validation;
 mod initial_load;
 mod jsonrpc;
-mod jsonrpc_batch;
+pub(crate) mod jsonrpc_batch;
 mod method;
 mod methods;
 mod notification_queue;
 mod oversized_message;
 mod param_errors;
+mod params;
 mod request_context;
 mod request_meta;
 mod response_stream;
@@ -33,21 +34,31 @@ mod result_writer;
 mod revision;
 mod server;
 mod sessions;
-mod streamable_http;
 mod tokens;
 mod wire;
 
 pub use crate::host::Caller;
+pub(crate) use buffer_budget::Evictable;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, FREE};
 pub(crate) use duplex_session::buffer_cost;
 pub use duplex_session::{DuplexReply, DuplexSession};
+pub use error::ResponseKind;
+pub(crate) use error::RpcError;
 pub(crate) use eviction::{EvictionCandidate, choose_evicted};
+pub(crate) use jsonrpc::{
+    Message, Notification, Request, RequestId, error_response, is_request, without_bom,
+};
+pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
+#[cfg(test)]
+pub(crate) use params::Params;
 pub use request_context::Channel;
+pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;
 pub use server::Server;
-pub use sessions::{Event, EventStream, NextEvent, RETRY};
-pub use streamable_http::{HttpReply, HttpStream, Resumability, StreamableHttp};
+pub(crate) use server::{CatalogView, SWEEP};
+pub(crate) use sessions::server_notifications::ServerNotifications;
+pub(crate) use sessions::session::{AttachedConnection, Session};
 pub use tokens::token;
 pub use wire::{tool_error_json, tool_result_json};

@@ -1,8 +1,8 @@
 //! Messages on their way to the client while its request is being served.
 //!
 //! Bounded in number and in bytes, and notifications never wait: a client that does not read must not hold a guest, a
-//! session or another request. What does not fit is dropped and counted. Only a client request waits, since its guest waits anyway.
-//! What waits is part of what is [kept for the caller](super::buffer_budget).
+//! session or another request. What does not fit is dropped and counted. Only a client request waits, since its guest
+//! waits anyway. What waits is part of what is [kept for the caller](super::buffer_budget).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::buffer_budget::{BufferBudget, BufferReservation, BufferShare};
-use super::client_requests::suspended_calls::PendingInput;
+use super::client_requests::mrtr::PendingInput;
 use crate::host::Caller;
 
 /// Messages that may wait for a slow reader.
@@ -28,7 +28,7 @@ const BESIDE: usize = 64;
 pub(crate) enum OutgoingMessage {
     /// A message to write.
     Message(Bytes),
-    /// The call waits for answers that only a retry can bring.
+    /// The call waits for responses that only another request can bring.
     InputRequired(PendingInput),
 }
 

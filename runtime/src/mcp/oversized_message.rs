@@ -1,8 +1,9 @@
-//! Finds the id of a message that is too long to be kept, so that its sender, or the guest that waits for it, gets an error.
+//! Finds the id of a message that is too long to be kept, so that its sender, or the guest that waits for it, gets an
+//! error.
 //!
-//! A client waits for the id of its request, and many write it behind the parameters. So the bytes are looked at while they
-//! go by, and nothing is kept of them but the outermost names and what is short. It is no parser: what is not JSON may
-//! look as if it were.
+//! A client waits for the id of its request, and many write it behind the parameters. So the bytes are looked at while
+//! they go by, and nothing is kept of them but the outermost names and what is short. It is no parser: what is not JSON
+//! may look as if it were.
 
 use serde_json::value::RawValue;
 

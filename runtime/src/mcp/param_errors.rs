@@ -1,7 +1,8 @@
 //! Which field of a client's parameters is wrong, and why.
 //!
-//! Parameters are read where their form is known, as a piece of the message. A line and a column in that piece say nothing to
-//! whoever wrote the message, so the field is named instead. It is looked for only once something is known to be wrong.
+//! Parameters are read where their form is known, as a piece of the message. A line and a column in that piece say
+//! nothing to whoever wrote the message, so the field is named instead. It is looked for only once something is known
+//! to be wrong.
 
 use serde::Deserialize;
 

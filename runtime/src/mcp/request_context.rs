@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
 use super::client_requests::client_capabilities::ClientCapabilities;
-use super::client_requests::request_digest::{self, RequestDigest};
-use super::client_requests::suspended_calls::SuspendedCalls;
+use super::client_requests::mrtr::SuspendedCalls;
+use super::client_requests::mrtr::request_digest::{self, RequestDigest};
 use super::error::RpcError;
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
@@ -19,34 +19,34 @@ use super::sessions::session::Session;
 use crate::host::{Caller, ClientInfo, LogLevel};
 use crate::json::RawObject;
 
-/// One request under way. In the stateless revision a call may take several rounds: the same work, each time for
-/// another message from the client.
+/// One request under way. In the stateless revision a call may have several legs: the same work, each time for another
+/// message from the client.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) revision: Revision,
     pub(crate) client: ClientInfo,
     pub(crate) caller: Caller,
     pub(crate) cancel: CancellationToken,
-    /// The session it belongs to, in the eras that have them.
+    /// The session it belongs to; none for a stateless request.
     pub(crate) session: Option<Arc<Session>>,
-    /// The first message; later rounds repeat it.
+    /// The first message; those of later legs repeat it.
     pub(crate) request: Arc<Request>,
     pub(crate) suspended_calls: Arc<SuspendedCalls>,
     leg: Mutex<Arc<RequestLeg>>,
-    /// For what later rounds brought.
+    /// For what later legs brought.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
 }
 
-/// What one message from the client brings, beside what it asks for.
+/// What one message from the client brings besides its method and parameters.
 #[derive(Debug)]
 pub(crate) struct RequestLeg {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) threshold: LogThreshold,
     pub(crate) request_meta: RequestMeta,
     pub(crate) queue: NotificationQueue,
-    /// `inputResponses` to questions that are yet to be asked. Each answers one question.
+    /// `inputResponses` to requests that the guest is yet to make. Each answers one request.
     pub(crate) responses: Mutex<RawObject>,
-    /// Whether requests of ours can reach the client on the way back.
+    /// Whether client requests can be sent on the response stream.
     pub(crate) can_ask: bool,
 }
 
@@ -96,7 +96,7 @@ impl RequestContext {
         }
     }
 
-    /// The present round.
+    /// The present leg.
     pub(crate) fn leg(&self) -> Arc<RequestLeg> {
         Arc::clone(&self.leg.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -106,18 +106,19 @@ impl RequestContext {
         *self.leg.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(leg);
     }
 
-    /// What is held for a message of a later round stays so until the call is over: the guest may have its answers by then.
+    /// What is reserved for the message of a later leg stays so until the call is over: the guest may have the
+    /// responses by then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
     }
 
-    /// What binds a parked call to its request and its caller.
+    /// What binds a suspended call to its request and its caller.
     pub(crate) fn request_digest(&self) -> RequestDigest {
-        request_digest::compute(None, &self.request.method, self.request.params.as_deref())
+        request_digest::compute(None, &self.request.method, self.request.params.raw())
     }
 }
 
-/// Who asks, and how it can be withdrawn.
+/// The client of a request, and how the request is cancelled.
 #[derive(Debug)]
 pub(crate) struct Requester {
     pub(crate) revision: Revision,
@@ -132,8 +133,10 @@ pub(crate) struct Requester {
 pub struct Channel {
     /// From where.
     pub caller: Caller,
-    /// Whether requests of ours can reach the client on the way back.
+    /// Whether client requests can be sent on the response stream.
     pub can_ask: bool,
+    /// Whether the client runs on this machine for certain, so that its folders are the server's too.
+    pub is_local: bool,
 }
 
 /// A log level that several requests read and one may set.

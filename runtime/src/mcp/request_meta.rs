@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,6 +15,7 @@ use super::method::Method;
 use super::param_errors;
 use super::request_context::parse_level;
 use super::revision::Revision;
+use crate::catalog::PublishedTool;
 use crate::host::{ClientInfo, LogLevel};
 
 /// Prefix of the keys of `_meta` that the protocol reserves for itself.
@@ -44,14 +44,21 @@ pub(crate) struct StatelessMeta {
     pub(crate) log_level: Option<LogLevel>,
 }
 
-/// What a request of either era carries in `_meta`.
+/// What any request carries in `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMeta {
     /// As the client wrote it.
-    pub(crate) raw: Option<Box<RawValue>>,
+    pub(crate) raw: Option<Box<str>>,
     pub(crate) progress_token: Option<RequestId>,
-    /// Its headers, where they could not be compared with its arguments yet.
-    pub(crate) headers: Option<Box<HeaderMap>>,
+    /// Set where the transport could not check the arguments yet, because the tool was not published.
+    pub(crate) deferred_check: Option<Box<dyn ArgumentsCheck>>,
+}
+
+/// Compares the arguments of a call with what the transport carries beside the message.
+pub(crate) trait ArgumentsCheck: std::fmt::Debug + Send + Sync {
+    /// # Errors
+    /// When the two contradict each other.
+    fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError>;
 }
 
 #[derive(Deserialize, Default)]
@@ -92,45 +99,32 @@ impl Implementation<'_> {
     }
 }
 
-#[derive(Deserialize)]
-struct Params<'a> {
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-/// Whether a key of `_meta` belongs to the protocol and not to whoever reads the request.
+/// Whether a key of `_meta` belongs to the protocol, and is not passed to a guest.
 pub(crate) fn is_reserved(key: &str) -> bool {
     key.starts_with(RESERVED) || key == "progressToken"
 }
 
 impl RequestKind {
-    /// Decides the era of a request, and reads what it carries.
+    /// Decides how a request is served, and reads its `_meta`.
     ///
     /// # Errors
     /// When its `_meta` is malformed, or when it is stateless and does not say all that it must.
     pub(crate) fn parse(request: &Request) -> Result<(Self, RequestMeta), RpcError> {
         let unstated = if request.method == Method::Initialize { Self::Initialize } else { Self::Session };
-        let Some(params) = request.params.as_deref() else { return Ok((unstated, RequestMeta::default())) };
-        let Some(raw) = read::<Params<'_>>("params", params)?.meta else {
-            return Ok((unstated, RequestMeta::default()));
-        };
-        if !raw.get().starts_with('{') {
+        let Some(raw) = request.params.meta() else { return Ok((unstated, RequestMeta::default())) };
+        if !raw.starts_with('{') {
             return Err(RpcError::invalid_meta("`params._meta` must be an object"));
         }
-        let meta: RawMeta<'_> = read("params._meta", raw)?;
+        let meta: RawMeta<'_> = serde_json::from_str(raw).map_err(|error| {
+            RpcError::invalid_meta(&param_errors::describe::<RawMeta<'_>>("params._meta", raw, &error))
+        })?;
         let progress_token = meta.progress_token.map(token).transpose()?.flatten();
         let kind = match meta.version {
             None => unstated,
             Some(version) => Self::Stateless(StatelessMeta::read(version, meta)?),
         };
-        Ok((kind, RequestMeta { raw: Some(raw.to_owned()), progress_token, headers: None }))
+        Ok((kind, RequestMeta { raw: Some(raw.into()), progress_token, deferred_check: None }))
     }
-}
-
-/// Reads what stands at `root` of the message.
-fn read<'r, T: Deserialize<'r>>(root: &str, raw: &'r RawValue) -> Result<T, RpcError> {
-    serde_json::from_str(raw.get())
-        .map_err(|error| RpcError::invalid_meta(&param_errors::describe::<T>(root, raw.get(), &error)))
 }
 
 /// A progress token is a string or an integer. What is neither is no token.
@@ -166,12 +160,13 @@ impl StatelessMeta {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::ResponseKind;
+
     fn read(method: &str, params: &str) -> Result<(RequestKind, RequestMeta), RpcError> {
-        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
         RequestKind::parse(&Request {
             id: RequestId::Number(1),
             method: Method::parse(method),
-            params,
+            params: params.into(),
             reservation: None,
         })
     }
@@ -197,12 +192,12 @@ mod tests {
             let params =
                 format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":{version}{rest}}}}}"#);
             let error = kind("tools/list", &params).unwrap_err();
-            (error.code, error.status.as_u16())
+            (error.code, error.kind)
         };
-        assert_eq!(version("\"2026-07-28\"", ""), (-32602, 400));
-        assert_eq!(version("5", ""), (-32602, 400));
-        assert_eq!(version("\"2031-01-01\"", ""), (-32022, 400));
-        assert_eq!(version("\"2025-11-25\"", ""), (-32022, 400));
+        assert_eq!(version("\"2026-07-28\"", ""), (-32602, ResponseKind::Malformed));
+        assert_eq!(version("5", ""), (-32602, ResponseKind::Malformed));
+        assert_eq!(version("\"2031-01-01\"", ""), (-32022, ResponseKind::Malformed));
+        assert_eq!(version("\"2025-11-25\"", ""), (-32022, ResponseKind::Malformed));
         let level =
             r#","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud""#;
         assert_eq!(version("\"2026-07-28\"", level).0, -32602);

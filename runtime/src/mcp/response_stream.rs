@@ -1,10 +1,11 @@
 //! Everything sent for one request, in order: notifications, then the response.
 //!
-//! A transport pulls the parts and writes them in whatever way it has. Work that is not done at once runs as a task of its
-//! own, so that a client which does not read cannot stop the clocks of its guest. Dropping the stream ends that task:
-//! right for the stateless revision, where a broken connection is a cancellation. A revision with sessions detaches it
-//! first, because there only a notification cancels. When a stateless call needs input from its client, the stream ends
-//! with `input_required`, and the suspended call keeps the task.
+//! There is one kind for all transports, which pull the parts and write them in whatever way they have. Work that is
+//! not done at once runs as a task of its own, so that a client which does not read cannot stop the clocks of its
+//! guest. Dropping the stream ends that task: right for the stateless revision, where a broken connection is a
+//! cancellation. A revision with sessions detaches it first, because there only a notification cancels. When a
+//! stateless call needs input from its client, the stream ends with `input_required`, and the suspended call keeps the
+//! task.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,16 +14,15 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use http::StatusCode;
 use tokio::task::JoinHandle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::client_requests::mrtr;
-use super::client_requests::suspended_calls::{HandlerOutcome, PendingInput};
-use super::error::RpcError;
+use super::client_requests::mrtr::{self, PendingInput, SuspendedCall};
+use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{RequestId, error_response, response};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
+use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;
 use crate::host::Caller;
@@ -32,11 +32,11 @@ use crate::host::Caller;
 pub enum ResponsePart {
     /// A message that belongs to the request; more follows.
     Message(Bytes),
-    /// The answer, with the HTTP status that goes with it where there is one.
-    Response(Bytes, StatusCode),
+    /// The response, which ends the stream.
+    Response(Bytes, ResponseKind),
 }
 
-type EncodedResponse = Option<(Bytes, StatusCode)>;
+type EncodedResponse = Option<(Bytes, ResponseKind)>;
 
 /// A request being served.
 pub struct ResponseStream {
@@ -52,6 +52,9 @@ enum ResponseSource {
     Batch(BoxFuture<'static, EncodedResponse>),
 }
 
+/// How a handler ends: with a result, with an error, or withdrawn.
+pub(super) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
+
 /// The work of one call.
 pub(super) enum CallTask {
     /// Not begun. Most calls are done when they have been polled once, and those need no task.
@@ -63,7 +66,7 @@ pub(super) enum CallTask {
 }
 
 impl CallTask {
-    /// Whether it has ended already, whoever still waits for it.
+    /// Whether the work has ended already, even if its outcome was not read yet.
     pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Fresh(_) => false,
@@ -108,14 +111,15 @@ impl ResponseSource {
         }
     }
 
-    /// Ends this exchange with a question and keeps the call for the retry that answers it.
+    /// Ends this stream with `input_required` and keeps the call for the request that resumes it.
     fn suspend(self, pending_input: PendingInput) -> EncodedResponse {
         match self {
             Self::Call { id, task, server, context } => {
                 let caller = context.caller.clone();
-                Some(write(&server, &caller, &id, mrtr::suspend(&server, task, context, pending_input)))
+                let call = SuspendedCall { task, context, pending_input };
+                Some(write(&server, &caller, &id, mrtr::suspend(&server, call)))
             }
-            // Only a stateless call asks this way, and there are no batches of those.
+            // Only a stateless call is suspended this way, and no batch has one.
             Self::Batch(_) => None,
         }
     }
@@ -126,17 +130,17 @@ fn write(
     server: &Server,
     caller: &Caller,
     id: &RequestId,
-    outcome: Result<super::result_writer::EncodedResult, RpcError>,
-) -> (Bytes, StatusCode) {
-    let (answer, status) = match outcome {
-        Ok(reply) => (response(id, reply.as_json()), StatusCode::OK),
-        Err(error) => (error_response(Some(id), &error), error.status),
+    outcome: Result<EncodedResult, RpcError>,
+) -> (Bytes, ResponseKind) {
+    let (answer, kind) = match outcome {
+        Ok(reply) => (response(id, reply.as_json()), ResponseKind::Served),
+        Err(error) => (error_response(Some(id), &error), error.kind),
     };
     match server.buffers.counted(caller, answer) {
-        Some(answer) => (answer, status),
+        Some(answer) => (answer, kind),
         None => {
             let error = RpcError::no_room("the answer");
-            (error_response(Some(id), &error), error.status)
+            (error_response(Some(id), &error), error.kind)
         }
     }
 }
@@ -176,7 +180,7 @@ impl ResponseStream {
             }
             let joined = [b"[", joined.as_slice(), b"]"].concat().into();
             let no_room = || error_response(None, &RpcError::no_room("the answers of the batch"));
-            Some((server.buffers.counted(&caller, joined).unwrap_or_else(no_room), StatusCode::OK))
+            Some((server.buffers.counted(&caller, joined).unwrap_or_else(no_room), ResponseKind::Served))
         };
         Self {
             source: Some(ResponseSource::Batch(answers.boxed())),
@@ -187,7 +191,7 @@ impl ResponseStream {
     }
 
     /// The request's id; none for a batch.
-    pub(super) fn id(&self) -> Option<&RequestId> {
+    pub(crate) fn id(&self) -> Option<&RequestId> {
         match &self.source {
             Some(ResponseSource::Call { id, .. }) => Some(id),
             _ => None,
@@ -207,7 +211,7 @@ impl ResponseStream {
         None
     }
 
-    /// The next frame; `None` after the answer, or when there will be none.
+    /// The next part; `None` after the response, or when there will be none.
     pub async fn next(&mut self) -> Option<ResponsePart> {
         if let Some(source) = &mut self.source {
             tokio::select! {
@@ -223,21 +227,21 @@ impl ResponseStream {
         if let Some(outgoing) = self.queue.try_recv() {
             return self.next_part(outgoing);
         }
-        self.written.take().map(|(bytes, status)| ResponsePart::Response(bytes, status))
+        self.written.take().map(|(bytes, kind)| ResponsePart::Response(bytes, kind))
     }
 
     fn next_part(&mut self, outgoing: OutgoingMessage) -> Option<ResponsePart> {
         match outgoing {
             OutgoingMessage::Message(message) => Some(ResponsePart::Message(message)),
             OutgoingMessage::InputRequired(pending_input) => {
-                let (bytes, status) = self.source.take()?.suspend(pending_input)?;
-                Some(ResponsePart::Response(bytes, status))
+                let (bytes, kind) = self.source.take()?.suspend(pending_input)?;
+                Some(ResponsePart::Response(bytes, kind))
             }
         }
     }
 
-    /// Lets the request go on when this exchange is dropped, as a task of `owner`.
-    pub(super) fn detach(mut self, owner: &TaskTracker) -> Self {
+    /// Lets the request go on when this stream is dropped, as a task of `owner`.
+    pub(crate) fn detach(mut self, owner: &TaskTracker) -> Self {
         if let Some(ResponseSource::Call { task, .. }) = &mut self.source
             && let CallTask::Fresh(future) = task
         {

@@ -13,7 +13,7 @@ pub enum Revision {
     V2025_06_18,
     /// Icons, URL elicitation, sampling with tools.
     V2025_11_25,
-    /// Stateless: no sessions, no handshake, every request says who asks.
+    /// Stateless: no sessions, no handshake, every request names its client.
     V2026_07_28,
 }
 
@@ -95,7 +95,7 @@ impl Revision {
         self >= Self::V2025_11_25
     }
 
-    /// A question that opens an address has an identifier of its own.
+    /// An elicitation that opens a URL has an identifier of its own.
     pub(super) fn has_elicitation_id(self) -> bool {
         self == Self::V2025_11_25
     }
@@ -111,7 +111,7 @@ impl Revision {
     }
 
     /// A stream begins with an event that only has an id, so that it can be resumed from its very start.
-    pub(super) fn has_priming_events(self) -> bool {
+    pub(crate) fn has_priming_events(self) -> bool {
         self >= Self::V2025_11_25
     }
 

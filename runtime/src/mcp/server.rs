@@ -7,12 +7,11 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::buffer_budget::{BufferBudget, BufferShare};
-use super::client_locality;
-use super::client_requests::suspended_calls::SuspendedCalls;
-use super::sessions::Sessions;
-use crate::catalog::Catalog;
+use super::client_requests::mrtr::SuspendedCalls;
+use crate::catalog::{Catalog, Snapshot};
 use crate::config;
 use crate::host::Caller;
 use crate::sandbox::LargeWork;
@@ -20,15 +19,24 @@ use crate::sandbox::LargeWork;
 /// How long lists wait for what was compiled before, which takes milliseconds unless a disk hangs.
 const KEPT: Duration = Duration::from_secs(5);
 
-/// How often waiting calls and silent sessions are looked at.
-const SWEEP: Duration = Duration::from_millis(500);
+/// How often suspended calls and silent sessions are checked for their end.
+pub(crate) const SWEEP: Duration = Duration::from_millis(500);
+
+/// What one request reads of the catalog: one snapshot for the checks of the transport and for the handler.
+#[derive(Debug)]
+pub(crate) struct CatalogView {
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// Whether the first load of the plugin folder had ended when the snapshot was taken.
+    pub(crate) is_complete: bool,
+}
 
 /// The server, as a client meets it.
 #[derive(Debug)]
 pub struct Server {
     pub(super) catalog: Arc<Catalog>,
-    pub(super) sessions: Sessions,
     pub(super) suspended_calls: Arc<SuspendedCalls>,
+    /// Calls of sessions, which outlive their connections.
+    pub(super) tasks: TaskTracker,
     /// What is kept for clients.
     pub(super) buffers: Arc<BufferBudget>,
     /// Cancelled when the server is to end at once, and nobody is to wait for anything.
@@ -50,8 +58,8 @@ impl Server {
         let info = json!({ "name": "plugport", "title": "Plugport", "version": env!("CARGO_PKG_VERSION") });
         Self {
             catalog,
-            sessions: Sessions::new(settings.max_sessions, settings.session_idle),
             suspended_calls: SuspendedCalls::new(settings.suspended_calls, settings.suspended_call),
+            tasks: TaskTracker::new(),
             buffers: BufferBudget::new(settings.client_buffers_bytes),
             ending: CancellationToken::new(),
             begun: Instant::now(),
@@ -60,6 +68,15 @@ impl Server {
             info: serde_json::value::to_raw_value(&info).unwrap_or_else(|_| RawValue::NULL.to_owned()),
             reading: Arc::new(LargeWork::new()),
         }
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Cancelled when the server is to end.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
     }
 
     /// Where what clients send is read, if it is large.
@@ -79,18 +96,18 @@ impl Server {
         self.buffers.share(caller)
     }
 
-    /// Whether the client that sent these headers runs on this machine for certain.
-    #[must_use]
-    pub fn is_local_client(&self, headers: &http::HeaderMap, caller: &Caller) -> bool {
-        client_locality::is_local_client(&self.settings, headers, caller)
+    /// What one request reads of the catalog.
+    pub(crate) fn catalog_view(&self) -> CatalogView {
+        // In this order: what is published between the two is in the snapshot.
+        let is_complete = self.catalog.is_complete();
+        CatalogView { snapshot: self.catalog.current(), is_complete }
     }
 
-    /// Ends what has waited or been silent for too long, until the server is to end.
+    /// Ends calls that have been suspended for too long, until the server is to end.
     pub async fn run_housekeeping(&self) {
         let mut tick = tokio::time::interval(SWEEP);
         while self.stopping.run_until_cancelled(tick.tick()).await.is_some() {
             self.suspended_calls.sweep();
-            self.sessions.sweep();
         }
     }
 
@@ -115,8 +132,8 @@ impl Server {
         self.input_closed();
     }
 
-    /// The only client says nothing more, and still reads what it asked for. Tells all who listen that the server ends, and
-    /// gives up the calls that wait for their clients.
+    /// The only client sends nothing more, and still reads the responses to its requests. Ends all subscriptions and
+    /// all suspended calls.
     pub fn input_closed(&self) {
         self.stopping.cancel();
         self.suspended_calls.clear();
@@ -124,6 +141,7 @@ impl Server {
 
     /// Waits for calls that outlive their connections.
     pub async fn finish(&self) {
-        self.sessions.finish().await;
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }

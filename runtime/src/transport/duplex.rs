@@ -1,8 +1,8 @@
 //! One client on a duplex connection: messages in one way, messages out the other, many requests running at once.
 //!
-//! Stdio and HTTP+SSE differ in how bytes come and go and in nothing else, so both pull from here what is to be written.
-//! Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client that does
-//! not read stops being read.
+//! Stdio and HTTP+SSE differ in how bytes come and go and in nothing else, so both pull from here what is to be
+//! written. Requests run side by side and a slow one holds up nobody; what waits to be written is bounded, and a client
+//! that does not read stops being read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,8 @@ impl Duplex {
             if let Some(end) = self.closing {
                 return self.drain(end).await;
             }
-            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way round.
+            // In no fixed order: a guest that floods its client must not keep it from cancelling, nor the other way
+            // round.
             let line = tokio::select! {
                 Some(message) = self.output.recv() => return Some(message),
                 Some(_) = self.requests.join_next(), if !self.requests.is_empty() => continue,
@@ -77,7 +78,8 @@ impl Duplex {
             };
             match line {
                 Some(line) => self.line = Some(line),
-                // Whoever asked for a list before all was compiled gets it, if it still reads.
+                // A client that requested a list before all plugins were compiled gets the list, if the client still
+                // reads.
                 None => self.closing = Some(Instant::now() + DRAIN + self.connection.startup_wait()),
             }
         }
@@ -98,8 +100,8 @@ impl Duplex {
         match reading.in_place(bytes, receive).await {
             DuplexReply::Nothing => None,
             DuplexReply::Message(reply) => Some(reply),
-            DuplexReply::Stream(exchange) => {
-                self.requests.spawn(pump(exchange, self.sender.clone()));
+            DuplexReply::Stream(stream) => {
+                self.requests.spawn(pump(stream, self.sender.clone()));
                 None
             }
         }
@@ -128,9 +130,9 @@ impl Duplex {
     }
 }
 
-async fn pump(mut exchange: ResponseStream, sender: mpsc::Sender<Bytes>) {
-    while let Some(frame) = exchange.next().await {
-        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = frame;
+async fn pump(mut stream: ResponseStream, sender: mpsc::Sender<Bytes>) {
+    while let Some(part) = stream.next().await {
+        let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = part;
         if sender.send(line).await.is_err() {
             return;
         }

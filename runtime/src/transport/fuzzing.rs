@@ -1,5 +1,5 @@
-//! The framing, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this package would be
-//! built once more for the tests, and a door that is used by nobody costs nothing.
+//! The framing, for the fuzz targets in `tests/fuzz`. Hidden, and always compiled: behind a feature this package would
+//! be built once more for the tests, and a door that is used by nobody costs nothing.
 
 use super::framing::{self, Line};
 

@@ -79,7 +79,7 @@ async fn read(
         }
     };
     tracing::info!("stdin was closed; the server finishes the requests under way, then stops");
-    // The only client has gone; whoever listens for it can stop.
+    // The only client has gone, and with it the need for subscriptions and suspended calls.
     server.input_closed();
     ended
 }

@@ -1,4 +1,4 @@
-//! `cargo run --release -p plugport-tests --bin assaults [FILTER [SECONDS]]`: three attackers at once, with each attack of the
+//! `cargo run --release -p plugport-tests --bin parallel_attacks [FILTER [SECONDS]]`: three attackers at once, with each attack of the
 //! corpus that was found from outside, and what it cost a neighbour, as Markdown.
 
 #![expect(clippy::print_stdout, reason = "printing a table is what this program is for")]

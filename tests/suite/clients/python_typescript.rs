@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use plugport_tests::build::shared_code_cache;
+use plugport_tests::build::{shared_code_cache, shared_state_home};
 use plugport_tests::external_clients::ExternalClient::{self, Python, TypeScript};
 use plugport_tests::guests::LONG_START;
 use plugport_tests::server::{self, Server};

@@ -7,16 +7,13 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 
 use super::super::jsonrpc::{RequestId, notification};
-use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, level_name};
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
-use super::input_request::{InputRequest, prepare};
-use super::session_request;
-use super::suspended_calls::PendingInput;
+use super::input_request::prepare;
+use super::{mrtr, session_request};
 use crate::host::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
     LogLevel,
@@ -25,7 +22,7 @@ use crate::json::RawObject;
 use crate::plugin::Plugin;
 use crate::sandbox::LargeWork;
 
-/// Names the question for the roots that is asked before the guest starts.
+/// Names the `roots/list` that is sent before the guest starts.
 const ROOTS: &str = "plugport-roots";
 
 /// The client of one call to one plugin.
@@ -33,9 +30,9 @@ pub(crate) struct RequestClient {
     context: Arc<RequestContext>,
     plugin: Arc<str>,
     max_suspended: usize,
-    /// Where large questions and answers are read.
+    /// Where large requests and responses are read.
     offload: Arc<LargeWork>,
-    /// Questions so far: they number those that the guest does not name.
+    /// Requests so far: the count names those that the guest does not name.
     asked: AtomicUsize,
 }
 
@@ -70,12 +67,12 @@ impl RequestClient {
             slots.push(prepared.as_ref().err().cloned().map(Err));
             open.extend(prepared.ok().map(|input_request| (at, input_request)));
         }
+        let Self { plugin, offload, max_suspended, .. } = self;
         let answers = match &context.session {
             Some(session) => {
-                let Self { plugin, offload, max_suspended, .. } = self;
                 session_request::in_session(context, session, (plugin, offload), *max_suspended, open).await
             }
-            None => self.by_retry(open).await,
+            None => mrtr::request_input(context, (plugin, offload), *max_suspended, open).await,
         };
         for (at, answer) in answers {
             if let Some(slot) = slots.get_mut(at) {
@@ -101,40 +98,6 @@ impl RequestClient {
             session.roots.store(times, &roots, &session.share);
         }
         Some(roots)
-    }
-
-    /// Takes the answers that came with the request, and has it answered with what is still open.
-    async fn by_retry(
-        &self,
-        open: Vec<(usize, InputRequest)>,
-    ) -> Vec<(usize, Result<String, ClientRequestError>)> {
-        let leg = self.context.leg();
-        let (mut answered, mut left) = (Vec::new(), Vec::new());
-        for (at, input_request) in open {
-            let answer = match leg.take_response(&input_request.key) {
-                Some(answer) => {
-                    self.offload.in_place(answer.get().len(), || input_request.read(&answer)).await.ok()
-                }
-                None => None,
-            };
-            match answer {
-                Some(answer) => answered.push((at, answer)),
-                None => left.push((at, input_request)),
-            }
-        }
-        if !left.is_empty() {
-            let (resume, answers) = oneshot::channel();
-            let (plugin, most) = (Arc::clone(&self.plugin), self.max_suspended);
-            let context = &self.context;
-            let request = context.request.params.as_ref().map_or(0, |params| params.get().len());
-            let request_digest = self.offload.in_place(request, || context.request_digest()).await;
-            let pending_input = PendingInput { plugin, most, request_digest, open: left, answered, resume };
-            // Nobody reads: the request is gone, and this future with it in a moment.
-            let asked = leg.queue.deliver(OutgoingMessage::InputRequired(pending_input)).await;
-            drop(leg);
-            answered = if asked.is_ok() { answers.await.unwrap_or_default() } else { Vec::new() };
-        }
-        answered.into_iter().map(|(at, answer)| (at, Ok(answer))).collect()
     }
 }
 
@@ -182,12 +145,12 @@ impl Client for RequestClient {
     }
 
     fn meta_size(&self) -> usize {
-        self.context.leg().request_meta.raw.as_deref().map_or(0, |meta| meta.get().len())
+        self.context.leg().request_meta.raw.as_deref().map_or(0, str::len)
     }
 
     fn meta(&self) -> Option<String> {
         let leg = self.context.leg();
-        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?.get()).ok()?.without(is_reserved);
+        let meta = RawObject::parse(leg.request_meta.raw.as_deref()?).ok()?.without(is_reserved);
         if meta.is_empty() { None } else { serde_json::to_string(&meta).ok() }
     }
 

@@ -13,7 +13,7 @@ use super::legacy_form;
 use super::sampling_params;
 use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
 
-/// A question ready to be sent.
+/// A client request ready to be sent.
 #[derive(Debug)]
 pub(crate) struct InputRequest {
     pub(crate) key: String,
@@ -38,7 +38,8 @@ enum ExpectedResult {
     Roots,
 }
 
-/// Words a question for a client, or says why it cannot be asked. `number` names it when the guest did not.
+/// Writes a client request for the revision of its client, or says why the client cannot be asked. `number` names it
+/// when the guest did not.
 pub(crate) fn prepare(
     request: ClientRequest,
     number: usize,
@@ -66,7 +67,7 @@ pub(crate) fn prepare(
 }
 
 impl InputRequest {
-    /// What a client must be able to do to be asked this.
+    /// The capability that the client must have declared.
     pub(crate) fn capability(&self) -> &'static str {
         match self.expects {
             ExpectedResult::Message { .. } => "sampling",
@@ -105,7 +106,7 @@ fn object(params: &str) -> Result<Map<String, Value>, ClientRequestError> {
     let invalid = |error: serde_json::Error| {
         ClientRequestError::Invalid(format!("the client request is not a JSON object: {error}"))
     };
-    // What breaks common parsers is refused here, where the guest hears of it, and not at the client.
+    // What breaks common parsers is rejected here, where the guest gets the error, and not by the client.
     crate::json::RawObject::parse(params).map_err(invalid)?;
     serde_json::from_str(params).map_err(invalid)
 }

@@ -1,7 +1,7 @@
 //! Forms for clients of revisions before 2025-11-25, which know neither titled choices nor lists of choices.
 //!
-//! Nothing is lost on the way: names of choices stand beside the choices, and a list becomes a yes or no for each of them,
-//! which is put together again when the answer comes. The guest never learns of it.
+//! Nothing is lost on the way: names of choices stand beside the choices, and a list becomes a yes or no for each of
+//! them, which is put together again when the answer comes. The guest never learns of it.
 
 use std::collections::HashSet;
 

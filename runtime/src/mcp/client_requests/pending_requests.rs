@@ -46,8 +46,8 @@ impl PendingRequests {
         PendingReply { owner: Arc::clone(self), id, answer }
     }
 
-    /// Hands an answer to whoever waits for it, with what is held for it if it is large. An answer to nothing is forgotten, as
-    /// is a second one.
+    /// Hands an answer to whoever waits for it, with what is held for it if it is large. An answer to nothing is
+    /// forgotten, as is a second one.
     pub(crate) fn complete(
         &self,
         id: &RequestId,

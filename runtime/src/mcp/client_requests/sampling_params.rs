@@ -7,7 +7,7 @@ use super::client_capabilities::ClientCapabilities;
 use super::sampling_content::{self, kind};
 use crate::host::ClientRequestError;
 
-/// Words a question to the client's model for its revision.
+/// Writes a `sampling/createMessage` for the revision of its client.
 pub(in crate::mcp) fn prepare(
     mut params: Map<String, Value>,
     revision: Revision,

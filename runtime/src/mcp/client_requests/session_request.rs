@@ -9,18 +9,17 @@ use super::super::jsonrpc::{notification, request};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
+use super::IndexedResult;
 use super::input_request::InputRequest;
+use super::mrtr::CallOwner;
 use super::pending_requests::{ClientError, ClientResult, PendingReply};
-use super::suspended_calls::CallOwner;
 use crate::host::ClientRequestError;
 use crate::sandbox::LargeWork;
-
-type IndexedResult = (usize, Result<String, ClientRequestError>);
 
 /// Code with which clients say that the person or the model's owner said no.
 const REJECTED: i64 = -1;
 
-/// Asks all at once and waits for all answers, for as long as a call may wait.
+/// Sends all requests at once and waits for all responses, for as long as a call may be suspended.
 pub(in crate::mcp) async fn in_session(
     context: &RequestContext,
     session: &Arc<Session>,
@@ -89,7 +88,7 @@ fn read(input_request: &InputRequest, answered: ClientResult) -> Result<String, 
     }
 }
 
-/// Tells the client when a question of ours is no longer wanted.
+/// Tells the client when a request of this server is no longer wanted.
 struct CancelOnDrop<'r> {
     leg: &'r RequestLeg,
     awaited: PendingReply,

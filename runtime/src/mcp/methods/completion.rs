@@ -5,9 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
@@ -60,15 +60,18 @@ struct ResolvedArguments {
 /// Suggests values for an argument. `None` when the client withdrew the request.
 pub(in super::super) async fn complete(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
+    let bytes = params.len();
     let params: CompleteParams<'_> = match server.reading().in_place(bytes, || read(params)).await {
         Ok(params) => params,
         Err(error) => return Some(Err(error)),
     };
-    let (plugin, target) = match resolve(&server.catalog.current(), &params.reference) {
+    let resolved = resolve(&snapshot, &params.reference);
+    drop(snapshot);
+    let (plugin, target) = match resolved {
         Ok(resolved) => resolved,
         Err(error) => return Some(Err(error)),
     };
@@ -130,8 +133,8 @@ mod tests {
     use super::*;
 
     fn params(text: &str) -> Result<String, i64> {
-        let raw = RawValue::from_string(text.to_owned()).unwrap();
-        let params: CompleteParams<'_> = read(Some(&raw)).map_err(|error| error.code)?;
+        let raw = Params::from(text);
+        let params: CompleteParams<'_> = read(&raw).map_err(|error| error.code)?;
         let known = params.context.unwrap_or_default().arguments.unwrap_or_default().0.len();
         let reference = match params.reference {
             Reference::Prompt { name } => name.into_owned(),

@@ -20,8 +20,8 @@ pub(super) fn client(context: &Arc<RequestContext>, plugin: &Plugin) -> Arc<Requ
     Arc::new(RequestClient::new(context, plugin))
 }
 
-/// Runs a call of `what`. `None` when the client has withdrawn the request. The call is borrowed, since its future is large,
-/// and a future has room for whatever it is given twice.
+/// Runs a call of `what`. `None` when the client has withdrawn the request. The call is borrowed, since its future is
+/// large, and a future has room for whatever it is given twice.
 pub(super) async fn run<T>(
     context: &RequestContext,
     what: &str,

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::super::client_requests::client_capabilities::ClientCapabilities;
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::request_meta::Implementation;
 use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
@@ -76,7 +77,7 @@ impl ResultFields for InitializeResult<'_> {
 
 /// Reads who begins a session and in which revision it will be.
 pub(in super::super) fn read_initialize(
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<(Revision, ClientInfo, ClientCapabilities), RpcError> {
     let params: InitializeParams<'_> = read(params)?;
     let revision = Revision::negotiate(&params.protocol_version);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::ser::SerializeMap;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EncodedResult, ResultFields};
 use super::super::revision::Revision;
-use super::super::server::Server;
+use super::super::server::{CatalogView, Server};
 use super::super::wire::{ItemViews, ListItem};
 use super::read;
 use crate::catalog::{ItemList, Page};
@@ -46,46 +46,51 @@ impl<T: ListItem> ResultFields for ListResult<'_, T> {
 
 pub(in super::super) fn tools(
     server: &Server,
+    view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    page(server, context, params, server.catalog.current().tools())
+    page(server, view, context, params, view.snapshot.tools())
 }
 
 pub(in super::super) fn resources(
     server: &Server,
+    view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    page(server, context, params, server.catalog.current().resources())
+    page(server, view, context, params, view.snapshot.resources())
 }
 
 pub(in super::super) fn templates(
     server: &Server,
+    view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    page(server, context, params, server.catalog.current().templates())
+    page(server, view, context, params, view.snapshot.templates())
 }
 
 pub(in super::super) fn prompts(
     server: &Server,
+    view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
-    page(server, context, params, server.catalog.current().prompts())
+    page(server, view, context, params, view.snapshot.prompts())
 }
 
 fn page<T: ListItem>(
     server: &Server,
+    view: &CatalogView,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
     list: &ItemList<T>,
 ) -> Result<EncodedResult, RpcError> {
     let params: ListParams<'_> = read(params)?;
     let page = Page::at(params.cursor.as_deref(), list.items(), list.id(), server.settings.page_size)
         .map_err(|error| RpcError::invalid_params(&error.to_string()))?;
     // While the server begins there may be more in a moment.
-    let ttl_ms = if server.catalog.is_complete() { TTL_MS } else { 0 };
+    let ttl_ms = if view.is_complete { TTL_MS } else { 0 };
     EncodedResult::new(&ListResult { page, ttl_ms }, context.revision, &server.info)
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::{RequestContext, parse_level};
 use super::super::result_writer::{EmptyResult, EncodedResult};
 use super::super::server::Server;
@@ -20,7 +20,7 @@ struct SetLevelParams<'a> {
 pub(in super::super) fn set_level(
     server: &Server,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     let params: SetLevelParams<'_> = read(params)?;
     let level = parse_level(&params.level)?;

@@ -14,14 +14,11 @@ pub(super) mod subscriptions;
 pub(super) mod tools;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::error::RpcError;
-use super::param_errors;
+use super::params::{self, Params};
 
 /// Reads parameters of a known form. Absent parameters are an empty object.
-fn read<'p, P: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<P, RpcError> {
-    let text = params.map_or("{}", RawValue::get);
-    serde_json::from_str(text)
-        .map_err(|error| RpcError::invalid_params(&param_errors::describe::<P>("params", text, &error)))
+fn read<'p, P: Deserialize<'p>>(params: &'p Params) -> Result<P, RpcError> {
+    params::read(&"params", params.text())
 }

@@ -1,40 +1,32 @@
 //! `prompts/get`.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use super::super::error::RpcError;
+use super::super::params::{Params, read};
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::PromptView;
 use super::error_mapping::map_error;
+use super::guest_task;
 use super::string_map::StringMap;
-use super::{guest_task, read};
-use crate::catalog::PublishedPrompt;
+use crate::catalog::{PublishedPrompt, Snapshot};
 use crate::plugin::{FinishedCall, PromptArgument};
-
-#[derive(Deserialize)]
-struct GetPromptParams<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(default)]
-    arguments: Option<StringMap>,
-}
 
 /// Fills in a prompt. `None` when the client withdrew the request.
 pub(in super::super) async fn get(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
-    let (published, args) = match server.reading().in_place(bytes, || prepare(server, params)).await {
+    let bytes = params.len();
+    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
+    drop(snapshot);
+    let (published, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
@@ -62,14 +54,12 @@ pub(in super::super) async fn get(
 
 type Arguments = Vec<(String, String)>;
 
-fn prepare(
-    server: &Server,
-    params: Option<&RawValue>,
-) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
-    let params: GetPromptParams<'_> = read(params)?;
-    let snapshot = server.catalog.current();
-    let prompt = snapshot.prompt(&params.name).ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
-    let args = params.arguments.unwrap_or_default().0;
+fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedPrompt>, Arguments), RpcError> {
+    let name = params.name()?;
+    let arguments =
+        params.arguments().map(|json| read::<StringMap>(&"params.arguments", json)).transpose()?;
+    let prompt = snapshot.prompt(&name).ok_or_else(|| RpcError::unknown_prompt(&name))?;
+    let args = arguments.unwrap_or_default().0;
     match missing(&prompt.prompt.arguments, &args) {
         Some(name) => {
             Err(RpcError::invalid_params(&format!("the argument `{name}` is required and missing")))

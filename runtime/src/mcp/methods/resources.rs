@@ -4,32 +4,28 @@ use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use super::super::error::RpcError;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
-use super::{guest_task, read as read_params};
+use super::guest_task;
+use crate::catalog::Snapshot;
 use crate::plugin::{FinishedCall, Plugin};
-
-#[derive(Deserialize)]
-struct ReadResourceParams<'a> {
-    #[serde(borrow)]
-    uri: Cow<'a, str>,
-}
 
 /// Reads a resource. `None` when the client withdrew the request.
 pub(in super::super) async fn read(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
-    let (plugin, uri) = match server.reading().in_place(bytes, || prepare(server, context, params)).await {
+    let bytes = params.len();
+    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, context, params)).await;
+    drop(snapshot);
+    let (plugin, uri) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
@@ -53,12 +49,11 @@ pub(in super::super) async fn read(
 }
 
 fn prepare<'p>(
-    server: &Server,
+    snapshot: &Snapshot,
     context: &RequestContext,
-    params: Option<&'p RawValue>,
+    params: &'p Params,
 ) -> Result<(Arc<Plugin>, Cow<'p, str>), RpcError> {
-    let ReadResourceParams { uri } = read_params(params)?;
-    let snapshot = server.catalog.current();
+    let uri = params.uri()?;
     let plugin = snapshot.plugin_for_uri(&uri);
     let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
     Ok((Arc::clone(plugin), uri))

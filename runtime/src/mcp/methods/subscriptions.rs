@@ -1,18 +1,17 @@
 //! Being told of changes: `subscriptions/listen` (2026-07-28), `resources/subscribe` and `resources/unsubscribe` (the
 //! revisions with sessions).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::ser::SerializeMap;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::error::RpcError;
 use super::super::jsonrpc::notification;
 use super::super::notification_queue::OutgoingMessage;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::{EmptyResult, EncodedResult, ResultFields};
 use super::super::revision::Revision;
@@ -20,27 +19,22 @@ use super::super::server::Server;
 use super::super::sessions::server_notifications::method_of;
 use super::super::sessions::subscriptions::Subscriptions;
 use super::read;
-use crate::catalog::CatalogChange;
+use crate::catalog::{CatalogChange, Snapshot};
 use crate::json::RawObject;
 
 /// `_meta` key that says to which `subscriptions/listen` a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-#[derive(Deserialize)]
-struct SubscribeParams<'a> {
-    #[serde(borrow)]
-    uri: Cow<'a, str>,
-}
-
 pub(in super::super) fn subscribe(
     server: &Server,
+    snapshot: &Snapshot,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     let known = |subscriptions: &Subscriptions, uri: &str| {
         Subscriptions::fits(uri)?;
         // Nothing would ever be told of what no plugin has. A template has all that it matches.
-        match server.catalog.current().plugin_for_uri(uri) {
+        match snapshot.plugin_for_uri(uri) {
             Some(_) => subscriptions.add(uri),
             None => Err(RpcError::resource_not_found(uri, context.revision)),
         }
@@ -51,7 +45,7 @@ pub(in super::super) fn subscribe(
 pub(in super::super) fn unsubscribe(
     server: &Server,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Result<EncodedResult, RpcError> {
     change(server, context, params, |uris, uri| {
         uris.remove(uri);
@@ -62,12 +56,12 @@ pub(in super::super) fn unsubscribe(
 fn change(
     server: &Server,
     context: &RequestContext,
-    params: Option<&RawValue>,
+    params: &Params,
     change: impl FnOnce(&Subscriptions, &str) -> Result<(), RpcError>,
 ) -> Result<EncodedResult, RpcError> {
-    let params: SubscribeParams<'_> = read(params)?;
+    let uri = params.uri()?;
     if let Some(session) = &context.session {
-        change(&session.subscriptions, &params.uri)?;
+        change(&session.subscriptions, &uri)?;
     }
     EncodedResult::new(&EmptyResult, context.revision, &server.info)
 }
@@ -97,9 +91,9 @@ struct SubscriptionStream {
 pub(in super::super) async fn listen(
     server: &Server,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
+    let bytes = params.len();
     let subscription =
         server.reading().in_place(bytes, || SubscriptionStream::new(server, context, params)).await;
     let subscription = match subscription {
@@ -127,7 +121,7 @@ pub(in super::super) async fn listen(
 }
 
 impl SubscriptionStream {
-    fn new(server: &Server, context: &RequestContext, params: Option<&RawValue>) -> Result<Self, RpcError> {
+    fn new(server: &Server, context: &RequestContext, params: &Params) -> Result<Self, RpcError> {
         let ListenParams { notifications: mut filter } = read(params)?;
         let uris = Subscriptions::new(server.share(&context.caller));
         uris.add_all(std::mem::take(&mut filter.resource_subscriptions))?;

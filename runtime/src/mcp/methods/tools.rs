@@ -1,42 +1,34 @@
 //! `tools/call`.
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::super::error::RpcError;
 use super::super::param_errors::reason;
+use super::super::params::Params;
 use super::super::request_context::RequestContext;
 use super::super::result_writer::EncodedResult;
 use super::super::server::Server;
 use super::super::wire::ResultView;
 use super::error_mapping::{MappedError, map_tool_error};
-use super::{guest_task, read};
-use crate::catalog::{PublishedTool, SchemaMismatch};
+use super::guest_task;
+use crate::catalog::{PublishedTool, SchemaMismatch, Snapshot};
 use crate::host::Caller;
 use crate::plugin::{AdmittedCall, AuditRecord, CallError, FinishedCall, ToolResult};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
-#[derive(Deserialize)]
-struct CallToolParams<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
-
 /// Calls a tool. `None` when the client withdrew the request.
 pub(in super::super) async fn call(
     server: &Server,
+    snapshot: Arc<Snapshot>,
     context: &Arc<RequestContext>,
-    params: Option<&RawValue>,
+    params: &Params,
 ) -> Option<Result<EncodedResult, RpcError>> {
-    let bytes = params.map_or(0, |params| params.get().len());
-    let prepared = server.reading().in_place(bytes, || prepare(server, params)).await;
+    let bytes = params.len();
+    let prepared = server.reading().in_place(bytes, || prepare(&snapshot, params)).await;
+    drop(snapshot);
     let (tool, args) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
@@ -77,11 +69,10 @@ fn fail(
 }
 
 /// The tool that is meant, and the text of its arguments, not looked into yet.
-fn prepare(server: &Server, params: Option<&RawValue>) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
-    let params: CallToolParams<'_> = read(params)?;
-    let snapshot = server.catalog.current();
-    let tool = snapshot.tool(&params.name).ok_or_else(|| RpcError::unknown_tool(&params.name))?;
-    Ok((Arc::clone(tool), params.arguments.map_or("{}", RawValue::get).into()))
+fn prepare(snapshot: &Snapshot, params: &Params) -> Result<(Arc<PublishedTool>, Arc<str>), RpcError> {
+    let name = params.name()?;
+    let tool = snapshot.tool(&name).ok_or_else(|| RpcError::unknown_tool(&name))?;
+    Ok((Arc::clone(tool), params.arguments().unwrap_or("{}").into()))
 }
 
 /// Why a tool is not called with some arguments.
@@ -110,8 +101,8 @@ fn has_too_many(args: &str) -> bool {
     values > VALUES
 }
 
-/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for nothing
-/// takes reading the schema anew and following it, for each byte far longer than the check.
+/// Bytes of arguments that have nulls, and of their schema, with which they are checked at once: which nulls stand for
+/// nothing takes reading the schema anew and following it, for each byte far longer than the check.
 const SHORT: usize = 4 << 10;
 
 /// Whether looking at arguments is sure to be short, but for the check itself.
@@ -134,8 +125,8 @@ fn parse(args: &str) -> Result<Value, ArgumentError> {
     Ok(value)
 }
 
-/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the schema.
-/// The text of what is passed to the tool, and whether the call was let in for the check.
+/// Checks arguments: at once when that is short, else where it holds up nobody, as work for the plugin that wrote the
+/// schema. The text of what is passed to the tool, and whether the call was let in for the check.
 async fn check(
     tool: &Arc<PublishedTool>,
     args: &Arc<str>,
@@ -206,8 +197,8 @@ enum ResultError {
     Limit(CallError),
 }
 
-/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the call,
-/// with the processor time that its guest has left.
+/// Checks structured content against the schema that the tool promised: at once when that is short, else as part of the
+/// call, with the processor time that its guest has left.
 async fn keeps_promise(
     tool: &Arc<PublishedTool>,
     view: &ResultView<'_>,

@@ -46,7 +46,8 @@ impl CachedRoots {
         self.with(|known| (known.times, known.roots.as_ref().map(|(roots, _)| roots.clone())))
     }
 
-    /// Remembers an answer for whoever has this share, unless they changed since it was asked for or there is no room for it.
+    /// Remembers a response, counted in `share`, unless the roots changed since it was requested or there is no room
+    /// for it.
     pub(crate) fn store(&self, times: u64, roots: &str, share: &BufferShare) {
         let reservation = share.reserve_long_lived(roots.len());
         self.with(|known| {

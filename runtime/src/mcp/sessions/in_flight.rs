@@ -9,8 +9,8 @@ use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
 use super::super::jsonrpc::RequestId;
 
-/// What the server keeps for a request under way, bytes, whatever it is about: its task, its outbox, its small answer. The
-/// connection that brought it need not be there any more.
+/// What the server keeps for a request under way, bytes, whatever it is about: its task, its queue, its small response.
+/// The connection that brought it need not be there any more.
 const REQUEST: usize = 4 << 10;
 
 /// The requests of one session or connection.
@@ -30,7 +30,7 @@ pub(crate) struct InFlightGuard {
 }
 
 impl InFlight {
-    /// At most so many, kept for whoever has this share.
+    /// At most so many, counted in `share`.
     pub(crate) fn new(most: usize, share: BufferShare) -> Arc<Self> {
         Arc::new(Self { requests: Mutex::default(), most, share })
     }

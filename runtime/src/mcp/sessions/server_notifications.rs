@@ -1,8 +1,8 @@
-//! What a session is sent without a request of its own: that lists have changed, that a resource it subscribed to was updated, and
-//! now and then a ping, by which a client that is gone is found.
+//! What a session is sent without a request of its own: that lists have changed, that a resource it subscribed to was
+//! updated, and now and then a ping, by which a client that is gone is found.
 //!
-//! A client that is away for long misses nothing that still holds: each list that looks different is told of once, and when
-//! too many updates of resources have gathered, all that it subscribed to.
+//! A client that is away for long misses nothing that still holds: each list that looks different is told of once, and
+//! when too many updates of resources have gathered, all that it subscribed to.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

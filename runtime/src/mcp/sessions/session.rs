@@ -9,17 +9,16 @@ use tokio_util::task::TaskTracker;
 
 #[cfg(test)]
 use super::super::buffer_budget::BufferBudget;
-use super::super::buffer_budget::BufferShare;
+use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::client_requests::client_capabilities::ClientCapabilities;
-use super::super::client_requests::pending_requests::PendingRequests;
+use super::super::client_requests::pending_requests::{ClientResult, PendingRequests};
 use super::super::duplex_session::cancel;
-use super::super::jsonrpc::Notification;
+use super::super::jsonrpc::{Notification, RequestId};
 use super::super::request_context::SharedLogLevel;
 use super::super::revision::Revision;
 use super::super::server::Server;
 use super::client_roots::CachedRoots;
 use super::in_flight::InFlight;
-use super::session_streams::SessionStreams;
 use super::subscriptions::Subscriptions;
 use crate::catalog::ListDigests;
 use crate::config::fixed_limits::REQUESTS_PER_SESSION;
@@ -31,7 +30,8 @@ use crate::host::{ClientInfo, LogLevel};
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) revision: Revision,
-    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what changes.
+    /// How the lists looked when it began, or else when clients got them first: from then on it is told of what
+    /// changes.
     pub(crate) lists: Option<ListDigests>,
     /// Whose it is.
     pub(crate) share: BufferShare,
@@ -44,9 +44,7 @@ pub(crate) struct Session {
     pub(crate) pending_requests: Arc<PendingRequests>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) activity: Arc<SessionActivity>,
-    /// Event streams that can be resumed.
-    pub(crate) streams: SessionStreams,
-    /// Calls that outlive the connection which began them.
+    /// The server's tracker of calls that outlive the connection which began them.
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the session is over.
     pub(crate) ended: CancellationToken,
@@ -80,7 +78,7 @@ impl SessionActivity {
         self.begun.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
     }
 
-    /// How often it was heard of: whoever finds another number later knows that it was.
+    /// How often the client was heard of. Another number later means that it was heard of in between.
     pub(crate) fn times(&self) -> u64 {
         self.times.load(Ordering::Relaxed)
     }
@@ -99,8 +97,8 @@ impl Session {
         said: (ClientInfo, ClientCapabilities),
     ) -> Self {
         let stopping = server.stopping.clone();
-        let new = Self::with(REQUESTS_PER_SESSION, stopping, share, revision, said);
-        Self { lists: server.catalog.released_lists(), ..new }
+        let session = Self::with(REQUESTS_PER_SESSION, stopping, share, revision, said);
+        Self { lists: server.catalog.released_lists(), tasks: server.tasks.clone(), ..session }
     }
 
     fn with(
@@ -121,7 +119,6 @@ impl Session {
             pending_requests: Arc::default(),
             subscriptions: Arc::new(Subscriptions::new(share.clone())),
             activity: Arc::new(SessionActivity::new()),
-            streams: SessionStreams::new(share.clone()),
             share,
             tasks: TaskTracker::new(),
             ended: CancellationToken::new(),
@@ -166,6 +163,11 @@ impl Session {
     pub(crate) fn end(&self) {
         self.ended.cancel();
         self.in_flight.cancel_all();
+    }
+
+    /// Hands the client's response to the request of this server that it answers.
+    pub(crate) fn complete(&self, id: &RequestId, result: ClientResult, held: Option<BufferReservation>) {
+        self.pending_requests.complete(id, result, held.map(Arc::new));
     }
 
     #[cfg(test)]

@@ -15,8 +15,8 @@ const MOST_BYTES: usize = 128 << 10;
 /// Longest URI, bytes.
 const LONGEST: usize = 2_048;
 
-/// What `count` of them with so many bytes take: their entries, and the texts three times, since all may have to be told of at
-/// once.
+/// What `count` of them with so many bytes take: their entries, and the texts three times, since all may have to be
+/// told of at once.
 fn weight(bytes: usize, count: usize) -> usize {
     3 * bytes + 256 * count
 }
@@ -38,7 +38,7 @@ struct SubscribedUris {
 }
 
 impl Subscriptions {
-    /// None yet. What it keeps is kept for whoever has this share.
+    /// None yet. What is kept is counted in `share`.
     pub(crate) fn new(share: BufferShare) -> Self {
         Self { kept: Mutex::default(), share }
     }

@@ -1,7 +1,7 @@
 //! Further fields that a plugin wants passed on, as far as a revision has them.
 //!
-//! A field that MCP does not know is passed on: it may be of a revision to come. One that MCP does know is left out before
-//! the revision that brought it, so that every message fits the schema of its own revision.
+//! A field that MCP does not know is passed on: it may be of a revision to come. One that MCP does know is left out
+//! before the revision that brought it, so that every message fits the schema of its own revision.
 
 use serde::ser::SerializeMap;
 

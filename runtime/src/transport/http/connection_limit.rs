@@ -1,7 +1,7 @@
 //! Bounds the number of open connections.
 //!
-//! At the limit, the caller who has the most connections [makes way](crate::mcp::choose_evicted) with the one that is
-//! worth least: one that waits for its client, be it for a request, for the rest of one, or for an answer to be read, and the
+//! At the limit, the caller who has the most connections [loses](crate::mcp::choose_evicted) the one that is worth
+//! least: one that waits for its client, be it for a request, for the rest of one, or for an answer to be read, and the
 //! longest of those; then an event stream, which clients open again. One whose request is at work stays.
 
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub(super) struct Activity {
     state: AtomicU8,
     /// Milliseconds after `begun`.
     since: AtomicU64,
-    /// Cancelled when it has to make way.
+    /// Cancelled when the connection is evicted.
     pub(super) evicted: CancellationToken,
 }
 

@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to which
-//! it posts. Deprecated and still spoken by many clients.
+//! HTTP+SSE, the transport of 2024-11-05: an event stream that carries everything to the client, and an address to
+//! which it posts. Deprecated and still spoken by many clients.
 //!
 //! The stream is the connection: when it breaks, all that the client has under way ends.
 
@@ -13,9 +13,10 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 
 use super::super::duplex::{CountedLine, Duplex};
 use super::super::framing::Line;
+use super::content_types::PlainRejection;
 use super::request_body::CountedBody;
 use super::sse::LegacyStream;
-use crate::mcp::{Caller, DuplexSession, Server, token};
+use crate::mcp::{Channel, DuplexSession, Server, token};
 
 /// Where the stream is opened.
 pub(super) const STREAM: &str = "/sse";
@@ -45,8 +46,6 @@ struct StreamGuard {
     id: String,
 }
 
-type Rejection = (StatusCode, &'static str);
-
 impl LegacySseStreams {
     pub(super) fn new(most: usize) -> Self {
         Self { inputs: Arc::default(), most }
@@ -60,8 +59,8 @@ impl LegacySseStreams {
         &self,
         server: &Arc<Server>,
         headers: &HeaderMap,
-        caller: Caller,
-    ) -> Result<LegacyStream, Rejection> {
+        Channel { caller, is_local, .. }: Channel,
+    ) -> Result<LegacyStream, PlainRejection> {
         let prefix = prefix(headers)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "all sessions are in use; try again later\n");
         let id = token().ok_or(full)?;
@@ -73,8 +72,7 @@ impl LegacySseStreams {
         inputs.insert(id.clone(), input);
         drop(inputs);
         let settings = server.settings();
-        let near = server.is_local_client(headers, &caller);
-        let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, near);
+        let connection = DuplexSession::new(Arc::clone(server), settings.ping_interval, caller, is_local);
         let duplex = Duplex::new(connection, messages, settings.message_bytes);
         let endpoint = format!("{prefix}{MESSAGES}?sessionId={id}");
         let guard = StreamGuard { inputs: Arc::clone(&self.inputs), id };
@@ -89,7 +87,7 @@ impl LegacySseStreams {
         &self,
         query: Option<&str>,
         CountedBody { bytes, held }: CountedBody,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), PlainRejection> {
         let named = query.into_iter().flat_map(|query| query.split('&'));
         let id = named.filter_map(|part| part.strip_prefix("sessionId=")).next();
         let id =
@@ -110,7 +108,7 @@ impl Drop for StreamGuard {
 }
 
 /// The path in front of ours, as the client sees it. Only what is plainly a path is taken: it is sent back.
-fn prefix(headers: &HeaderMap) -> Result<String, Rejection> {
+fn prefix(headers: &HeaderMap) -> Result<String, PlainRejection> {
     let Some(value) = headers.get(PREFIX) else { return Ok(String::new()) };
     let bad = (StatusCode::BAD_REQUEST, "`X-Forwarded-Prefix` must be a path such as /tools\n");
     let path = value.to_str().map_err(|_| bad)?.trim_end_matches('/');

@@ -1,8 +1,8 @@
 //! Accepts connections and serves them until told to stop.
 //!
-//! Our own loop rather than `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in the time
-//! it may take to send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on each, without which an event stream waits 40 ms for
-//! the peer's acknowledgement.
+//! Our own loop rather than `axum::serve`, since connections here are bounded: [in number](super::connection_limit), in
+//! the time it may take to send a header or to read what it is sent, and in what it buffers. `TCP_NODELAY` is set on
+//! each, without which an event stream waits 40 ms for the peer's acknowledgement.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -28,16 +28,17 @@ use crate::mcp::Caller;
 
 const HEADER_TIME: Duration = Duration::from_secs(10);
 
-/// What a connection may buffer in each direction, and so the longest header. The least that is not met by honest clients.
+/// What a connection may buffer in each direction, and so the longest header. The least that is not met by honest
+/// clients.
 const BUFFER: usize = 32 << 10;
 
-/// What the kernel buffers of what a client does not read, where it would let it grow to 4 MiB for each connection, which no
-/// account of ours counts. Linux takes twice as much, for what it notes of it.
+/// What the kernel buffers of what a client does not read, where it would let it grow to 4 MiB for each connection,
+/// which no account of ours counts. Linux takes twice as much, for what it notes of it.
 const SEND_BUFFER: u32 = 64 << 10;
 
-/// What the kernel buffers of what is not read of a client, where it would let it grow to 6 MiB and more for one that was read
-/// fast before. Again Linux takes twice as much, of which a half or more is the window: on a local network and within the
-/// machine that is as fast as the rest, and 4 MiB of a body come in time over a round trip of 300 ms.
+/// What the kernel buffers of what is not read of a client, where it would let it grow to 6 MiB and more for one that
+/// was read fast before. Again Linux takes twice as much, of which a half or more is the window: on a local network and
+/// within the machine that is as fast as the rest, and 4 MiB of a body come in time over a round trip of 300 ms.
 const RECEIVE_BUFFER: u32 = 64 << 10;
 
 /// Connections that wait to be accepted.
@@ -96,7 +97,8 @@ pub async fn serve(listener: Listener, router: Router, settings: &ServerConfig, 
             accepted = accept(&listener.socket) => accepted,
         };
         let Some((stream, peer)) = accepted else { continue };
-        // When all are at work its client is cut off: one that waited would hold up those behind it, whoever they are.
+        // When all connections are at work this one is closed: a connection that waited would hold up all those behind
+        // it.
         let Some(permit) = connections.acquire(Caller::Address(peer.0)) else { continue };
         let stream = with_write_timeout(stream, settings.write_timeout);
         tasks.spawn(connection(stream, (peer, permit), router.clone(), stop.clone()));
@@ -178,8 +180,8 @@ fn broken(error: hyper::Error) {
     tracing::debug!("the connection failed: {error}");
 }
 
-/// Reads on where the answer was the last word. A client that was refused may still be sending, and a connection that is
-/// closed under it takes the answer away before it is read (RFC 9112, 9.6).
+/// Reads on after the last response of a connection. A client that was rejected may still be sending, and a connection
+/// that is closed under it takes the answer away before it is read (RFC 9112, 9.6).
 async fn lingering_close(stream: TimeoutTcpStream) {
     let mut rest = stream.take(LINGER_BYTES);
     let mut nowhere = tokio::io::sink();

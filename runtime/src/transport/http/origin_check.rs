@@ -3,19 +3,20 @@
 //! A page in a browser can send requests to a server on the same machine, and by rebinding a name can even read the
 //! answers. It cannot choose these headers. An IP address as host is always good, since rebinding needs a name.
 //!
-//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They leave it
-//! out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch` with
-//! `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a program's.
-//! The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do it may not do
-//! as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another machine, sends none of
-//! them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no POST, since a form cannot
-//! send JSON.
+//! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They
+//! leave it out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch`
+//! with `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a
+//! program's. The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do
+//! it may not do as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another
+//! machine, sends none of them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no
+//! POST, since a form cannot send JSON.
 
 use std::net::IpAddr;
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 
+use super::content_types::PlainRejection;
 use crate::config::ServerConfig;
 
 /// The names that are allowed besides loopback ones.
@@ -25,23 +26,31 @@ pub(super) struct OriginCheck {
     origins: Vec<String>,
 }
 
-type Rejection = (StatusCode, &'static str);
+/// What an allowed `Host` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostName {
+    /// `localhost`, or a loopback address.
+    Loopback,
+    /// An address, or a name that the operator allowed.
+    Other,
+}
 
-const BAD_HOST: Rejection = (
+const BAD_HOST: PlainRejection = (
     StatusCode::FORBIDDEN,
     "this Host is not allowed; add it to `allowed_hosts` under [server] in plugport.toml\n",
 );
-const BAD_ORIGIN: Rejection = (
+const BAD_ORIGIN: PlainRejection = (
     StatusCode::FORBIDDEN,
     "this Origin is not allowed; add it to `allowed_origins` under [server] in plugport.toml\n",
 );
-const BAD_SITE: Rejection = (
+const BAD_SITE: PlainRejection = (
     StatusCode::FORBIDDEN,
     "a page of another site asks, and does not say which (Sec-Fetch-Site without Origin); let it ask with `fetch` or \
      `EventSource`, which do\n",
 );
 
-/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a person.
+/// Where the page is that makes a browser ask: `same-origin`, `same-site`, `cross-site`, or `none` when it was a
+/// person.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl OriginCheck {
@@ -54,36 +63,36 @@ impl OriginCheck {
     ///
     /// # Errors
     /// With 403 when one is given twice, is malformed or names a place that is not allowed.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<HostName, PlainRejection> {
         let host = only(headers, &header::HOST).map_err(|()| BAD_HOST)?;
-        if !host.is_some_and(|host| self.host_allowed(host)) {
-            return Err(BAD_HOST);
-        }
+        let host = host.and_then(|host| self.host_name(host)).ok_or(BAD_HOST)?;
         match only(headers, &header::ORIGIN).map_err(|()| BAD_ORIGIN)? {
-            Some(origin) if self.origin_allowed(origin) => Ok(()),
+            Some(origin) if self.origin_allowed(origin) => Ok(host),
             Some(_) => Err(BAD_ORIGIN),
-            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not known
-            // by name here is another one.
+            // No page asks, or the one that we are to it, or one that would have to say who it is. A site that is not
+            // known by name here is another one.
             None => match only(headers, &FETCH_SITE).map_err(|()| BAD_SITE)? {
-                None | Some("none" | "same-origin") => Ok(()),
+                None | Some("none" | "same-origin") => Ok(host),
                 Some(_) => Err(BAD_SITE),
             },
         }
     }
 
-    fn host_allowed(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<Authority>() else {
-            return false;
-        };
+    /// What an allowed host names; `None` for any other.
+    fn host_name(&self, host: &str) -> Option<HostName> {
+        let authority = host.parse::<Authority>().ok()?;
         let bare = authority.as_str() == authority.host();
         if authority.as_str().contains('@') || !(bare || authority.port_u16().is_some()) {
-            return false;
+            return None;
         }
         let name = authority.host().to_ascii_lowercase();
-        is_address(&name)
-            || name == "localhost"
+        if is_loopback(&name) {
+            return Some(HostName::Loopback);
+        }
+        let is_allowed = is_address(&name)
             || self.hosts.contains(&name)
-            || self.hosts.contains(&host.to_ascii_lowercase())
+            || self.hosts.contains(&host.to_ascii_lowercase());
+        is_allowed.then_some(HostName::Other)
     }
 
     fn origin_allowed(&self, origin: &str) -> bool {
@@ -126,7 +135,7 @@ mod tests {
         for (name, value) in pairs {
             headers.append(name, value.parse().unwrap());
         }
-        origin_check.check(&headers).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        origin_check.check(&headers).map_or_else(|(status, _)| status.as_u16(), |_| 200)
     }
 
     #[test]
@@ -144,6 +153,20 @@ mod tests {
         }
         assert_eq!(status(&origin_check, &[]), 403);
         assert_eq!(status(&origin_check, &[(header::HOST, "localhost"), (header::HOST, "localhost")]), 403);
+    }
+
+    #[test]
+    fn a_host_says_whether_it_names_this_machine() {
+        let settings =
+            ServerConfig { allowed_hosts: vec!["tools.example".into()], ..ServerConfig::default() };
+        let host_name = |host: &str| OriginCheck::new(&settings).host_name(host);
+        for host in ["localhost", "LOCALHOST:7584", "127.0.0.1:7584", "127.9.9.9", "[::1]:7584"] {
+            assert_eq!(host_name(host), Some(HostName::Loopback), "{host}");
+        }
+        for host in ["tools.example", "10.0.0.5"] {
+            assert_eq!(host_name(host), Some(HostName::Other), "{host}");
+        }
+        assert_eq!(host_name("evil.example"), None);
     }
 
     #[test]

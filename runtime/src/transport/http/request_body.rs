@@ -1,8 +1,9 @@
-//! Reads request bodies: bounded in size and in time, counted against the buffers of all clients, never compressed. Drains
-//! bodies that no handler has read.
+//! Reads request bodies: bounded in size and in time, counted against the buffers of all clients, never compressed.
+//! Drains bodies that no handler has read.
 //!
-//! Buffer space is reserved as bytes arrive: a client that announces a long body and sends nothing of it reserves nothing.
-//! The announced length only decides whether a body is too long, and how far its reservation may grow ahead of its bytes.
+//! Buffer space is reserved as bytes arrive: a client that announces a long body and sends nothing of it reserves
+//! nothing. The announced length only decides whether a body is too long, and how far its reservation may grow ahead of
+//! its bytes.
 //!
 //! hyper closes a connection whose request was not read to its end, and does not say so in the response. A client that
 //! reuses connections would then send its next request into a closed one. So a small rest is read and discarded; for
@@ -25,8 +26,8 @@ const TIME: Duration = Duration::from_secs(30);
 /// What is read of a body that nobody wants, bytes. Whoever sends more pays with the connection.
 const UNWANTED: usize = 64 << 10;
 
-/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away and
-/// saves less by keeping its connection.
+/// How long an answer waits for that. A client that has begun to send such a body is done by then, or it is far away
+/// and saves less by keeping its connection.
 const UNWANTED_TIME: Duration = Duration::from_millis(500);
 
 /// How long a large body waits for room, all its pieces together.
@@ -69,7 +70,7 @@ impl IntoResponse for BodyError {
     }
 }
 
-/// Reads a body of at most `most` bytes, for whoever has this share.
+/// Reads a body of at most `most` bytes, counted in `share`.
 ///
 /// # Errors
 /// When it is too large, or too slow, or there is no room for it.
@@ -163,7 +164,7 @@ pub(super) async fn drain_or_close(response: Response, mut body: Body, headers: 
     if body.is_end_stream() {
         return response;
     }
-    // Reading would ask a client to send what it asks whether it should.
+    // The client waits for 100 (Continue) before it sends the body, and reading would make hyper send that.
     let asks_first = headers.contains_key(header::EXPECT);
     if !asks_first && drained(&mut body).await { response } else { closing(response) }
 }

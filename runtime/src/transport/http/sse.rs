@@ -1,5 +1,7 @@
-//! Writes responses as server-sent events.
+//! Writes streams as server-sent events.
 //!
+//! What is written comes from an [`EventSource`]: the response stream of one connection, one that can be resumed
+//! (`resumable_stream`), or the stream of HTTP+SSE. One event of any of them is made in [`EncodedEvent`].
 //! A stream that is silent for long gets a comment now and then: proxies and clients drop connections on which nothing
 //! moves, and a broken connection is noticed by writing to it.
 
@@ -13,7 +15,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::super::duplex::Duplex;
-use crate::mcp::{Event, EventStream, FREE, NextEvent, RETRY, ResponsePart, ResponseStream};
+use super::event_store::Event;
+use crate::mcp::{FREE, ResponsePart, ResponseStream};
 
 /// After how much silence a comment is sent.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -22,13 +25,46 @@ const EVENT_STREAM: &str = "text/event-stream";
 
 const COMMENT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy would not be.
+/// An event as it is written. A large message stays the bytes that are [counted](crate::mcp::BufferBudget): a copy
+/// would not be.
 pub(super) enum EncodedEvent {
     Whole(Bytes),
     Parts([Bytes; 3]),
 }
 
 impl EncodedEvent {
+    /// A message without an id: nobody can resume after it.
+    fn message(line: &Bytes) -> Self {
+        Self::framed("", line)
+    }
+
+    /// An event after which a client can resume. Without a message it only says from where.
+    pub(super) fn with_id(Event { id, message }: &Event) -> Self {
+        match message {
+            Some(message) => Self::framed(&format!("id: {id}\n"), message),
+            None => format!("id: {id}\ndata:\n\n").into(),
+        }
+    }
+
+    /// Says when to come back.
+    pub(super) fn retry(after: Duration) -> Self {
+        format!("retry: {}\n\n", after.as_millis()).into()
+    }
+
+    /// `line` has no line breaks.
+    fn framed(fields: &str, line: &Bytes) -> Self {
+        if line.len() > FREE {
+            let beginning = format!("{fields}data: ");
+            return Self::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
+        }
+        let mut event = BytesMut::with_capacity(fields.len() + line.len() + 8);
+        event.extend_from_slice(fields.as_bytes());
+        event.extend_from_slice(b"data: ");
+        event.extend_from_slice(line);
+        event.extend_from_slice(b"\n\n");
+        Self::Whole(event.freeze())
+    }
+
     fn into_parts(self) -> [Bytes; 3] {
         match self {
             Self::Whole(event) => [event, Bytes::new(), Bytes::new()],
@@ -49,33 +85,16 @@ pub(super) trait EventSource: Send + 'static {
     fn next_event(&mut self) -> impl Future<Output = Option<EncodedEvent>> + Send;
 }
 
-/// An exchange that has begun with a message, perhaps.
-pub(super) struct StartedStream(pub(super) Option<Bytes>, pub(super) ResponseStream);
+/// A response stream that ends with its connection, after a first message that was read from it already.
+pub(super) struct UnresumableStream(pub(super) Option<Bytes>, pub(super) ResponseStream);
 
-impl EventSource for StartedStream {
+impl EventSource for UnresumableStream {
     async fn next_event(&mut self) -> Option<EncodedEvent> {
         if let Some(first) = self.0.take() {
-            return Some(event(None, &first));
+            return Some(EncodedEvent::message(&first));
         }
         let (ResponsePart::Message(line) | ResponsePart::Response(line, _)) = self.1.next().await?;
-        Some(event(None, &line))
-    }
-}
-
-/// A stream of a session. The client is told when to come back if it is closed before its end.
-pub(super) struct SessionStream(pub(super) Option<Box<EventStream>>);
-
-impl EventSource for SessionStream {
-    async fn next_event(&mut self) -> Option<EncodedEvent> {
-        match self.0.as_mut()?.next().await {
-            NextEvent::Event(Event { id, message: Some(message) }) => Some(event(Some(&id), &message)),
-            NextEvent::Event(Event { id, message: None }) => Some(format!("id: {id}\ndata:\n\n").into()),
-            NextEvent::Retry => {
-                self.0 = None;
-                Some(format!("retry: {}\n\n", RETRY.as_millis()).into())
-            }
-            NextEvent::End => None,
-        }
+        Some(EncodedEvent::message(&line))
     }
 }
 
@@ -98,7 +117,7 @@ impl EventSource for LegacyStream {
         if let Some(endpoint) = self.endpoint.take() {
             return Some(format!("event: endpoint\ndata: {endpoint}\n\n").into());
         }
-        self.duplex.next().await.map(|message| framed("event: message\n", &message))
+        self.duplex.next().await.map(|message| EncodedEvent::framed("event: message\n", &message))
     }
 }
 
@@ -116,7 +135,7 @@ pub(super) fn stream(source: impl EventSource) -> Response {
 
 /// A stream of one event.
 pub(super) fn single_event(line: &Bytes) -> Response {
-    match event(None, line) {
+    match EncodedEvent::message(line) {
         EncodedEvent::Whole(event) => response(Body::from(event)),
         parts => response(body(stream::iter([parts]))),
     }
@@ -131,27 +150,6 @@ fn body(events: impl stream::Stream<Item = EncodedEvent> + Send + 'static) -> Bo
 /// A stream that ends without an answer, as a withdrawn request does.
 pub(super) fn empty() -> Response {
     response(Body::empty())
-}
-
-fn event(id: Option<&str>, line: &Bytes) -> EncodedEvent {
-    match id {
-        Some(id) => framed(&format!("id: {id}\n"), line),
-        None => framed("", line),
-    }
-}
-
-/// `line` has no line breaks.
-fn framed(fields: &str, line: &Bytes) -> EncodedEvent {
-    if line.len() > FREE {
-        let beginning = format!("{fields}data: ");
-        return EncodedEvent::Parts([beginning.into(), line.clone(), Bytes::from_static(b"\n\n")]);
-    }
-    let mut event = BytesMut::with_capacity(fields.len() + line.len() + 8);
-    event.extend_from_slice(fields.as_bytes());
-    event.extend_from_slice(b"data: ");
-    event.extend_from_slice(line);
-    event.extend_from_slice(b"\n\n");
-    EncodedEvent::Whole(event.freeze())
 }
 
 /// Whether an answer is a stream.

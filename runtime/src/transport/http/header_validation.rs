@@ -1,39 +1,50 @@
 //! Headers that repeat the body (2026-07-28, Streamable HTTP): proxies route by them, so they must not lie.
+//!
+//! A new rule for such a header belongs here. The headers of a tool's arguments can only be compared when the tool is
+//! known: where it is not published yet, [`DeferredHeaders`] keeps the headers, and the mcp layer has them compared
+//! later.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use axum::http::HeaderMap;
 use data_encoding::BASE64;
-use http::HeaderMap;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::error::RpcError;
-use super::jsonrpc::Request;
-use super::revision::Revision;
-use crate::catalog::{ParamHeader, ParamKind};
+use super::headers::{METHOD, NAME, PROTOCOL_VERSION, required, single};
+use crate::catalog::{ParamHeader, ParamKind, PublishedTool};
+use crate::mcp::{ArgumentsCheck, Method, Request, Revision, RpcError};
 
-pub(crate) const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+/// The headers of a call whose tool was not published when the call came.
+#[derive(Debug)]
+pub(super) struct DeferredHeaders(pub(super) HeaderMap);
 
-/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats it.
+impl ArgumentsCheck for DeferredHeaders {
+    fn check(&self, tool: &PublishedTool, request: &Request) -> Result<(), RpcError> {
+        check_params(&self.0, &tool.headers, request.params.arguments())
+    }
+}
+
+/// Compares the headers of a stateless request with its body. Gives the name that the body has, where a header repeats
+/// it.
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
-pub(crate) fn check(
+pub(super) fn check<'r>(
     headers: &HeaderMap,
-    request: &Request,
+    request: &'r Request,
     revision: Revision,
-) -> Result<Option<String>, RpcError> {
+) -> Result<Option<Cow<'r, str>>, RpcError> {
     check_version(headers, revision.as_str())?;
-    same(METHOD, &required(headers, METHOD)?, request.method.as_str())?;
-    let Some(parameter) = request.method.named_by() else {
-        return Ok(None);
+    same(&METHOD, required(headers, &METHOD)?, request.method.as_str())?;
+    let name = match request.method {
+        Method::CallTool | Method::GetPrompt => request.params.name(),
+        Method::ReadResource => request.params.uri(),
+        _ => return Ok(None),
     };
-    // A body without the parameter is the handler's to refuse, as invalid parameters.
-    let Some(name) = name_of(request.params.as_deref(), parameter) else {
-        return Ok(None);
-    };
-    same(NAME, &decoded(NAME, &required(headers, NAME)?)?, &name)?;
+    // A body without the parameter is rejected by the handler, as invalid parameters.
+    let Ok(name) = name else { return Ok(None) };
+    same(&NAME, &decoded(&NAME, required(headers, &NAME)?)?, &name)?;
     Ok(Some(name))
 }
 
@@ -41,21 +52,22 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// -32020 when one is missing, has characters that a header cannot have, or differs.
-pub(crate) fn check_params(
+pub(super) fn check_params(
     headers: &HeaderMap,
     expected: &[ParamHeader],
-    params: Option<&RawValue>,
+    arguments: Option<&str>,
 ) -> Result<(), RpcError> {
     if expected.is_empty() {
         return Ok(());
     }
-    let params: ArgumentsParams =
-        params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let arguments: Value =
+        arguments.and_then(|arguments| serde_json::from_str(arguments).ok()).unwrap_or_default();
     for ParamHeader { header, path, kind } in expected {
-        let argument = path.iter().try_fold(&params.arguments, |value, name| value.get(name));
+        let header = header.as_str();
+        let argument = path.iter().try_fold(&arguments, |value, name| value.get(name));
         match argument.filter(|argument| !argument.is_null()) {
             Some(argument) => {
-                let said = decoded(header, &required(headers, header)?)?;
+                let said = decoded(header, required(headers, header)?)?;
                 if !says(&said, argument, *kind) {
                     return Err(differs(header));
                 }
@@ -67,8 +79,8 @@ pub(crate) fn check_params(
     Ok(())
 }
 
-/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it is;
-/// the schema refuses it later.
+/// Whether a header's text stands for an argument. An argument of another type than announced is compared as what it
+/// is; the schema rejects it later.
 fn says(said: &str, argument: &Value, kind: ParamKind) -> bool {
     match argument {
         Value::String(text) => said == text,
@@ -95,84 +107,43 @@ fn whole(text: &str) -> Option<i64> {
 ///
 /// # Errors
 /// -32020 when it is missing or differs.
-pub(crate) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
-    same(VERSION, &required(headers, VERSION)?, version)
+pub(super) fn check_version(headers: &HeaderMap, version: &str) -> Result<(), RpcError> {
+    same(&PROTOCOL_VERSION, required(headers, &PROTOCOL_VERSION)?, version)
 }
 
-/// The only value of a header, as text.
-pub(crate) fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, RpcError> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    if values.next().is_some() {
-        return Err(RpcError::header_mismatch(&format!("`{name}` is given twice")));
-    }
-    match value.to_str() {
-        Ok(text) => Ok(Some(text.trim().to_owned())),
-        Err(_) => {
-            Err(RpcError::header_mismatch(&format!("`{name}` has characters that a header cannot have")))
-        }
-    }
-}
-
-fn required(headers: &HeaderMap, name: &str) -> Result<String, RpcError> {
-    single(headers, name)?.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is missing")))
-}
-
-fn same(name: &str, header: &str, body: &str) -> Result<(), RpcError> {
+fn same(name: impl Display, header: &str, body: &str) -> Result<(), RpcError> {
     if header == body {
         return Ok(());
     }
     Err(differs(name))
 }
 
-fn differs(name: &str) -> RpcError {
+fn differs(name: impl Display) -> RpcError {
     RpcError::header_mismatch(&format!("`{name}` does not say what the body says"))
 }
 
 /// Undoes `=?base64?...?=`, the form of values that a header cannot carry as they are.
-fn decoded(name: &str, value: &str) -> Result<String, RpcError> {
+fn decoded(name: impl Display, value: &str) -> Result<Cow<'_, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Ok(value.to_owned());
+        return Ok(Cow::Borrowed(value));
     };
     let bytes = BASE64.decode(encoded.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    bytes.ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
-}
-
-/// The parameters that a header can repeat.
-#[derive(Deserialize)]
-struct NameParams<'a> {
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    uri: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct ArgumentsParams {
-    #[serde(default)]
-    arguments: Value,
-}
-
-fn name_of(params: Option<&RawValue>, parameter: &str) -> Option<String> {
-    let named: NameParams<'_> = serde_json::from_str(params?.get()).ok()?;
-    let value = if parameter == "uri" { named.uri } else { named.name };
-    serde_json::from_str(value?.get()).ok()
+    bytes
+        .map(Cow::Owned)
+        .ok_or_else(|| RpcError::header_mismatch(&format!("`{name}` is not valid base64 of UTF-8")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::jsonrpc::RequestId;
-    use crate::mcp::method::Method;
+    use crate::mcp::{Params, RequestId};
 
     fn checked(pairs: &[(&'static str, &str)], params: &str) -> Option<i64> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.append(*name, value.parse().unwrap());
         }
-        let params = Some(RawValue::from_string(params.to_owned()).unwrap());
+        let params = Params::from(params);
         let request =
             Request { id: RequestId::Number(1), method: Method::CallTool, params, reservation: None };
         check(&headers, &request, Revision::V2026_07_28).err().map(|error| error.code)
@@ -203,11 +174,11 @@ mod tests {
 
     #[test]
     fn a_resource_is_named_by_its_uri() {
-        let params = Some(RawValue::from_string(r#"{"uri":"n:a","name":"x"}"#.to_owned()).unwrap());
+        let params = Params::from(r#"{"uri":"n:a","name":"x"}"#);
         let request =
             Request { id: RequestId::Number(1), method: Method::ReadResource, params, reservation: None };
         let mut headers = HeaderMap::new();
-        headers.append(VERSION, "2026-07-28".parse().unwrap());
+        headers.append(PROTOCOL_VERSION, "2026-07-28".parse().unwrap());
         headers.append(METHOD, "resources/read".parse().unwrap());
         headers.append(NAME, "n:a".parse().unwrap());
         let named = check(&headers, &request, Revision::V2026_07_28).unwrap();
@@ -221,9 +192,7 @@ mod tests {
         if let Some(value) = header {
             headers.append("Mcp-Param-X", value.parse().unwrap());
         }
-        let params = format!(r#"{{"name":"t","arguments":{arguments}}}"#);
-        let params = RawValue::from_string(params).unwrap();
-        check_params(&headers, &[expected], Some(&params)).err().map(|error| error.code)
+        check_params(&headers, &[expected], Some(arguments)).err().map(|error| error.code)
     }
 
     #[test]

@@ -9,9 +9,9 @@ use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::super::tokens;
+use crate::mcp::tokens;
 
-/// Names one parked call for one retry.
+/// Names one suspended call, until it is resumed or suspended again.
 pub(crate) type SuspendedId = [u8; 16];
 
 const ID: usize = 16;
@@ -20,7 +20,7 @@ const EXPIRY: usize = 8;
 /// The key.
 pub(crate) struct RequestStateKey(Hmac<Sha256>);
 
-/// A handle that this process sealed.
+/// What a token says that this process signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VerifiedState {
     pub(crate) id: SuspendedId,
@@ -28,25 +28,25 @@ pub(crate) struct VerifiedState {
 }
 
 impl RequestStateKey {
-    /// A fresh key. Without randomness nothing is ever sealed or opened.
+    /// A fresh key. Without randomness nothing is ever signed.
     pub(crate) fn new() -> Option<Self> {
         let key = [tokens::bits()?, tokens::bits()?].concat();
         Hmac::new_from_slice(&key).ok().map(Self)
     }
 
-    /// Seals a handle for this long.
+    /// The token of a suspended call, for this long.
     pub(crate) fn sign(&self, id: SuspendedId, max_wait: Duration) -> String {
         let expiry = now().saturating_add(max_wait).as_millis();
         let expiry = u64::try_from(expiry).unwrap_or(u64::MAX).to_le_bytes();
-        let mut sealed = [id.as_slice(), &expiry].concat();
-        let mac = self.0.clone().chain_update(&sealed).finalize().into_bytes();
-        sealed.extend_from_slice(&mac);
-        BASE64URL_NOPAD.encode(&sealed)
+        let mut token = [id.as_slice(), &expiry].concat();
+        let mac = self.0.clone().chain_update(&token).finalize().into_bytes();
+        token.extend_from_slice(&mac);
+        BASE64URL_NOPAD.encode(&token)
     }
 
-    /// Opens what this process sealed; `None` for anything else.
-    pub(crate) fn verify(&self, sealed: &str) -> Option<VerifiedState> {
-        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok()?;
+    /// Reads a token that this process signed; `None` for anything else.
+    pub(crate) fn verify(&self, token: &str) -> Option<VerifiedState> {
+        let bytes = BASE64URL_NOPAD.decode(token.as_bytes()).ok()?;
         let (said, mac) = bytes.split_at_checked(ID + EXPIRY)?;
         self.0.clone().chain_update(said).verify_slice(mac).ok()?;
         let (id, expiry) = said.split_at_checked(ID)?;
@@ -70,17 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_sealed_here_opens() {
+    fn only_a_token_that_was_signed_here_is_valid() {
         let key = RequestStateKey::new().unwrap();
-        let sealed = key.sign([7; 16], Duration::from_secs(60));
-        assert_eq!(key.verify(&sealed), Some(VerifiedState { id: [7; 16], expired: false }));
-        assert_eq!(RequestStateKey::new().unwrap().verify(&sealed), None);
-        for at in 0..sealed.len() {
-            let mut forged = sealed.clone().into_bytes();
+        let token = key.sign([7; 16], Duration::from_secs(60));
+        assert_eq!(key.verify(&token), Some(VerifiedState { id: [7; 16], expired: false }));
+        assert_eq!(RequestStateKey::new().unwrap().verify(&token), None);
+        for at in 0..token.len() {
+            let mut forged = token.clone().into_bytes();
             forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
             assert_eq!(key.verify(std::str::from_utf8(&forged).unwrap()), None, "{at}");
         }
-        for forged in [String::new(), "x".to_owned(), format!("{sealed}-TAMPERED"), sealed[..20].to_owned()] {
+        for forged in [String::new(), "x".to_owned(), format!("{token}-TAMPERED"), token[..20].to_owned()] {
             assert_eq!(key.verify(&forged), None);
         }
     }

@@ -1,22 +1,22 @@
 //! The digest of a request and its caller, which binds a suspended call to its own request.
 //!
-//! A retry is the same request again, but a client may write it differently: fields in another order, other spaces,
-//! absent arguments for empty ones. So the digest is over values and not over text. Parameters that have no value here, such
-//! as a number beyond all bounds, are bound as text: they match nothing but themselves.
+//! The request that resumes a call is the same request again, but a client may write it differently: fields in another
+//! order, other spaces, absent arguments for empty ones. So the digest is over values and not over text. Parameters
+//! that have no value here, such as a number beyond all bounds, are bound as text: they match nothing but themselves.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::super::method::Method;
+use crate::mcp::method::Method;
 
 /// The digest.
 pub(crate) type RequestDigest = [u8; 32];
 
-/// What a retry may change.
+/// What the request that resumes a call may change.
 const CHANGES: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
-/// The binding of a request. `principal` is the authenticated caller.
+/// The digest of a request. `principal` is the authenticated caller.
 pub(crate) fn compute(principal: Option<&str>, method: &Method, params: Option<&RawValue>) -> RequestDigest {
     let mut hash = Sha256::new();
     hash_bytes(&mut hash, principal.unwrap_or_default().as_bytes());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_is_the_same_request_however_it_is_written() {
+    fn a_repeated_request_is_the_same_however_it_is_written() {
         let first = of_call(None, r#"{"name":"t","arguments":{"a":1,"b":[1,"x"]},"_meta":{"v":1}}"#);
         let again =
             r#"{ "arguments":{"b":[1,"x"],"a":1}, "name":"t", "requestState":"s", "inputResponses":{} }"#;

@@ -1,56 +1,25 @@
 //! Suspended calls, stateless and of sessions, and the bounds on them.
 //!
-//! A stateless call is kept with its task, which waits for the responses; the request that resumes it takes both out and
-//! drives the task on. A call of a session waits in its own request and has only an entry here, which a guard removes.
-//! When there is no room, the plugin with the most suspended calls loses one: no plugin can push out
-//! the calls of another that waits less. It is the oldest of the [caller with the most](super::super::eviction) of them.
+//! A stateless call is kept with its task, which waits for the responses; the request that resumes it takes both out
+//! and drives the task on. A call of a session waits in its own request and has only an entry here, which a guard
+//! removes. When there is no room, the plugin with the most suspended calls loses one: no plugin can push out the calls
+//! of another that waits less. It is the oldest of the [caller with the most](choose_evicted) of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::super::error::RpcError;
-use super::super::eviction::{EvictionCandidate, choose_evicted};
-use super::super::request_context::RequestContext;
-use super::super::response_stream::CallTask;
-use super::super::result_writer::EncodedResult;
-use super::super::tokens;
-use super::input_request::InputRequest;
+use super::SuspendedCall;
 use super::request_digest::RequestDigest;
 use super::request_state::{RequestStateKey, SuspendedId};
 use crate::host::Caller;
+use crate::mcp::eviction::{EvictionCandidate, choose_evicted};
+use crate::mcp::tokens;
 
-/// How a call ends: with a reply, with an error, or withdrawn.
-pub(crate) type HandlerOutcome = Option<Result<EncodedResult, RpcError>>;
-
-/// Handles that are remembered as given up, so that a late retry hears why.
+/// Calls that are remembered as given up, so that a request which resumes one too late hears why.
 const REMEMBERED: usize = 1_024;
-
-/// A call that waits for a retry with answers.
-pub(crate) struct SuspendedCall {
-    pub(crate) task: CallTask,
-    pub(crate) context: Arc<RequestContext>,
-    pub(crate) pending_input: PendingInput,
-}
-
-/// What a guest waits for.
-#[derive(Debug)]
-pub(crate) struct PendingInput {
-    pub(crate) plugin: Arc<str>,
-    /// How many calls of that plugin may wait.
-    pub(crate) most: usize,
-    /// Of which request it is a part.
-    pub(crate) request_digest: RequestDigest,
-    /// Without an answer so far, by their place among the questions.
-    pub(crate) open: Vec<(usize, InputRequest)>,
-    /// Answered in an earlier round.
-    pub(crate) answered: Vec<(usize, String)>,
-    /// Where all answers go in the end.
-    pub(crate) resume: oneshot::Sender<Vec<(usize, String)>>,
-}
 
 /// Whose call waits.
 #[derive(Debug, Clone)]
@@ -102,8 +71,8 @@ impl std::fmt::Debug for SuspendedKind {
     }
 }
 
-/// A parked call that a retry has taken.
-pub(crate) struct ResumedCall {
+/// A call that was taken out to be resumed.
+pub(crate) struct TakenCall {
     pub(crate) call: SuspendedCall,
     id: SuspendedId,
     since: Instant,
@@ -113,14 +82,14 @@ pub(crate) struct ResumedCall {
 pub(crate) struct SuspendGuard {
     owner: Arc<SuspendedCalls>,
     id: SuspendedId,
-    /// Cancelled when the call has to make way.
+    /// Cancelled when the call is evicted.
     pub(crate) evicted: CancellationToken,
 }
 
-/// Why a retry does not resume anything.
+/// Why a request does not resume anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResumeError {
-    /// Not sealed by this process.
+    /// Not signed by this process.
     #[error(
         "`requestState` was not issued by this server, or was altered; send it back exactly as it came, or call again without it"
     )]
@@ -151,8 +120,8 @@ impl SuspendedCalls {
         self.max_wait
     }
 
-    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the system
-    /// has no randomness.
+    /// Keeps a call and gives the `requestState` that brings it back. `None` when the server is about to end, or the
+    /// system has no randomness.
     pub(crate) fn suspend(&self, call: SuspendedCall) -> Option<String> {
         let (owner, most) = (CallOwner::from_call(&call), call.pending_input.most);
         let key = self.key.as_ref()?;
@@ -175,11 +144,7 @@ impl SuspendedCalls {
     ///
     /// # Errors
     /// When there is none, or another's.
-    pub(crate) fn resume(
-        &self,
-        state: &str,
-        request_digest: RequestDigest,
-    ) -> Result<ResumedCall, ResumeError> {
+    pub(crate) fn take(&self, state: &str, request_digest: RequestDigest) -> Result<TakenCall, ResumeError> {
         let opened = self.key.as_ref().and_then(|key| key.verify(state)).ok_or(ResumeError::Forged)?;
         let id = opened.id;
         if opened.expired {
@@ -196,14 +161,15 @@ impl SuspendedCalls {
         }
         match entries.remove(&id) {
             Some(Entry { since, kind: SuspendedKind::Stateless(call), .. }) => {
-                Ok(ResumedCall { call: *call, id, since })
+                Ok(TakenCall { call: *call, id, since })
             }
             _ => Err(gone),
         }
     }
 
-    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the others.
-    pub(crate) fn put_back(&self, ResumedCall { call, id, since }: ResumedCall) {
+    /// Puts a call back as if it had not been taken. When the server is about to end, the call is given up like the
+    /// others.
+    pub(crate) fn put_back(&self, TakenCall { call, id, since }: TakenCall) {
         let CallOwner { plugin, caller } = CallOwner::from_call(&call);
         // Made before the lock, so that a call that is given up is dropped after it.
         let entry = Entry { plugin, caller, since, kind: SuspendedKind::Stateless(Box::new(call)) };
@@ -324,7 +290,7 @@ mod tests {
 
     const A: &str = "a";
 
-    fn tickets(most: usize) -> (Arc<SuspendedCalls>, impl Fn(&Arc<SuspendedCalls>, &str) -> SuspendGuard) {
+    fn registry(most: usize) -> (Arc<SuspendedCalls>, impl Fn(&Arc<SuspendedCalls>, &str) -> SuspendGuard) {
         let suspended_calls = SuspendedCalls::new(most, Duration::from_secs(60));
         (suspended_calls, |suspended_calls: &Arc<SuspendedCalls>, plugin: &str| {
             suspended_calls.suspend_session_call(owner(plugin, 1), 2).unwrap()
@@ -346,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_plugin_beyond_its_own_limit_loses_its_oldest() {
-        let (suspended_calls, wait) = tickets(9);
+        let (suspended_calls, wait) = registry(9);
         let (first, second, other) =
             (wait(&suspended_calls, A), wait(&suspended_calls, A), wait(&suspended_calls, "b"));
         let third = wait(&suspended_calls, A);
@@ -358,7 +324,7 @@ mod tests {
 
     #[test]
     fn when_all_places_are_taken_the_busiest_plugin_makes_way() {
-        let (suspended_calls, wait) = tickets(3);
+        let (suspended_calls, wait) = registry(3);
         let (first, _second, other) =
             (wait(&suspended_calls, A), wait(&suspended_calls, A), wait(&suspended_calls, "b"));
         let _new = wait(&suspended_calls, "c");
@@ -366,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_that_is_dropped_makes_room() {
-        let (suspended_calls, wait) = tickets(9);
+    fn a_guard_that_is_dropped_makes_room() {
+        let (suspended_calls, wait) = registry(9);
         let first = wait(&suspended_calls, A);
         drop(wait(&suspended_calls, A));
         let _second = wait(&suspended_calls, A);
@@ -379,11 +345,11 @@ mod tests {
 
     #[test]
     fn a_state_from_elsewhere_is_forged() {
-        let (suspended_calls, _) = tickets(9);
-        assert_eq!(suspended_calls.resume("x", [0; 32]).err(), Some(ResumeError::Forged));
-        let sealed = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::from_secs(9));
-        assert_eq!(suspended_calls.resume(&sealed, [0; 32]).err(), Some(ResumeError::Used));
+        let (suspended_calls, _) = registry(9);
+        assert_eq!(suspended_calls.take("x", [0; 32]).err(), Some(ResumeError::Forged));
+        let token = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::from_secs(9));
+        assert_eq!(suspended_calls.take(&token, [0; 32]).err(), Some(ResumeError::Used));
         let late = suspended_calls.key.as_ref().unwrap().sign([1; 16], Duration::ZERO);
-        assert_eq!(suspended_calls.resume(&late, [0; 32]).err(), Some(ResumeError::Expired));
+        assert_eq!(suspended_calls.take(&late, [0; 32]).err(), Some(ResumeError::Expired));
     }
 }

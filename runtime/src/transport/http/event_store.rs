@@ -1,11 +1,11 @@
 //! The events of one resumable SSE stream: a client that lost its connection reads on from the last event it saw.
 //!
 //! A stream outlives connections. Its writer never waits for a reader: what does not fit pushes out what was already
-//! delivered, and when nothing was, a notification is dropped, while a question or an answer pushes out what is older. A new
-//! reader takes over from an old one, whose connection is probably dead, so that no event goes out on two. All of it is part
-//! of what is [kept for the caller](super::super::buffer_budget): when that is full, what has ended and is read by nobody is
-//! forgotten. Without room a question ends its reader's connection, and an answer is replaced by an error; the stream goes on,
-//! for a client that comes back.
+//! delivered, and when nothing was, a notification is dropped, while a client request or a response pushes out what is
+//! older. A new reader takes over from an old one, whose connection is probably dead, so that no event goes out on two.
+//! All of it is part of what of what is [kept for the caller](crate::mcp::BufferBudget): when that is full, what has
+//! ended and is read by nobody is forgotten. Without room a client request ends its reader's connection, and a response
+//! is replaced by an error; the stream goes on, for a client that comes back.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,9 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::super::buffer_budget::{BufferReservation, BufferShare, Evictable, FREE};
-use super::super::error::RpcError;
-use super::super::jsonrpc::{RequestId, error_response};
+use crate::mcp::{BufferReservation, BufferShare, Evictable, FREE, RequestId, RpcError, error_response};
 
 /// Events that are kept for a reader that comes back.
 const KEPT: usize = 256;
@@ -29,9 +27,9 @@ const BESIDE: usize = 64;
 
 /// The stream.
 #[derive(Debug)]
-pub(crate) struct EventStore {
+pub(super) struct EventStore {
     /// Unique in its session.
-    pub(crate) number: u64,
+    pub(super) number: u64,
     state: Mutex<StoreState>,
     changed: Notify,
     share: BufferShare,
@@ -86,35 +84,35 @@ impl StoreState {
 
 /// How much a message matters when there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EventPriority {
+pub(super) enum EventPriority {
     /// It may be dropped.
     Notification,
-    /// A question: it must arrive.
+    /// A client request: it must arrive.
     ClientRequest,
-    /// The same, and what is large in it [is counted](super::super::buffer_budget::BufferBudget::counted) by itself.
+    /// The same, and what is large in it [is counted](crate::mcp::BufferBudget::counted) by itself.
     Response,
 }
 
 /// One event to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub(super) struct Event {
     /// Unique in the session, with the stream's number in it.
-    pub id: String,
+    pub(super) id: String,
     /// The message. Without one the event only says from where to resume.
-    pub message: Option<Bytes>,
+    pub(super) message: Option<Bytes>,
 }
 
 /// A place in a stream that cannot be read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EventGone;
+pub(super) struct EventGone;
 
 impl EventStore {
-    pub(crate) fn new(number: u64, share: BufferShare) -> Arc<Self> {
+    pub(super) fn new(number: u64, share: BufferShare) -> Arc<Self> {
         Arc::new(Self { number, state: Mutex::default(), changed: Notify::new(), share })
     }
 
     /// Adds a message. `false`: nothing more can be kept for this caller now.
-    pub(crate) fn push(&self, message: Bytes, weight: EventPriority) -> bool {
+    pub(super) fn push(&self, message: Bytes, weight: EventPriority) -> bool {
         let counted =
             if weight == EventPriority::Response && message.len() > FREE { 0 } else { message.len() };
         // Before the lock, since what is forgotten for it may be any stream.
@@ -137,8 +135,9 @@ impl EventStore {
         is_held
     }
 
-    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not counted.
-    pub(crate) fn push_error(&self, id: Option<&RequestId>) {
+    /// Answers a request, instead of with what there is no room for. It is short and comes once, so that it is not
+    /// counted.
+    pub(super) fn push_error(&self, id: Option<&RequestId>) {
         let message = error_response(id, &RpcError::no_room("the answer"));
         let mut state = self.lock();
         if Self::make_room(&mut state, message.len(), EventPriority::Response) {
@@ -161,7 +160,7 @@ impl EventStore {
     }
 
     /// Nothing more will come.
-    pub(crate) fn end(self: &Arc<Self>) {
+    pub(super) fn end(self: &Arc<Self>) {
         let mut state = self.lock();
         state.ended.get_or_insert_with(Instant::now);
         let left = state.readers == 0;
@@ -179,20 +178,20 @@ impl EventStore {
     }
 
     /// Bytes that it keeps.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
     /// For how long it has ended.
-    pub(crate) fn ended_for(&self) -> Option<Duration> {
+    pub(super) fn ended_for(&self) -> Option<Duration> {
         self.lock().ended.map(|ended| ended.elapsed())
     }
 
-    /// Reads what comes after event number `after`; whoever read before stops.
+    /// Reads what comes after event number `after`; an earlier reader stops.
     ///
     /// # Errors
     /// When events after that one are no longer kept.
-    pub(crate) fn read_after(self: &Arc<Self>, after: u64) -> Result<EventReader, EventGone> {
+    pub(super) fn read_after(self: &Arc<Self>, after: u64) -> Result<EventReader, EventGone> {
         let mut state = self.lock();
         let oldest = state.events.front().map_or(state.last + 1, |event| event.number);
         if after > state.last || after + 1 < oldest {
@@ -201,8 +200,8 @@ impl EventStore {
         Ok(self.take_over(&mut state, after))
     }
 
-    /// Reads what comes from now on; whoever read before stops.
-    pub(crate) fn read_new(self: &Arc<Self>) -> EventReader {
+    /// Reads what comes from now on; an earlier reader stops.
+    pub(super) fn read_new(self: &Arc<Self>) -> EventReader {
         let mut state = self.lock();
         let after = state.last;
         self.take_over(&mut state, after)
@@ -222,7 +221,7 @@ impl EventStore {
 
 /// A place in a stream.
 #[derive(Debug)]
-pub(crate) struct EventReader {
+pub(super) struct EventReader {
     store: Arc<EventStore>,
     reader: u64,
     after: u64,
@@ -230,12 +229,12 @@ pub(crate) struct EventReader {
 
 impl EventReader {
     /// The id of the place where it stands.
-    pub(crate) fn id(&self) -> String {
+    pub(super) fn id(&self) -> String {
         format!("{:x}-{:x}", self.store.number, self.after)
     }
 
     /// The next event; `None` when the stream has ended or another reads on. Can be dropped and called again.
-    pub(crate) async fn next(&mut self) -> Option<Event> {
+    pub(super) async fn next(&mut self) -> Option<Event> {
         let store = Arc::clone(&self.store);
         loop {
             let changed = store.changed.notified();
@@ -288,7 +287,7 @@ impl Evictable for EventStore {
 }
 
 /// Splits an event's id into the numbers of stream and event.
-pub(crate) fn parse_id(id: &str) -> Option<(u64, u64)> {
+pub(super) fn parse_id(id: &str) -> Option<(u64, u64)> {
     let (stream, event) = id.split_once('-')?;
     Some((u64::from_str_radix(stream, 16).ok()?, u64::from_str_radix(event, 16).ok()?))
 }

@@ -1,0 +1,66 @@
+//! The request that resumes a suspended call.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use super::{SuspendedCall, request_digest, suspend};
+use crate::json::RawObject;
+use crate::mcp::buffer_budget::BufferReservation;
+use crate::mcp::duplex_session::buffer_cost;
+use crate::mcp::error::RpcError;
+use crate::mcp::jsonrpc::Request;
+use crate::mcp::request_context::{RequestContext, RequestLeg};
+use crate::mcp::response_stream::CallTask;
+use crate::mcp::server::Server;
+use crate::mcp::sessions::in_flight::InFlightGuard;
+
+/// Takes up the call that `state` stands for, with these responses. Gives the work to drive on: the guest's, or another
+/// result that asks for what is still missing.
+///
+/// # Errors
+/// When there is no such call for this request, or a response does not fit; the call stays suspended then.
+pub(in crate::mcp) fn resume(
+    server: &Server,
+    mut request: Request,
+    (state, responses): (&str, &RawObject),
+    leg: RequestLeg,
+    guard: Option<&InFlightGuard>,
+) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
+    let digest = request_digest::compute(None, &request.method, request.params.raw());
+    let mut taken = server
+        .suspended_calls
+        .take(state, digest)
+        .map_err(|lost| RpcError::invalid_params(&lost.to_string()))?;
+    // The plugin may have been replaced meanwhile: no response helps any more, and the client hears why.
+    if !taken.call.is_ready()
+        && let Err(error) = taken.call.accept(responses, leg.capabilities)
+    {
+        server.suspended_calls.put_back(taken);
+        return Err(error);
+    }
+    let call = taken.call;
+    call.context.keep_reservation(request.reservation.take().and_then(|held| shrink(held, responses)));
+    if call.is_ready() {
+        if let Some(guard) = guard {
+            guard.rebind(call.context.cancel.clone());
+        }
+        return Ok(call.resume(leg));
+    }
+    suspend_again(server, call)
+}
+
+fn suspend_again(server: &Server, call: SuspendedCall) -> Result<(Arc<RequestContext>, CallTask), RpcError> {
+    let context = Arc::clone(&call.context);
+    let result = suspend(server, call)?;
+    Ok((context, CallTask::Fresh(std::future::ready(Some(Ok(result))).boxed())))
+}
+
+/// Of what is reserved for the request, what its responses take: the call keeps nothing else of it. Such a request is
+/// never part of a batch.
+fn shrink(reservation: Arc<BufferReservation>, responses: &RawObject) -> Option<Arc<BufferReservation>> {
+    let bytes = responses.iter().map(|(_, response)| response.get().len()).sum();
+    let mut reservation = Arc::into_inner(reservation)?;
+    reservation.shrink_to(buffer_cost(bytes));
+    Some(Arc::new(reservation))
+}

@@ -1,0 +1,52 @@
+//! The result `input_required`, and the call that is kept for its resumption.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::SuspendedCall;
+use crate::mcp::error::RpcError;
+use crate::mcp::result_writer::{EncodedResult, SERVER_INFO};
+use crate::mcp::server::Server;
+
+#[derive(Serialize)]
+struct InputRequestJson<'a> {
+    method: &'static str,
+    params: &'a RawValue,
+}
+
+/// The result. Written in one go: requests may be large.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequiredResult<'a> {
+    result_type: &'static str,
+    input_requests: BTreeMap<&'a str, InputRequestJson<'a>>,
+    request_state: &'a str,
+    #[serde(rename = "_meta")]
+    meta: BTreeMap<&'static str, &'a RawValue>,
+}
+
+/// Keeps a call, and writes what it waits for as the result.
+///
+/// # Errors
+/// When the server is about to end.
+pub(in crate::mcp) fn suspend(server: &Server, call: SuspendedCall) -> Result<EncodedResult, RpcError> {
+    let input_requests = call.pending_input.open.iter().map(|(_, input_request)| input_request);
+    // Copied, since another thread may resume the call as soon as it is in the registry.
+    let copied: Vec<_> = input_requests
+        .map(|input_request| (input_request.key.clone(), input_request.method, input_request.params.clone()))
+        .collect();
+    let state = server.suspended_calls.suspend(call);
+    let state = state.ok_or_else(|| RpcError::internal("the server is about to end; call again later"))?;
+    let written =
+        copied.iter().map(|(key, method, params)| (key.as_str(), InputRequestJson { method, params }));
+    let result = InputRequiredResult {
+        result_type: "input_required",
+        input_requests: written.collect(),
+        request_state: &state,
+        meta: BTreeMap::from([(SERVER_INFO, &*server.info)]),
+    };
+    let written = serde_json::to_vec(&result).map(EncodedResult::from_json);
+    written.map_err(|error| RpcError::internal(&error.to_string()))
+}

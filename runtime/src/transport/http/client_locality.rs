@@ -1,0 +1,74 @@
+//! Whether a client of HTTP runs on this machine, so that its folders are the server's too.
+//!
+//! A loopback listener, a loopback peer, a `Host` that names this machine and no header of a proxy, since a proxy on
+//! this machine also connects from here. A proxy that adds no header is taken for a client, so the operator can say
+//! that no client of HTTP is local (`roots_over_http`).
+
+use axum::http::HeaderMap;
+
+use crate::config::ServerConfig;
+use crate::mcp::Caller;
+
+/// What proxies add.
+const PROXY_HEADERS: [&str; 8] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-prefix",
+    "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-real-ip",
+];
+
+/// Whether this server can have local clients, and which they are.
+#[derive(Debug)]
+pub(super) struct LocalityCheck {
+    possible: bool,
+}
+
+impl LocalityCheck {
+    pub(super) fn new(settings: &ServerConfig) -> Self {
+        Self { possible: settings.roots_over_http && settings.listen.ip().is_loopback() }
+    }
+
+    /// `names_this_machine`: what the request's `Host` does.
+    pub(super) fn is_local(&self, headers: &HeaderMap, caller: &Caller, names_this_machine: bool) -> bool {
+        self.possible
+            && names_this_machine
+            && matches!(caller, Caller::Address(address) if address.is_loopback())
+            && !PROXY_HEADERS.iter().any(|name| headers.contains_key(*name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_local(listen: &str, names_this_machine: bool, proxy: Option<&'static str>) -> bool {
+        let mut headers = HeaderMap::new();
+        if let Some(name) = proxy {
+            headers.append(name, "x".parse().unwrap());
+        }
+        let settings = ServerConfig { listen: listen.parse().unwrap(), ..ServerConfig::default() };
+        let wary = ServerConfig { roots_over_http: false, ..settings.clone() };
+        let judge = |settings: &ServerConfig, caller: &Caller| {
+            LocalityCheck::new(settings).is_local(&headers, caller, names_this_machine)
+        };
+        let here = Caller::Address([127, 0, 0, 1].into());
+        assert!(!judge(&wary, &here));
+        let far = Caller::Address([192, 0, 2, 1].into());
+        assert!(!judge(&settings, &far) && !judge(&settings, &Caller::Unknown));
+        judge(&settings, &here)
+    }
+
+    #[test]
+    fn a_proxy_or_an_open_port_makes_it_unsure() {
+        assert!(is_local("127.0.0.1:7584", true, None));
+        assert!(!is_local("0.0.0.0:7584", true, None));
+        assert!(!is_local("127.0.0.1:7584", false, None));
+        for header in PROXY_HEADERS {
+            assert!(!is_local("127.0.0.1:7584", true, Some(header)), "{header}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `Content-Type`, `Content-Encoding` and `Accept`: what a client sends, and which form of a response it reads.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+
+/// A response to a request that is not served, in plain words.
+pub(super) type PlainRejection = (StatusCode, &'static str);
+
+const NOT_JSON: PlainRejection =
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is JSON; send `Content-Type: application/json`\n");
+const COMPRESSED: PlainRejection =
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is not compressed; send it without `Content-Encoding`\n");
+const UNREADABLE: PlainRejection = (
+    StatusCode::NOT_ACCEPTABLE,
+    "an answer is JSON or an event stream; send `Accept: application/json, text/event-stream`\n",
+);
+
+/// The forms of a response that the client reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AcceptHeader {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+impl AcceptHeader {
+    /// A client that does not say what it reads is taken to read everything.
+    pub(super) fn read(headers: &HeaderMap) -> Self {
+        let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+        let accept = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
+        let named = |kind: &str| {
+            accept.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == kind)
+        };
+        let any = accept.is_empty() || named("*/*");
+        Self {
+            json: any || named("application/json") || named("application/*"),
+            events: any || named("text/event-stream") || named("text/*"),
+        }
+    }
+
+    /// The same, for a response that may have either form.
+    ///
+    /// # Errors
+    /// With 406 when the client reads none of them.
+    pub(super) fn read_any(headers: &HeaderMap) -> Result<Self, PlainRejection> {
+        let accepts = Self::read(headers);
+        if accepts.json || accepts.events { Ok(accepts) } else { Err(UNREADABLE) }
+    }
+}
+
+/// Checks that a body is JSON as it is.
+///
+/// # Errors
+/// With 415 when the headers say anything else.
+pub(super) fn check_json_body(headers: &HeaderMap) -> Result<(), PlainRejection> {
+    let text =
+        |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let content_type = text(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
+    if !content_type.eq_ignore_ascii_case("application/json") {
+        return Err(NOT_JSON);
+    }
+    // A small compressed body can unfold into a large one, so none is taken.
+    if !matches!(text(header::CONTENT_ENCODING), "" | "identity") {
+        return Err(COMPRESSED);
+    }
+    Ok(())
+}

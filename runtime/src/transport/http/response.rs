@@ -1,0 +1,96 @@
+//! Writes what goes back for a request of HTTP.
+//!
+//! A response is written as one JSON object or as an event stream, and which of them is decided as late as possible: a
+//! response without notifications before it is JSON; with notifications it becomes a stream, and so does one that takes
+//! long. Status codes are chosen here and nowhere else: the mcp layer only says of which kind a response is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+
+use super::content_types::AcceptHeader;
+use super::headers::SESSION_ID;
+use super::resumable_stream::ResumableStream;
+use super::session_streams::HttpSession;
+use super::sse::{self, KEEP_ALIVE, UnresumableStream};
+use super::streamable_http::Reply;
+use crate::mcp::{ResponseKind, ResponsePart, ResponseStream};
+
+/// Writes a reply. `stream_close`: after how long without a message the connection of a resumable stream is closed,
+/// zero for never.
+pub(super) async fn write(reply: Reply, accepts: AcceptHeader, stream_close: Duration) -> Response {
+    match reply {
+        Reply::Accepted => StatusCode::ACCEPTED.into_response(),
+        Reply::Rejected(kind, body) => json(kind, body),
+        Reply::SessionCreated(body, id) => {
+            let mut response =
+                if accepts.json { json(ResponseKind::Served, body) } else { sse::single_event(&body) };
+            if let Ok(value) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(SESSION_ID, value);
+            }
+            response
+        }
+        Reply::Events(events) => sse::stream(*events),
+        Reply::Stream(stream, session) => write_stream(stream, session, accepts, stream_close).await,
+    }
+}
+
+async fn write_stream(
+    mut stream: ResponseStream,
+    session: Option<Arc<HttpSession>>,
+    accepts: AcceptHeader,
+    stream_close: Duration,
+) -> Response {
+    // A stream can be resumed from its start only where it begins with an event that says from where.
+    let is_resumable = session.as_ref().is_some_and(|held| held.session.revision.has_priming_events());
+    let close = if is_resumable { stream_close } else { Duration::ZERO };
+    let patience = if close.is_zero() { KEEP_ALIVE } else { close.min(KEEP_ALIVE) };
+    loop {
+        let part = match tokio::time::timeout(patience, stream.next()).await {
+            Ok(part) => part,
+            Err(_) if accepts.events => return events(session, stream, None, close),
+            Err(_) => continue,
+        };
+        match part {
+            Some(ResponsePart::Response(body, kind)) if accepts.json || kind != ResponseKind::Served => {
+                return json(kind, body);
+            }
+            Some(ResponsePart::Response(body, _)) => return sse::single_event(&body),
+            Some(ResponsePart::Message(first)) if accepts.events => {
+                return events(session, stream, Some(first), close);
+            }
+            // The client cannot read notifications in its response, so it gets none.
+            Some(ResponsePart::Message(_)) => {}
+            None => return sse::empty(),
+        }
+    }
+}
+
+/// The rest of a response stream, after its first message.
+fn events(
+    session: Option<Arc<HttpSession>>,
+    stream: ResponseStream,
+    first: Option<Bytes>,
+    close: Duration,
+) -> Response {
+    match session {
+        Some(session) => sse::stream(ResumableStream::for_request(&session, stream, first, close)),
+        None => sse::stream(UnresumableStream(first, stream)),
+    }
+}
+
+fn json(kind: ResponseKind, body: Bytes) -> Response {
+    (status(kind), [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn status(kind: ResponseKind) -> StatusCode {
+    match kind {
+        ResponseKind::Served => StatusCode::OK,
+        ResponseKind::Malformed => StatusCode::BAD_REQUEST,
+        ResponseKind::NotFound => StatusCode::NOT_FOUND,
+        ResponseKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}

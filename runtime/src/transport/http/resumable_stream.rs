@@ -1,0 +1,168 @@
+//! A stream of a session on one connection, which survives the connection.
+//!
+//! A response stream of the mcp layer knows nothing of this: `pump` reads it into an [`EventStore`] of the session, and
+//! each connection reads from the store, from the start or from the event after the last one that its client saw.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::event_store::{Event, EventPriority, EventReader, EventStore, parse_id};
+use super::session_streams::{HttpSession, STANDALONE};
+use super::sse::{EncodedEvent, EventSource};
+use crate::mcp::{AttachedConnection, ResponsePart, ResponseStream, ServerNotifications, is_request};
+
+/// When a client whose stream was closed on purpose should come back.
+pub(super) const RETRY: Duration = Duration::from_millis(250);
+
+/// An event stream on one connection, which survives the connection.
+#[derive(Debug)]
+pub(super) struct ResumableStream {
+    session: Arc<HttpSession>,
+    reader: EventReader,
+    prime: bool,
+    /// After how long without a message the connection is closed; zero: never.
+    close: Duration,
+    /// Since when there was no message.
+    silent: Instant,
+    standalone: Option<AttachedConnection>,
+    /// The connection is closed although more will come.
+    closed: bool,
+}
+
+impl ResumableStream {
+    /// A stream for a request of `session`: what `response_stream` brings, after `first`. It goes on without a reader.
+    pub(super) fn for_request(
+        session: &Arc<HttpSession>,
+        response_stream: ResponseStream,
+        first: Option<Bytes>,
+        close: Duration,
+    ) -> Self {
+        let store = session.streams.open_stream();
+        let reader = store.read_new();
+        session.session.tasks.spawn(pump(Arc::clone(session), store, response_stream, first));
+        Self::new(session, reader, close)
+    }
+
+    /// The stream for server notifications.
+    pub(super) fn standalone(
+        session: &Arc<HttpSession>,
+        notifications: impl FnOnce() -> ServerNotifications,
+    ) -> Self {
+        let reader = session.streams.standalone.read_new();
+        Self::attached(session, reader, notifications)
+    }
+
+    /// The stream that the event `id` belongs to, from the event after it on.
+    pub(super) fn resume(
+        session: &Arc<HttpSession>,
+        id: &str,
+        close: Duration,
+        notifications: impl FnOnce() -> ServerNotifications,
+    ) -> Option<Self> {
+        let (stream, event) = parse_id(id)?;
+        let reader = session.streams.find(stream)?.read_after(event).ok()?;
+        if stream == STANDALONE {
+            return Some(Self::attached(session, reader, notifications));
+        }
+        Some(Self { prime: false, ..Self::new(session, reader, close) })
+    }
+
+    fn attached(
+        session: &Arc<HttpSession>,
+        reader: EventReader,
+        notifications: impl FnOnce() -> ServerNotifications,
+    ) -> Self {
+        // Where it is locked, the stream before this one still has it, and gives it up when it finds itself replaced.
+        if let Ok(mut place) = session.streams.notifications.try_lock() {
+            place.get_or_insert_with(notifications);
+        }
+        let standalone = Some(session.session.attach());
+        Self { standalone, ..Self::new(session, reader, Duration::ZERO) }
+    }
+
+    fn new(session: &Arc<HttpSession>, reader: EventReader, close: Duration) -> Self {
+        let (session, prime) = (Arc::clone(session), session.session.revision.has_priming_events());
+        Self { session, reader, prime, close, silent: Instant::now(), standalone: None, closed: false }
+    }
+}
+
+impl EventSource for ResumableStream {
+    async fn next_event(&mut self) -> Option<EncodedEvent> {
+        if self.closed {
+            return None;
+        }
+        if std::mem::take(&mut self.prime) {
+            return Some(EncodedEvent::with_id(&Event { id: self.reader.id(), message: None }));
+        }
+        let Self { session: http_session, reader, close, silent, standalone, closed, .. } = self;
+        let http_session: &HttpSession = http_session;
+        let session = &http_session.session;
+        let event = tokio::select! {
+            biased;
+            event = reader.next() => event?,
+            () = session.ended.cancelled() => return None,
+            () = session.stopping.cancelled(), if standalone.is_some() => return None,
+            () = announce(http_session), if standalone.is_some() => return None,
+            () = tokio::time::sleep_until(*silent + *close), if !close.is_zero() => {
+                *closed = true;
+                return Some(EncodedEvent::retry(RETRY));
+            }
+        };
+        *silent = Instant::now();
+        Some(EncodedEvent::with_id(&event))
+    }
+}
+
+/// Moves what the session has to say to the stream for it, until the client is gone.
+async fn announce(session: &HttpSession) {
+    let mut notifications = session.streams.notifications.lock().await;
+    let Some(notifications) = notifications.as_mut() else { return std::future::pending().await };
+    while let Ok(message) = notifications.next().await {
+        if !session.streams.standalone.push(message.clone(), EventPriority::ClientRequest) {
+            // The reader was cut off, and the next one hears of it.
+            notifications.put_back(message);
+            return std::future::pending().await;
+        }
+    }
+    tracing::debug!("ended a session: its client did not answer a ping");
+    session.session.end();
+}
+
+async fn pump(
+    session: Arc<HttpSession>,
+    store: Arc<EventStore>,
+    mut response_stream: ResponseStream,
+    first: Option<Bytes>,
+) {
+    let id = response_stream.id().cloned();
+    if let Some(first) = first {
+        store.push(first, EventPriority::ClientRequest);
+    }
+    loop {
+        let part = tokio::select! {
+            biased;
+            part = response_stream.next() => part,
+            () = session.session.ended.cancelled() => None,
+        };
+        match part {
+            Some(ResponsePart::Message(message)) => {
+                let weight = if is_request(&message) {
+                    EventPriority::ClientRequest
+                } else {
+                    EventPriority::Notification
+                };
+                store.push(message, weight);
+            }
+            Some(ResponsePart::Response(answer, _)) => {
+                if !store.push(answer, EventPriority::Response) {
+                    store.push_error(id.as_ref());
+                }
+            }
+            None => break,
+        }
+    }
+    store.end();
+}

@@ -1,0 +1,101 @@
+//! The event streams of one session: one for each request that needed a stream, and the standalone one of GET.
+//!
+//! What belongs to a request goes on the stream of that request and nowhere else. Streams that have ended are kept for
+//! a while, for a client whose connection broke in the last moment. `resumable_stream` reads them on a connection.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::event_store::EventStore;
+use crate::mcp::{BufferShare, ServerNotifications, Session};
+
+/// Streams of requests that are kept at the same time, those under way aside.
+const MOST: usize = 32;
+
+/// Bytes that are kept of streams that have ended.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// How long a stream is kept after its end.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// Number of the stream for server notifications.
+pub(super) const STANDALONE: u64 = 0;
+
+/// A session with what only HTTP keeps for it.
+#[derive(Debug)]
+pub(super) struct HttpSession {
+    pub(super) session: Arc<Session>,
+    /// Event streams that can be resumed.
+    pub(super) streams: SessionStreams,
+}
+
+impl HttpSession {
+    pub(super) fn new(session: Arc<Session>) -> Arc<Self> {
+        let streams = SessionStreams::new(session.share.clone());
+        Arc::new(Self { session, streams })
+    }
+}
+
+/// The streams.
+#[derive(Debug)]
+pub(super) struct SessionStreams {
+    pub(super) standalone: Arc<EventStore>,
+    request_streams: Mutex<RequestStreams>,
+    share: BufferShare,
+    /// Where the standalone stream comes from, once a client has opened it.
+    pub(super) notifications: Arc<tokio::sync::Mutex<Option<ServerNotifications>>>,
+}
+
+#[derive(Debug, Default)]
+struct RequestStreams {
+    last: u64,
+    stores: VecDeque<Arc<EventStore>>,
+}
+
+impl RequestStreams {
+    /// Bytes of streams that have ended.
+    fn kept(&self) -> usize {
+        self.stores.iter().filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
+    }
+}
+
+impl SessionStreams {
+    /// The streams of a session; what they keep is kept for its caller.
+    fn new(share: BufferShare) -> Self {
+        let standalone = EventStore::new(STANDALONE, share.clone());
+        Self { standalone, request_streams: Mutex::default(), share, notifications: Arc::default() }
+    }
+
+    /// Makes way for old streams to be forgotten.
+    pub(super) fn sweep(&self) {
+        self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < KEPT));
+    }
+
+    /// The store for the stream of another request.
+    pub(super) fn open_stream(&self) -> Arc<EventStore> {
+        let mut streams = self.lock();
+        streams.last += 1;
+        let store = EventStore::new(streams.last, self.share.clone());
+        // Those under way are bounded by the requests under way; the others make room, oldest first.
+        while streams.stores.len() >= MOST || streams.kept() > KEPT_BYTES {
+            let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
+                break;
+            };
+            streams.stores.remove(ended);
+        }
+        streams.stores.push_back(Arc::clone(&store));
+        store
+    }
+
+    pub(super) fn find(&self, number: u64) -> Option<Arc<EventStore>> {
+        if number == STANDALONE {
+            return Some(Arc::clone(&self.standalone));
+        }
+        self.lock().stores.iter().find(|store| store.number == number).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, RequestStreams> {
+        self.request_streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,256 @@
+//! The rules of Streamable HTTP: whether a message is stateless or of which session, and what goes back.
+//!
+//! One endpoint serves both kinds. It reads headers, bodies and ids of sessions, and hands the mcp layer parsed
+//! messages with a [`Channel`] and one view of the catalog; what comes back is a [`ResponseStream`]. It writes no
+//! response: `response` does.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::header_validation::{self, DeferredHeaders};
+use super::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, single};
+use super::resumable_stream::ResumableStream;
+use super::session_registry::SessionRegistry;
+use super::session_streams::HttpSession;
+use crate::mcp::{
+    BufferReservation, CatalogView, Channel, Message, Method, Notification, Request, RequestId, RequestKind,
+    ResponseKind, ResponseStream, Revision, RpcError, Server, ServerNotifications, dispatch, error_response,
+    jsonrpc_batch, without_bom,
+};
+
+/// What goes back for one HTTP request.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// A notification or a response was accepted: 202 without a body.
+    Accepted,
+    /// A request is being served. In a session its stream survives the connection.
+    Stream(ResponseStream, Option<Arc<HttpSession>>),
+    /// A session has begun: the response and the id of the session.
+    SessionCreated(Bytes, String),
+    /// The stream of a session for server notifications, or one that is resumed.
+    Events(Box<ResumableStream>),
+    /// Nothing is served: the kind and the text of the error response.
+    Rejected(ResponseKind, Bytes),
+}
+
+/// The endpoint of one server.
+#[derive(Debug)]
+pub(super) struct StreamableHttp {
+    server: Arc<Server>,
+    sessions: Arc<SessionRegistry>,
+}
+
+/// The messages of a batch, with the buffer space that is reserved for them if they are large.
+type CountedMessages<'b> = (&'b [&'b RawValue], Option<BufferReservation>);
+
+impl StreamableHttp {
+    /// The endpoint of `server`. Its sessions are swept by a task that ends with it.
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        let settings = server.settings();
+        let sessions = Arc::new(SessionRegistry::new(settings.max_sessions, settings.session_idle));
+        tokio::spawn(SessionRegistry::run_sweeps(Arc::downgrade(&sessions), server.stopping().clone()));
+        Self { server, sessions }
+    }
+
+    /// The server behind it.
+    pub(super) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Takes the body of a POST, with what is held for it if it is large.
+    pub(super) fn post(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        reservation: Option<BufferReservation>,
+        channel: &Channel,
+    ) -> Reply {
+        let body = without_bom(body);
+        if let Some(messages) = Message::split(body) {
+            let messages: CountedMessages<'_> = (&messages, reservation);
+            return self.batch(headers, messages, channel).unwrap_or_else(|error| rejected(None, &error));
+        }
+        let (id, reply) = match Message::parse(body) {
+            Ok(Message::Request(mut request)) => {
+                request.reservation = reservation.map(Arc::new);
+                (Some(request.id.clone()), self.request(headers, request, channel))
+            }
+            Ok(Message::Notification(notification)) => (None, self.notification(headers, &notification)),
+            Ok(Message::Response(id, result)) => {
+                let reply = self.session(headers).map(|http_session| {
+                    let session = &http_session.session;
+                    session.touch();
+                    if let Some(id) = id {
+                        session.complete(&id, result, reservation);
+                    }
+                    Reply::Accepted
+                });
+                (None, reply)
+            }
+            Err(malformed) => (malformed.id, Err(malformed.error)),
+        };
+        reply.unwrap_or_else(|error| rejected(id.as_ref(), &error))
+    }
+
+    /// Opens the stream for server notifications, or resumes the one that `Last-Event-ID` names.
+    pub(super) fn get(&self, headers: &HeaderMap) -> Reply {
+        self.events(headers).unwrap_or_else(|error| rejected(None, &error))
+    }
+
+    /// Ends the session that a DELETE names. `None` when the request names none.
+    pub(super) fn delete(&self, headers: &HeaderMap) -> Option<bool> {
+        let id = single(headers, &SESSION_ID).ok().flatten()?;
+        Some(self.sessions.end(id))
+    }
+
+    fn request(&self, headers: &HeaderMap, request: Request, channel: &Channel) -> Result<Reply, RpcError> {
+        let (kind, mut request_meta) =
+            RequestKind::parse(&request).map_err(|error| prefer_header_mismatch(headers, error))?;
+        match kind {
+            RequestKind::Stateless(stateless_meta) => {
+                let view = self.server.catalog_view();
+                if !check_headers(headers, &request, stateless_meta.revision, &view)? {
+                    request_meta.deferred_check = Some(Box::new(DeferredHeaders(headers.clone())));
+                }
+                let meta = (stateless_meta, request_meta);
+                let stream = dispatch::stateless(&self.server, view, request, meta, None, channel)?;
+                Ok(Reply::Stream(stream, None))
+            }
+            RequestKind::Initialize => self.initialize(headers, &request, channel),
+            RequestKind::Session => {
+                let http_session = self.session(headers)?;
+                let session = &http_session.session;
+                let stream = dispatch::in_session(&self.server, session, request, request_meta, channel)?;
+                Ok(session_stream(http_session, stream))
+            }
+        }
+    }
+
+    fn batch(
+        &self,
+        headers: &HeaderMap,
+        (messages, reservation): CountedMessages<'_>,
+        channel: &Channel,
+    ) -> Result<Reply, RpcError> {
+        // A batch says no revision of its own, so only a session can tell that its client knows them.
+        if single(headers, &SESSION_ID)?.is_none() {
+            return Err(jsonrpc_batch::unknown());
+        }
+        let http_session = self.session(headers)?;
+        Ok(match jsonrpc_batch::serve(&self.server, &http_session.session, messages, reservation, channel)? {
+            Some(stream) => session_stream(http_session, stream),
+            None => Reply::Accepted,
+        })
+    }
+
+    fn initialize(
+        &self,
+        headers: &HeaderMap,
+        request: &Request,
+        channel: &Channel,
+    ) -> Result<Reply, RpcError> {
+        // A session begins once. One that has ended is no reason to reject a client that forgot to leave its id out.
+        if single(headers, &SESSION_ID)?.is_some_and(|id| self.sessions.get(id).is_some()) {
+            return Err(RpcError::invalid_request(
+                "this session has begun already; leave `Mcp-Session-Id` out to begin another, and end this one with DELETE",
+            ));
+        }
+        let (session, response) = dispatch::initialize(&self.server, request, channel)?;
+        let id = self.sessions.add(Arc::new(session)).map_err(|_| {
+            RpcError::internal("all sessions are in use; try again later").with_kind(ResponseKind::Overloaded)
+        })?;
+        Ok(Reply::SessionCreated(response, id))
+    }
+
+    fn notification(&self, headers: &HeaderMap, notification: &Notification) -> Result<Reply, RpcError> {
+        // The stateless revision defines no notification from the client over HTTP; one is accepted and has no effect.
+        let stateless = single(headers, &PROTOCOL_VERSION).ok().flatten();
+        if stateless.and_then(Revision::parse).is_some_and(Revision::is_stateless) {
+            return Ok(Reply::Accepted);
+        }
+        let http_session = self.session(headers)?;
+        http_session.session.touch();
+        http_session.session.handle_notification(notification);
+        Ok(Reply::Accepted)
+    }
+
+    fn events(&self, headers: &HeaderMap) -> Result<Reply, RpcError> {
+        let http_session = self.session(headers)?;
+        let session = &http_session.session;
+        session.touch();
+        let settings = self.server.settings();
+        let changes = || self.server.catalog().changes_since(session.lists);
+        let notifications = || ServerNotifications::new(session, changes(), settings.ping_interval);
+        let events = match single(headers, &LAST_EVENT_ID)? {
+            None => ResumableStream::standalone(&http_session, notifications),
+            Some(id) => ResumableStream::resume(&http_session, id, settings.sse_close, notifications)
+                .ok_or_else(|| {
+                    RpcError::invalid_request("there are no events for this `Last-Event-ID`; open a new stream")
+                })?,
+        };
+        Ok(Reply::Events(Box::new(events)))
+    }
+
+    /// The session that a request belongs to.
+    fn session(&self, headers: &HeaderMap) -> Result<Arc<HttpSession>, RpcError> {
+        let version = single(headers, &PROTOCOL_VERSION)?;
+        match version.map(|name| (name, Revision::parse(name))) {
+            Some((name, None)) => return Err(RpcError::unsupported_version(name)),
+            Some((_, Some(revision))) if revision.is_stateless() => {
+                let detail =
+                    "a request of this revision carries its protocol version and capabilities in `_meta`";
+                return Err(RpcError::invalid_meta(detail));
+            }
+            _ => {}
+        }
+        let id = single(headers, &SESSION_ID)?.ok_or_else(|| {
+            RpcError::invalid_request(
+                "no session: send `initialize` first, then `Mcp-Session-Id` with every request",
+            )
+        })?;
+        self.sessions.get(id).ok_or_else(|| {
+            RpcError::invalid_request("unknown session: it has ended; send `initialize` again")
+                .with_kind(ResponseKind::NotFound)
+        })
+    }
+}
+
+/// The stream of a request or a batch of a session, which goes on without its connection.
+fn session_stream(http_session: Arc<HttpSession>, stream: ResponseStream) -> Reply {
+    let stream = stream.detach(&http_session.session.tasks);
+    Reply::Stream(stream, Some(http_session))
+}
+
+/// Compares the headers of a stateless request with its body. `false`: its arguments could not be compared yet, since
+/// the tool may still be published while the server begins.
+fn check_headers(
+    headers: &HeaderMap,
+    request: &Request,
+    revision: Revision,
+    view: &CatalogView,
+) -> Result<bool, RpcError> {
+    let name = header_validation::check(headers, request, revision)?;
+    let Some(name) = name.filter(|_| request.method == Method::CallTool) else { return Ok(true) };
+    match view.snapshot.tool(&name) {
+        Some(tool) => {
+            header_validation::check_params(headers, &tool.headers, request.params.arguments()).map(|()| true)
+        }
+        None => Ok(view.is_complete),
+    }
+}
+
+/// A version that the header does not repeat is a mismatch, whether or not anyone speaks it.
+fn prefer_header_mismatch(headers: &HeaderMap, error: RpcError) -> RpcError {
+    let requested = error.data.as_ref().and_then(|data| data.get("requested")?.as_str().map(str::to_owned));
+    match requested.map(|requested| header_validation::check_version(headers, &requested)) {
+        Some(Err(mismatch)) => mismatch,
+        _ => error,
+    }
+}
+
+fn rejected(id: Option<&RequestId>, error: &RpcError) -> Reply {
+    Reply::Rejected(error.kind, error_response(id, error))
+}
