@@ -134,7 +134,7 @@ async fn post_message(state: &AppState, parts: &Parts, client: ClientOrigin, bod
     let post = || state.endpoint.post(headers, &bytes, held, &channel);
     let reply = server.reading().in_place(bytes.len(), post).await;
     drop(bytes);
-    response::write(reply, accepts, server.settings().stream_close).await
+    response::write(reply, accepts, server.settings().sse_close).await
 }
 
 /// From here on the client has done its part.
@@ -153,7 +153,7 @@ async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
         let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
         return (StatusCode::NOT_ACCEPTABLE, why).into_response();
     }
-    response::write(state.endpoint.get(headers), accepts, state.endpoint.server().settings().stream_close)
+    response::write(state.endpoint.get(headers), accepts, state.endpoint.server().settings().sse_close)
         .await
 }
 
