@@ -141,7 +141,10 @@ mod tests {
         write_all(&waiting, &shared, || page.clone());
         let said = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
         let missing = LINES + 2;
-        assert!(said.starts_with(&format!("first\nplugport: {missing} log lines are missing here")), "{said}");
+        assert!(
+            said.starts_with(&format!("first\nplugport: {missing} log lines are missing here")),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), LINES + 1);
         assert_eq!(shared.bytes.load(Ordering::Relaxed), 0);
     }

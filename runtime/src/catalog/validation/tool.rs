@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn long_descriptions_and_broken_extras_are_refused() {
-        assert!(fault(&Tool { description: Some("x".repeat(5_000)), ..tool() }).contains("longer than 4 KiB"));
+        assert!(
+            fault(&Tool { description: Some("x".repeat(5_000)), ..tool() }).contains("longer than 4 KiB")
+        );
         assert!(fault(&Tool { extra: Some("[]".to_owned()), ..tool() }).contains("not a JSON object"));
         let schema = r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
         assert!(fault(&Tool { input_schema: schema.to_owned(), ..tool() }).contains("x-mcp-header"));
