@@ -2,6 +2,7 @@
 //!
 //! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
 
+pub mod approval;
 mod bindings;
 pub mod catalog;
 pub mod cli;

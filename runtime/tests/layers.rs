@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// From the top of a call to its bottom. A layer may use those after it.
-const ORDER: [&str; 8] = ["commands", "transport", "mcp", "catalog", "plugin", "host", "sandbox", "config"];
+const ORDER: [&str; 9] = ["commands", "transport", "mcp", "catalog", "approval", "plugin", "host", "sandbox", "config"];
 
 /// Usable by every layer; they use none.
 const LEAVES: [&str; 2] = ["json", "observe"];
 
 /// Beside the order: who may use what.
 const BESIDE: [(&str, &[&str]); 4] = [
-    ("watch", &["catalog", "plugin", "config"]),
+    ("watch", &["catalog", "approval", "plugin", "config"]),
     ("bindings", &["host"]),
     ("cli", &[]),
     ("main", &["cli", "commands"]),
@@ -37,7 +37,7 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("axum", &["transport"]),
     ("hyper", &["transport", "host"]),
     ("clap", &["cli", "main"]),
-    ("toml", &["config", "catalog", "commands"]),
+    ("toml", &["config", "approval", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
     ("notify", &["watch", "commands"]),
     ("wit_component", &["commands"]),

@@ -4,7 +4,7 @@
 //! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
 //! The protocol layer receives every change. Listings are validated here; no guest is ever called from here.
 
-mod approval;
+mod approval_check;
 mod change;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -34,13 +34,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 
-pub use approval::{
-    ApprovalPolicy, ApprovedPlugin, DiffKind, DiffSubject, Difference, ItemDescriptor, ItemDescriptors,
-    Lockfile, LockfileError, compare,
-};
 pub use change::{CatalogChange, ChangeReceiver, ListDigests};
 pub use initial_load::LoadProgress;
-pub use item_list::{Item, ItemDigest, ItemHasher, ItemKind, ItemList};
+pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 pub use name_owners::{Claimant, NameOwners};
 pub use naming::{NameError, plugin_name, published_key};

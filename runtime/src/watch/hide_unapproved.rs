@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::catalog::{ApprovalPolicy, Catalog, PluginEntry};
+use crate::approval::ApprovalPolicy;
+use crate::catalog::{Catalog, PluginEntry};
 
 /// Takes out of the catalog what nobody has approved: whole plugins, and single items of others. What takes their place is
 /// looked for afterwards. Gives the plugins that are gone.
@@ -26,7 +27,7 @@ pub(super) async fn hide_unapproved(
             let (passing, unapproved): (Vec<_>, Vec<_>) =
                 current.entries().iter().cloned().partition(|entry| approved.contains(&version_id(entry)));
             let judged =
-                passing.iter().map(|entry| Arc::new(approval.check_listing((**entry).clone()).0)).collect();
+                passing.iter().map(|entry| Arc::new((**entry).clone().check_approval(&approval).0)).collect();
             let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
             hidden = unapproved;
             Some(current.changed(judged, &gone, Arc::clone(current.owners())))

@@ -144,7 +144,7 @@ fn publish(listed: PluginEntry, catalog: &Catalog) {
         // It may have been replaced or taken away meanwhile, and what was approved may have changed.
         let known = current.entry(listed.plugin.name());
         let known = known.filter(|known| Arc::ptr_eq(&known.plugin, &listed.plugin))?;
-        let entry = known.approval.check_listing(listed).0;
+        let entry = listed.check_approval(&known.approval).0;
         let plugin = entry.plugin.name();
         if let Some(first) = entry.rejected.first().filter(|_| entry.rejected != known.rejected) {
             let redactor = entry.plugin.redactor();

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use super::folder_scan::name_of;
 use super::load_failure::LoadFailure;
 use super::plugin_loader::OpenedFile;
-use crate::catalog::{ApprovalPolicy, Claimant, LockfileError, NameOwners, PluginEntry};
+use crate::approval::{ApprovalPolicy, LockfileError};
+use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
 use crate::plugin::Signer;
 

@@ -9,7 +9,8 @@ use futures_util::StreamExt as _;
 use super::folder_scan::{CandidateFile, ScanError, scan};
 use super::load_failure::{LoadFailure, RejectedFile, RetryPolicy, audit_load};
 use super::load_policy::LoadPolicy;
-use crate::catalog::{ApprovalPolicy, PluginEntry, Snapshot};
+use crate::approval::ApprovalPolicy;
+use crate::catalog::{PluginEntry, Snapshot};
 use crate::config::PluginConfig;
 use crate::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
 
@@ -155,7 +156,7 @@ async fn validate(
     ApprovalCheck { approval, warning }: ApprovalCheck,
 ) -> Result<PluginEntry, LoadFailure> {
     let validating =
-        tokio::task::spawn_blocking(move || approval.check_listing(PluginEntry::validate(loaded)));
+        tokio::task::spawn_blocking(move || PluginEntry::validate(loaded).check_approval(&approval));
     let (entry, warnings) = validating.await.map_err(|_| internal_failure())?;
     for warning in warning.into_iter().chain(warnings) {
         tracing::warn!(target: "plugin", plugin = entry.plugin.name(), "{warning}");

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::folder_scan::{ScanError, name_of};
 use super::load_failure::{LoadFailure, RejectedFile, audit_load};
 use super::load_status::LoadStatus;
-use crate::catalog::{ApprovalPolicy, Catalog, LockfileError, NameOwners, PluginEntry, Snapshot};
+use crate::approval::{ApprovalPolicy, LockfileError};
+use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::Audit;
 

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::approved_plugin::ApprovedPlugin;
-use super::{atomic_file, sha256};
+use super::atomic_file;
+use super::sha256::sha256;
 
 /// The form that this program writes and reads.
 const VERSION: i64 = 1;
