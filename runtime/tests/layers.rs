@@ -1,5 +1,6 @@
 //! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
-//! a foreign type turns up in the wrong layer, or when a file has outgrown a reader.
+//! modules of one layer use each other in a circle, when a foreign type turns up in the wrong layer, or when a file has outgrown a
+//! reader. `docs/architecture.md` says what each layer knows.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,11 +9,12 @@
     reason = "a test stops at the first surprise"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// From the top of a call to its bottom. A layer may use those after it.
-const ORDER: [&str; 9] = ["commands", "transport", "mcp", "catalog", "approval", "plugin", "host", "sandbox", "config"];
+const ORDER: [&str; 9] =
+    ["commands", "transport", "mcp", "catalog", "approval", "plugin", "host", "sandbox", "config"];
 
 /// Usable by every layer; they use none.
 const LEAVES: [&str; 2] = ["json", "observe"];
@@ -42,6 +44,47 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("notify", &["watch", "commands"]),
     ("wit_component", &["commands"]),
     ("wit_parser", &["commands"]),
+];
+
+/// Modules that are in circles still, by layer. One that is not any more must go from here, and none may come.
+const CIRCLES: [(&str, &[&str]); 2] = [
+    (
+        "host",
+        &[
+            "changes",
+            "client_requests",
+            "current_call",
+            "denial_log",
+            "error",
+            "filesystem",
+            "handle_memory",
+            "http",
+            "instance_ctx",
+            "keyvalue",
+            "plugin_ctx",
+            "request",
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            "client_requests",
+            "dispatch",
+            "duplex_session",
+            "header_validation",
+            "initial_load",
+            "jsonrpc",
+            "jsonrpc_batch",
+            "methods",
+            "notification_queue",
+            "oversized_message",
+            "request_context",
+            "request_meta",
+            "response_stream",
+            "server",
+            "sessions",
+        ],
+    ),
 ];
 
 /// Longest file, lines. A pure table may be longer, and none is yet.
@@ -137,6 +180,120 @@ fn may_use(module: &str, used: &str) -> bool {
     }
 }
 
+/// Where what breaks the rule belongs.
+fn advice(module: &str, used: &str) -> String {
+    let rank = |name: &str| ORDER.iter().position(|layer| *layer == name);
+    if let Some((_, users)) = USERS.iter().find(|(name, _)| *name == used) {
+        return format!("only {} may", users.join(", "));
+    }
+    match (rank(module), rank(used)) {
+        (Some(from), Some(to)) if from > to => format!(
+            "what both need belongs to `{module}` or below it, and what `{module}` finds out is its return value"
+        ),
+        _ => format!("what `{module}` may use is said in this test"),
+    }
+}
+
+/// Code without comments and without the tests in the same file.
+fn product_code(text: &str) -> String {
+    code(text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default())
+}
+
+/// The module directly below its layer that a file belongs to, and how often `super` leads from it to the layer. None, if
+/// it is the layer itself or a test.
+fn submodule(source: &Source) -> Option<(String, usize)> {
+    let parts: Vec<&str> = source.path.iter().map(|part| part.to_str().unwrap()).collect();
+    let at = parts.iter().rposition(|part| *part == "src").unwrap();
+    let below = &parts[at + 2..];
+    let first = below.first()?.trim_end_matches(".rs");
+    let is_test = below.iter().any(|part| ["tests", "tests.rs"].contains(part));
+    (!is_test && first != "mod").then(|| (first.to_owned(), source.depth))
+}
+
+/// The names that a layer's own file takes from its modules, each with the module that has it.
+fn re_exports(text: &str) -> BTreeMap<String, String> {
+    let text = product_code(text);
+    let mut names = BTreeMap::new();
+    for statement in text.split("use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let Some((module, taken)) = statement.split_once("::") else { continue };
+        for name in taken.split(',') {
+            let name = name.rsplit("::").next().unwrap_or_default().rsplit(" as ").next().unwrap_or_default();
+            let name = name.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
+            let name = if name == "self" { module } else { name };
+            if !name.is_empty() {
+                names.insert(name.to_owned(), module.trim().to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// What each module of a layer uses of its neighbours.
+fn neighbours(layer: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
+    let own: Vec<&Source> = sources.iter().filter(|source| source.module == layer).collect();
+    let mut uses: BTreeMap<String, BTreeSet<String>> =
+        own.iter().filter_map(|source| Some((submodule(source)?.0, BTreeSet::new()))).collect();
+    let head = own.iter().find(|source| source.path.ends_with(format!("{layer}/mod.rs")));
+    let names = head.map(|head| re_exports(&head.text)).unwrap_or_default();
+    for source in own {
+        let Some((module, depth)) = submodule(source) else { continue };
+        let text = product_code(&source.text);
+        let mut used = names_after(&text, &"super::".repeat(depth));
+        used.extend(names_after(&text, &format!("crate::{layer}::")));
+        let used = used.into_iter().map(|name| names.get(&name).cloned().unwrap_or(name));
+        let known: Vec<String> = used.filter(|used| *used != module && uses.contains_key(used)).collect();
+        uses.get_mut(&module).unwrap().extend(known);
+    }
+    uses
+}
+
+/// All that a module uses, also through others.
+fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'u str> {
+    let mut reached = BTreeSet::new();
+    let mut pending: Vec<&str> = uses[from].iter().map(String::as_str).collect();
+    while let Some(module) = pending.pop() {
+        if reached.insert(module) {
+            pending.extend(uses[module].iter().map(String::as_str));
+        }
+    }
+    reached
+}
+
+/// The modules that use themselves through others, each with its neighbours in the circle.
+fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<&str, Vec<&str>> {
+    let mut found = BTreeMap::new();
+    for (module, used) in uses {
+        let back = used.iter().map(String::as_str).filter(|next| reached(uses, next).contains(&**module));
+        let back: Vec<&str> = back.collect();
+        if !back.is_empty() {
+            found.insert(module.as_str(), back);
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_of_a_layer_do_not_use_each_other_in_a_circle() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for layer in ORDER.iter().chain(&LEAVES).chain(&["watch"]) {
+        let uses = neighbours(layer, &sources);
+        let found = circles(&uses);
+        let known = CIRCLES.iter().find(|(name, _)| name == layer).map_or(&[][..], |(_, known)| known);
+        for (module, back) in found.iter().filter(|(module, _)| !known.contains(module)) {
+            wrong.push(format!(
+                "`{layer}/{module}` uses {} and is used by what it uses: what both need belongs to a module of its own below them, \
+                 and what joins them to one above",
+                back.join(", ")
+            ));
+        }
+        for module in known.iter().filter(|module| !found.contains_key(**module)) {
+            wrong.push(format!("`{layer}/{module}` is in no circle any more: take it from CIRCLES"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn modules_use_only_what_is_below_them() {
     let sources = sources();
@@ -145,7 +302,8 @@ fn modules_use_only_what_is_below_them() {
     for source in &sources {
         for used in names_after(&source.text, "crate::") {
             if !may_use(&source.module, &used) {
-                breaches.push(format!("{}: {} must not use {used:?}", source.path.display(), source.module));
+                let (path, module) = (source.path.display(), &source.module);
+                breaches.push(format!("{path}: `{module}` must not use `{used}`: {}", advice(module, &used)));
             }
         }
         // A chain of `super` that leaves its layer would escape the rule.
@@ -170,7 +328,11 @@ fn foreign_types_stay_in_their_layers() {
                 })
             });
             if named && !layers.contains(&source.module.as_str()) {
-                breaches.push(format!("{}: {} must not know {name}", source.path.display(), source.module));
+                let (path, module) = (source.path.display(), &source.module);
+                breaches.push(format!(
+                    "{path}: `{module}` must not know `{name}`: what needs it belongs to {}",
+                    layers.join(", ")
+                ));
             }
         }
     }
@@ -197,4 +359,12 @@ fn the_rule_can_fail() {
     let names: Vec<String> = names_after(text, "crate::").into_iter().collect();
     assert_eq!(names, ["a", "d", "e", "f"]);
     assert_eq!(climbs("use super::super::x;\n// super::super::super::y"), 2);
+    let names =
+        re_exports("pub use a::b::{\n C, D as E,\n};\nuse f::g;\n#[cfg(test)]\nmod tests {\n use h::I; }");
+    let names: Vec<(&str, &str)> = names.iter().map(|(name, module)| (&**name, &**module)).collect();
+    assert_eq!(names, [("C", "a"), ("E", "a"), ("g", "f")]);
+    let used = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let uses = [("a", used(&["b", "d"])), ("b", used(&["c"])), ("c", used(&["a"])), ("d", used(&[]))];
+    let uses = uses.map(|(name, used): (&str, BTreeSet<String>)| (name.to_owned(), used)).into();
+    assert_eq!(circles(&uses), [("a", vec!["b"]), ("b", vec!["c"]), ("c", vec!["a"])].into());
 }

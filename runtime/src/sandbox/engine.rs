@@ -12,7 +12,7 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
-use super::guest_memory::guest_memory;
+use super::system_memory::guest_memory;
 use crate::config::{Limits, ServerConfig, kib, mib};
 
 /// Fuel between two yields to other tasks: about 50 µs of ordinary code, 2 ms of the slowest that was found.

@@ -268,7 +268,10 @@ impl LoadWorker {
             }
         };
         let current = self.catalog.current();
-        if current.entry(&opened.name).is_some_and(|known| policy.is_served(known, &opened)) {
+        if current
+            .entry(&opened.name)
+            .is_some_and(|known| policy.is_served(known, &opened.artifact.digest, &opened.settings))
+        {
             return Err(LoadOutcome::Same);
         }
         let known = self.known_failures().get(path).filter(|(known, _)| *known == tried(&opened)).cloned();
