@@ -75,7 +75,7 @@ async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
     let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
     let LoadedFolder { snapshot, rejected: skipped } =
-        load_folder(&loader, &policy).await.map_err(|error| CommandError::Usage(error.into()))?;
+        load_folder(Arc::new(loader), policy).await.map_err(|error| CommandError::Usage(error.into()))?;
     let (unlisted, skipped) =
         skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
     Ok(CheckResult { config, snapshot, skipped, unlisted })

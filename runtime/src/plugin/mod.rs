@@ -51,6 +51,7 @@ pub use crate::bindings::plugport::plugin::types::{
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
 pub use crate::host::{PendingChanges, PluginChanges};
+pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use audit_record::AuditRecord;
 pub use call_error::{CallError, LimitHit};
@@ -64,7 +65,7 @@ pub use invoke::FinishedCall;
 pub use item_kind::ItemKind;
 pub use listing::Listing;
 pub use load_error::LoadError;
-pub use loader::{LoadedPlugin, Loader};
+pub use loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
 pub use safe_open::OpenError;
 pub use signature::{SignatureError, Signer, check as check_signature, claimed_key};
 

@@ -31,8 +31,8 @@ mod token_bucket;
 pub(crate) use call_permits::CallPermits;
 pub(crate) use caller_limits::{CallerKey, CallerLimits};
 pub use compile::{
-    CacheError, CodeCache, CompileError, CompileJob, Compiler, CompilerMessage, DetachedCompile, WorkerError,
-    compile_for_server,
+    CacheError, CodeCache, CompileError, CompileJob, CompilePermit, Compiler, CompilerMessage,
+    DetachedCompile, WorkerError, compile_for_server,
 };
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{ByteStream, Egress, EgressError, Target};
