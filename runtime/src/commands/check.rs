@@ -168,7 +168,7 @@ impl CheckResult {
             "digest": format!("sha256:{}", plugin.digest()),
             "ok": refused.is_empty() && self.held_back(entry).is_none(),
             "heldBack": self.held_back(entry),
-            "published": PublishedNames::of(&self.snapshot, plugin.name()).as_json(),
+            "published": PublishedNames::of(&self.snapshot, plugin.name()),
             "refused": refused,
             "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),

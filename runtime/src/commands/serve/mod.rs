@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::memory_estimate::MemoryEstimate;
-use super::status_server::StatusReport;
+use super::status::StatusSource;
 use super::{CommandError, console};
 use crate::catalog::Catalog;
 use crate::cli;
@@ -88,8 +88,8 @@ async fn serve(
     let ServerParts { server, refresher, folder, catalog, standing, mut trying } = parts;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
-    let status_report = StatusReport::new(config, catalog, standing);
-    let status_server = status_report.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
+    let status = StatusSource::new(config, catalog, standing);
+    let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
