@@ -13,6 +13,7 @@ pub mod json;
 pub mod mcp;
 pub mod observe;
 pub mod plugin;
+mod safe_open;
 pub mod sandbox;
 pub mod transport;
 pub mod watch;

@@ -17,7 +17,7 @@ const ORDER: [&str; 9] =
     ["commands", "transport", "mcp", "catalog", "approval", "plugin", "host", "sandbox", "config"];
 
 /// Usable by every layer; they use none.
-const LEAVES: [&str; 2] = ["json", "observe"];
+const LEAVES: [&str; 3] = ["json", "observe", "safe_open"];
 
 /// Beside the order: who may use what.
 const BESIDE: [(&str, &[&str]); 4] = [

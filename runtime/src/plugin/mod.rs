@@ -30,7 +30,6 @@ mod rate_gate;
 mod rejected_calls;
 mod resources;
 mod result_size;
-mod safe_open;
 mod signature;
 mod tools;
 
@@ -51,6 +50,7 @@ pub use crate::bindings::plugport::plugin::types::{
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
 pub use crate::host::{PendingChanges, PluginChanges};
+pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
 pub use audit_record::AuditRecord;
@@ -66,7 +66,6 @@ pub use item_kind::ItemKind;
 pub use listing::Listing;
 pub use load_error::LoadError;
 pub use loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
-pub use safe_open::OpenError;
 pub use signature::{SignatureError, Signer, check as check_signature, claimed_key};
 
 use crate::config::PluginConfig;
