@@ -214,7 +214,7 @@ impl Compiler {
     ) -> Result<MachineCode, CompileError> {
         match &self.location {
             Location::ChildProcess(program) => {
-                let detached = self.caches.first().map(|cache| cache.detached_compile(digest, limits));
+                let detached = self.caches.first().map(|cache| DetachedCompile::new(cache, digest, limits));
                 let lock = lock.and_then(|lock| lock.share().ok());
                 process::compile(program, component, limits, detached, lock).await
             }
