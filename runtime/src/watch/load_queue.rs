@@ -77,8 +77,8 @@ struct ReadFile {
     tried: TriedKey,
 }
 
-/// A file that waits for a compiler, and what was read of it, unless that is too much to be kept.
-type WaitingLoad = (LoadTask, Option<Box<ReadFile>>);
+/// Files that wait for a compiler, the smallest first: each with its bytes, and with what was read of it, if that is kept.
+struct WaitingFiles<T, R>(VecDeque<(u64, T, Option<R>)>);
 
 /// Loads that are under way.
 type LoadSet = JoinSet<(LoadTask, LoadStep)>;
@@ -88,7 +88,7 @@ pub(super) struct LoadQueue {
     worker: Arc<LoadWorker>,
     quick: LoadSet,
     compiling: LoadSet,
-    waiting: VecDeque<WaitingLoad>,
+    waiting: WaitingFiles<LoadTask, Box<ReadFile>>,
 }
 
 struct LoadWorker {
@@ -107,7 +107,7 @@ impl LoadQueue {
             worker: Arc::new(LoadWorker { loader, catalog, known_failures: Mutex::default() }),
             quick: LoadSet::new(),
             compiling: LoadSet::new(),
-            waiting: VecDeque::new(),
+            waiting: WaitingFiles(VecDeque::new()),
         }
     }
 
@@ -128,7 +128,7 @@ impl LoadQueue {
 
     /// Whether any are under way or wait.
     pub(super) fn is_idle(&self) -> bool {
-        self.quick.is_empty() && self.compiling.is_empty() && self.waiting.is_empty()
+        self.quick.is_empty() && self.compiling.is_empty() && self.waiting.0.is_empty()
     }
 
     /// Looks into a file as it is at `stat`.
@@ -142,7 +142,7 @@ impl LoadQueue {
 
     /// Another policy holds from now on: what waits for a compiler is to be loaded anew. Gives these files.
     pub(super) fn cancel_waiting(&mut self) -> Vec<PathBuf> {
-        self.waiting.drain(..).map(|(task, _)| task.path).collect()
+        self.waiting.0.drain(..).map(|(_, task, _)| task.path).collect()
     }
 
     /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another. Can be
@@ -152,7 +152,7 @@ impl LoadQueue {
             let ended = tokio::select! {
                 Some(ended) = self.quick.join_next() => ended,
                 Some(ended) = self.compiling.join_next() => ended,
-                Some(permit) = self.worker.loader.compile_permit(), if !self.waiting.is_empty() => {
+                Some(permit) = self.worker.loader.compile_permit(), if !self.waiting.0.is_empty() => {
                     self.compile_first(permit);
                     continue;
                 }
@@ -187,24 +187,15 @@ impl LoadQueue {
                 Some(FinishedLoad { path, stat, policy, outcome })
             }
             LoadStep::Uncompiled(read) => {
-                self.wait_for_permit(task, read);
+                self.waiting.add(task.stat.size(), task, read);
                 None
             }
         }
     }
 
-    fn wait_for_permit(&mut self, task: LoadTask, read: Box<ReadFile>) {
-        let held = self.waiting.iter().filter(|(_, read)| read.is_some());
-        let held: u64 = held.map(|(task, _)| task.stat.size()).sum();
-        let size = task.stat.size();
-        let read = Some(read).filter(|_| held.saturating_add(size) <= HELD);
-        let at = self.waiting.partition_point(|(waiting, _)| waiting.stat.size() <= size);
-        self.waiting.insert(at, (task, read));
-    }
-
     /// Has the smallest of those that wait compiled.
     fn compile_first(&mut self, permit: CompilePermit) {
-        let Some((task, read)) = self.waiting.pop_front() else { return };
+        let Some((_, task, read)) = self.waiting.0.pop_front() else { return };
         let worker = Arc::clone(&self.worker);
         self.compiling.spawn(async move {
             let compiling = async { LoadStep::Finished(worker.compile(&task, read, &permit).await) };
@@ -213,6 +204,15 @@ impl LoadQueue {
             drop(permit);
             (task, step)
         });
+    }
+}
+
+impl<T, R> WaitingFiles<T, R> {
+    fn add(&mut self, size: u64, task: T, read: R) {
+        let held: u64 = self.0.iter().filter(|(.., read)| read.is_some()).map(|(size, ..)| size).sum();
+        let read = Some(read).filter(|_| held.saturating_add(size) <= HELD);
+        let at = self.0.partition_point(|(waiting, ..)| *waiting <= size);
+        self.0.insert(at, (size, task, read));
     }
 }
 
@@ -332,4 +332,19 @@ async fn is_unchanged(LoadTask { path, stat, .. }: &LoadTask) -> bool {
     let (path, stat) = (path.clone(), *stat);
     let looking = spawn_blocking(move || PluginStat::of(&path).is_ok_and(|now| now == Some(stat)));
     looking.await.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_file_goes_first_and_only_so_much_is_kept_of_those_that_wait() {
+        let mut waiting = WaitingFiles(VecDeque::new());
+        for (size, name) in [(HELD / 2, "first"), (HELD, "large"), (1, "small"), (HELD / 2 - 1, "last")] {
+            waiting.add(size, name, name);
+        }
+        let order: Vec<_> = waiting.0.into_iter().map(|(_, name, read)| (name, read.is_some())).collect();
+        assert_eq!(order, [("small", true), ("last", true), ("first", true), ("large", false)]);
+    }
 }
