@@ -2,6 +2,7 @@
 //!
 //! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
 
+pub mod approval;
 mod bindings;
 pub mod catalog;
 pub mod cli;
@@ -12,6 +13,7 @@ pub mod json;
 pub mod mcp;
 pub mod observe;
 pub mod plugin;
+mod safe_open;
 pub mod sandbox;
 pub mod transport;
 pub mod watch;

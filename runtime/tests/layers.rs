@@ -1,5 +1,6 @@
 //! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
-//! a foreign type turns up in the wrong layer, or when a file has outgrown a reader.
+//! modules of one folder use each other in a circle, when a foreign type turns up in the wrong layer, or when a file has outgrown a
+//! reader. `docs/architecture.md` says what each layer knows.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,18 +9,19 @@
     reason = "a test stops at the first surprise"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// From the top of a call to its bottom, with what belongs there. A layer may use those after it.
-const ORDER: [(&str, &str); 8] = [
+const ORDER: [(&str, &str); 9] = [
     ("commands", "subcommands of the program"),
     (
         "transport",
         "sockets, pipes, framing, and all of HTTP: headers, status codes, sessions by id, resumable streams",
     ),
     ("mcp", "messages, methods, revisions, sessions and requests under way, as plain types"),
-    ("catalog", "what is published, under which name, and what is approved"),
+    ("catalog", "what is published, and under which name"),
+    ("approval", "`plugport.lock`, and how a plugin differs from its approval"),
     ("plugin", "the life of a component and of a call"),
     ("host", "what each import of a plugin does, outgoing HTTP included"),
     ("sandbox", "the engine, limits, the compiler"),
@@ -27,11 +29,11 @@ const ORDER: [(&str, &str); 8] = [
 ];
 
 /// Usable by every layer; they use none.
-const LEAVES: [&str; 2] = ["json", "observe"];
+const LEAVES: [&str; 3] = ["json", "observe", "safe_open"];
 
 /// Beside the order: who may use what.
 const BESIDE: [(&str, &[&str]); 4] = [
-    ("watch", &["catalog", "plugin", "config"]),
+    ("watch", &["catalog", "approval", "plugin", "config"]),
     ("bindings", &["host"]),
     ("cli", &[]),
     ("main", &["cli", "commands"]),
@@ -52,11 +54,55 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("http", &["transport", "host"]),
     ("http_body", &["transport", "host"]),
     ("clap", &["cli", "main"]),
-    ("toml", &["config", "catalog", "commands"]),
+    ("toml", &["config", "approval", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
     ("notify", &["watch", "commands"]),
     ("wit_component", &["commands"]),
     ("wit_parser", &["commands"]),
+];
+
+/// Modules that are in circles still, by folder. One that is not any more must go from here, and none may come.
+const CIRCLES: [(&str, &[&str]); 5] = [
+    (
+        "host",
+        &[
+            "changes",
+            "client_requests",
+            "current_call",
+            "denial_log",
+            "error",
+            "filesystem",
+            "handle_memory",
+            "http",
+            "instance_ctx",
+            "keyvalue",
+            "plugin_ctx",
+            "request",
+        ],
+    ),
+    (
+        "mcp",
+        &[
+            "client_requests",
+            "dispatch",
+            "duplex_session",
+            "header_validation",
+            "initial_load",
+            "jsonrpc",
+            "jsonrpc_batch",
+            "methods",
+            "notification_queue",
+            "oversized_message",
+            "request_context",
+            "request_meta",
+            "response_stream",
+            "server",
+            "sessions",
+        ],
+    ),
+    ("host/filesystem", &["descriptor", "open_at"]),
+    ("mcp/sessions", &["server_notifications", "session", "session_streams"]),
+    ("mcp/wire", &["content", "resource"]),
 ];
 
 /// Longest file, lines. A pure table may be longer, and none is yet.
@@ -166,6 +212,134 @@ fn is_own_module(code: &str, name: &str) -> bool {
         .any(|line| line == format!("mod {name};") || (line.starts_with("use crate::") && words(line)))
 }
 
+/// Where what breaks the rule belongs.
+fn advice(module: &str, used: &str) -> String {
+    let rank = |name: &str| ORDER.iter().position(|layer| *layer == name);
+    if let Some((_, users)) = USERS.iter().find(|(name, _)| *name == used) {
+        return format!("only {} may", users.join(", "));
+    }
+    match (rank(module), rank(used)) {
+        (Some(from), Some(to)) if from > to => format!(
+            "what both need belongs to `{module}` or below it, and what `{module}` finds out is its return value"
+        ),
+        _ => format!("what `{module}` may use is said in this test"),
+    }
+}
+
+/// Code without comments and without the tests in the same file.
+fn product_code(text: &str) -> String {
+    code(text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default())
+}
+
+/// Where a file is below the sources, without its suffix.
+fn parts(source: &Source) -> Vec<&str> {
+    let parts: Vec<&str> = source.path.iter().map(|part| part.to_str().unwrap()).collect();
+    let at = parts.iter().rposition(|part| *part == "src").unwrap();
+    parts[at + 1..].iter().map(|part| part.trim_end_matches(".rs")).collect()
+}
+
+/// The module directly below a folder that a file belongs to. None, if it is the folder's own file, a test or elsewhere.
+fn submodule(source: &Source, folder: &[&str]) -> Option<String> {
+    let parts = parts(source);
+    let first = *parts.strip_prefix(folder)?.first()?;
+    (first != "mod" && !parts.contains(&"tests")).then(|| first.to_owned())
+}
+
+/// The folders that have modules, each by its parts.
+fn folders(sources: &[Source]) -> BTreeSet<Vec<&str>> {
+    let mut folders = BTreeSet::new();
+    for source in sources {
+        let parts = parts(source);
+        folders.extend((1..parts.len()).map(|end| parts[..end].to_vec()));
+    }
+    folders.retain(|folder| !folder.contains(&"tests"));
+    folders
+}
+
+/// The names that a folder's own file takes from its modules, each with the module that has it.
+fn re_exports(text: &str) -> BTreeMap<String, String> {
+    let text = product_code(text);
+    let mut names = BTreeMap::new();
+    for statement in text.split("use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let Some((module, taken)) = statement.split_once("::") else { continue };
+        for name in taken.split(',') {
+            let name = name.rsplit("::").next().unwrap_or_default().rsplit(" as ").next().unwrap_or_default();
+            let name = name.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
+            let name = if name == "self" { module } else { name };
+            if !name.is_empty() {
+                names.insert(name.to_owned(), module.trim().to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// What each module of a folder uses of its neighbours.
+fn neighbours(folder: &[&str], sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
+    let own = || sources.iter().filter_map(|source| Some((source, submodule(source, folder)?)));
+    let mut uses: BTreeMap<String, BTreeSet<String>> =
+        own().map(|(_, module)| (module, BTreeSet::new())).collect();
+    let is_head = |parts: &[&str]| parts == folder || parts == [folder, &["mod"]].concat();
+    let head = sources.iter().find(|source| is_head(&parts(source)));
+    let names = head.map(|head| re_exports(&head.text)).unwrap_or_default();
+    for (source, module) in own() {
+        let text = product_code(&source.text);
+        let mut used = names_after(&text, &"super::".repeat(source.depth + 1 - folder.len()));
+        used.extend(names_after(&text, &format!("crate::{}::", folder.join("::"))));
+        let used = used.into_iter().map(|name| names.get(&name).cloned().unwrap_or(name));
+        let known: Vec<String> = used.filter(|used| *used != module && uses.contains_key(used)).collect();
+        uses.get_mut(&module).unwrap().extend(known);
+    }
+    uses
+}
+
+/// All that a module uses, also through others.
+fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'u str> {
+    let mut reached = BTreeSet::new();
+    let mut pending: Vec<&str> = uses[from].iter().map(String::as_str).collect();
+    while let Some(module) = pending.pop() {
+        if reached.insert(module) {
+            pending.extend(uses[module].iter().map(String::as_str));
+        }
+    }
+    reached
+}
+
+/// The modules that use themselves through others, each with its neighbours in the circle.
+fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<&str, Vec<&str>> {
+    let mut found = BTreeMap::new();
+    for (module, used) in uses {
+        let back = used.iter().map(String::as_str).filter(|next| reached(uses, next).contains(&**module));
+        let back: Vec<&str> = back.collect();
+        if !back.is_empty() {
+            found.insert(module.as_str(), back);
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_of_a_folder_do_not_use_each_other_in_a_circle() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for folder in folders(&sources) {
+        let (uses, folder) = (neighbours(&folder, &sources), folder.join("/"));
+        let found = circles(&uses);
+        let known = CIRCLES.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, known)| known);
+        for (module, back) in found.iter().filter(|(module, _)| !known.contains(module)) {
+            wrong.push(format!(
+                "`{folder}/{module}` uses {} and is used by what it uses: what both need belongs to a module of its own below \
+                 them, and what joins them to one above",
+                back.join(", ")
+            ));
+        }
+        for module in known.iter().filter(|module| !found.contains_key(**module)) {
+            wrong.push(format!("`{folder}/{module}` is in no circle any more: take it from CIRCLES"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn modules_use_only_what_is_below_them() {
     let sources = sources();
@@ -174,12 +348,8 @@ fn modules_use_only_what_is_below_them() {
     for source in &sources {
         for used in names_after(&source.text, "crate::") {
             if !may_use(&source.module, &used) {
-                breaches.push(format!(
-                    "{}: {} must not use {}; move what it needs down, or hand it down as a plain type",
-                    source.path.display(),
-                    belongs(&source.module),
-                    belongs(&used),
-                ));
+                let (path, module) = (source.path.display(), &source.module);
+                breaches.push(format!("{path}: `{module}` must not use `{used}`: {}", advice(module, &used)));
             }
         }
         // A chain of `super` that leaves its layer would escape the rule.
@@ -188,6 +358,14 @@ fn modules_use_only_what_is_below_them() {
         }
     }
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn only_the_publisher_writes_the_catalog() {
+    let sources = sources();
+    let writes = |source: &&Source| product_code(&source.text).contains("catalog.publish(");
+    let writers: Vec<String> = sources.iter().filter(writes).map(|source| parts(source).join("/")).collect();
+    assert_eq!(writers, ["watch/publisher"], "send what is to be published to the publisher");
 }
 
 #[test]
@@ -204,12 +382,12 @@ fn foreign_types_stay_in_their_layers() {
                 })
             });
             if named && !layers.contains(&source.module.as_str()) && !is_own_module(&code, name) {
-                let places: Vec<String> = layers.iter().map(|layer| belongs(layer)).collect();
+                let (path, places) = (source.path.display(), layers.iter().map(|layer| belongs(layer)));
+                let places: Vec<String> = places.collect();
                 breaches.push(format!(
-                    "{}: {} must not know {name}, which belongs to {}",
-                    source.path.display(),
+                    "{path}: {} must not know `{name}`: what needs it belongs to {}",
                     belongs(&source.module),
-                    places.join(" or "),
+                    places.join(" or ")
                 ));
             }
         }
@@ -242,4 +420,12 @@ fn the_rule_can_fail() {
             && !is_own_module("use http::x;", "http")
     );
     assert_eq!(climbs("use super::super::x;\n// super::super::super::y"), 2);
+    let names =
+        re_exports("pub use a::b::{\n C, D as E,\n};\nuse f::g;\n#[cfg(test)]\nmod tests {\n use h::I; }");
+    let names: Vec<(&str, &str)> = names.iter().map(|(name, module)| (&**name, &**module)).collect();
+    assert_eq!(names, [("C", "a"), ("E", "a"), ("g", "f")]);
+    let used = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let uses = [("a", used(&["b", "d"])), ("b", used(&["c"])), ("c", used(&["a"])), ("d", used(&[]))];
+    let uses = uses.map(|(name, used): (&str, BTreeSet<String>)| (name.to_owned(), used)).into();
+    assert_eq!(circles(&uses), [("a", vec!["b"]), ("b", vec!["c"]), ("c", vec!["a"])].into());
 }

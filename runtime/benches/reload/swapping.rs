@@ -41,7 +41,7 @@ pub async fn measure(table: &mut Table, plugins: usize) {
         let begun = Instant::now();
         let entry = load(&loader, "v", &files[round % files.len()]).await;
         let loaded = begun.elapsed();
-        catalog.update(|current| Some(current.with(Arc::new(entry))));
+        catalog.publish(catalog.current().with(Arc::new(entry)));
         let swapped = begun.elapsed();
         if round >= WARM_UP {
             loads.push(loaded);

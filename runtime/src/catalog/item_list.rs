@@ -9,43 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
-/// The four kinds of things that a plugin offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemKind {
-    /// Something to call.
-    Tool,
-    /// Something to read.
-    Resource,
-    /// A family of things to read.
-    Template,
-    /// Something to fill in.
-    Prompt,
-}
-
-impl ItemKind {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Tool, Self::Resource, Self::Template, Self::Prompt];
-
-    /// Its word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Template => "template",
-            Self::Prompt => "prompt",
-        }
-    }
-
-    /// What its key is.
-    pub(super) fn key_word(self) -> &'static str {
-        match self {
-            Self::Tool | Self::Prompt => "name",
-            Self::Resource => "URI",
-            Self::Template => "URI template",
-        }
-    }
-}
+use crate::plugin::ItemKind;
 
 /// What all kinds of items have in common.
 pub trait Item: 'static {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::item_list::{Item, ItemDigest, ItemHasher, ItemKind};
+use super::item_list::{Item, ItemDigest, ItemHasher};
 use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
 use crate::json::RawObject;
-use crate::plugin::{Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::plugin::{ItemKind, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// A tool that clients can see and call.

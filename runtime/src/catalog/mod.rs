@@ -4,7 +4,7 @@
 //! publisher builds a new one beside it and swaps. No lock is held across a call, and no caller sees half a change.
 //! The protocol layer receives every change. Listings are validated here; no guest is ever called from here.
 
-mod approval;
+mod approval_check;
 mod change;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -29,18 +29,14 @@ mod uri;
 mod uri_template;
 mod validation;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 
-pub use approval::{
-    ApprovalPolicy, ApprovedPlugin, DiffKind, DiffSubject, Difference, ItemDescriptor, ItemDescriptors,
-    Lockfile, LockfileError, compare,
-};
 pub use change::{CatalogChange, ChangeReceiver, ListDigests};
 pub use initial_load::LoadProgress;
-pub use item_list::{Item, ItemDigest, ItemHasher, ItemKind, ItemList};
+pub use item_list::{Item, ItemDigest, ItemHasher, ItemList};
 pub use items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 pub use name_owners::{Claimant, NameOwners};
 pub use naming::{NameError, plugin_name, published_key};
@@ -59,8 +55,6 @@ const LAG: usize = 256;
 #[derive(Debug)]
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
-    /// One update at a time, so that none undoes what another did.
-    publishing: Mutex<()>,
     lists: watch::Sender<ListDigests>,
     updates: broadcast::Sender<Arc<str>>,
     initial_load: InitialLoad,
@@ -85,7 +79,6 @@ impl Catalog {
         let now = ListDigests::of(&first);
         Self {
             current: ArcSwap::from_pointee(first),
-            publishing: Mutex::default(),
             lists: watch::Sender::new(now),
             updates: broadcast::Sender::new(LAG),
             released: watch::Sender::new(initial_load.is_over().then_some(now)),
@@ -140,18 +133,11 @@ impl Catalog {
         self.current.load_full()
     }
 
-    /// Puts a new snapshot in place of the current one and tells of what looks different to clients.
+    /// Puts a new snapshot in place of the current one, and tells of what looks different to clients. One at a time: whoever makes
+    /// a snapshot from the current one must be the only one who publishes, which is the publisher of `watch` in a server.
     pub fn publish(&self, next: Snapshot) {
-        self.update(|_| Some(next));
-    }
-
-    /// The same with a snapshot that is made from the current one. With `None` everything stays.
-    pub fn update(&self, next: impl FnOnce(&Arc<Snapshot>) -> Option<Snapshot>) {
-        let _publishing = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.current.load_full();
-        let Some(after) = next(&before) else { return };
-        let lists = ListDigests::of(&after);
-        self.current.store(Arc::new(after));
+        let lists = ListDigests::of(&next);
+        self.current.store(Arc::new(next));
         self.lists.send_replace(lists);
     }
 
@@ -201,7 +187,6 @@ mod tests {
         catalog.resource_updated("n:before");
         let mut changes = catalog.changes();
         catalog.publish(Snapshot::new(Vec::new()));
-        catalog.update(|_| None);
         catalog.resource_updated("n:a");
         assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:a".into())));
         let more = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next()).await;

@@ -10,9 +10,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::item_list::{Item, ItemKind};
+use super::item_list::Item;
 use super::name_owners::{NameOwners, Rank, Taken};
 use super::plugin_entry::RejectedItem;
+use crate::plugin::ItemKind;
 
 /// One plugin that wants something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

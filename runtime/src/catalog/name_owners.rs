@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::item_list::ItemKind;
 use super::naming;
 use super::uri::{self, Canonical};
+use crate::plugin::ItemKind;
 
 /// A plugin whose file is in the folder, as far as names go.
 #[derive(Debug, Clone, PartialEq, Eq)]

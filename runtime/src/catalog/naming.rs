@@ -3,7 +3,7 @@
 //! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for look-alikes. The
 //! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`NameOwners`](super::NameOwners).
 
-use super::item_list::ItemKind;
+use crate::plugin::ItemKind;
 
 /// MCP 2025-11-25 allows up to 128 characters.
 const LONGEST: usize = 128;

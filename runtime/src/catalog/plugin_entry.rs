@@ -6,15 +6,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::approval::ApprovalPolicy;
-use super::item_list::{Item, ItemDigest, ItemKind};
+use super::item_list::{Item, ItemDigest};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_owners::{NameOwners, Taken};
 use super::validation::{self, InvalidItem};
+use crate::approval::ApprovalPolicy;
 use crate::config::Limits;
 use crate::config::fixed_limits::{PATTERNS, PROMPTS, RESOURCE_TEMPLATES};
 use crate::plugin::{
-    Interfaces, Listing, LoadedPlugin, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool,
+    Interfaces, ItemKind, Listing, LoadedPlugin, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool,
 };
 
 /// An item that is not published.

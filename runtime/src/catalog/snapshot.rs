@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::item_list::{Item as _, ItemKind, ItemList};
+use super::item_list::{Item as _, ItemList};
 use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::name_conflicts::{NameConflicts, UriOwners};
 use super::name_owners::{Claimant, NameOwners, Rank};
 use super::plugin_entry::{PluginEntry, RejectedItem};
 use super::uri;
-use crate::plugin::Plugin;
+use crate::plugin::{ItemKind, Plugin};
 
 /// One moment's catalog.
 #[derive(Debug)]

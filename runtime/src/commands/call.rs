@@ -10,16 +10,15 @@ use serde_json::Value;
 
 use super::cached_compiler::compiler;
 use super::{CommandError, console, unknown};
-use crate::catalog::{
-    ApprovalPolicy, ItemKind, PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name,
-};
+use crate::approval::ApprovalPolicy;
+use crate::catalog::{PluginEntry, PublishedTool, RejectedItem, SchemaMismatch, plugin_name};
 use crate::cli;
 use crate::config::{self, ApprovalMode, Config, GrantContext, Grants, InstanceMode, PluginConfig};
 use crate::host::NoClient;
 use crate::json;
 use crate::mcp::{tool_error_json, tool_result_json};
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{CallError, ComponentFile, ContentData, Loader, RejectedFunction, ToolResult};
+use crate::plugin::{CallError, ComponentFile, ContentData, ItemKind, Loader, RejectedFunction, ToolResult};
 use crate::sandbox::{KvDatabase, WorkBudget};
 use crate::watch::scan;
 
@@ -86,7 +85,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
         target.settings.grants.add(grant, context).map_err(|error| CommandError::Usage(error.into()))?;
     }
     let entry = load_component(target, artifact, config).await?;
-    let (entry, warnings) = approval.check_listing(entry);
+    let (entry, warnings) = entry.check_approval(&approval);
     for warning in warning.into_iter().chain(warnings) {
         console::eprint(&format!("{shown}: {warning}"));
     }

@@ -75,7 +75,7 @@ async fn check(args: &cli::Check) -> Result<CheckResult, CommandError> {
     let policy = LoadPolicy::read(Arc::new(config.clone()), Some(config.server.listen));
     let policy = policy.map_err(|error| CommandError::Usage(error.into()))?.ungranted();
     let LoadedFolder { snapshot, rejected: skipped } =
-        load_folder(&loader, &policy).await.map_err(|error| CommandError::Usage(error.into()))?;
+        load_folder(Arc::new(loader), policy).await.map_err(|error| CommandError::Usage(error.into()))?;
     let (unlisted, skipped) =
         skipped.into_iter().partition(|file| file.unlisted && is_granted_something(&config, &file.path));
     Ok(CheckResult { config, snapshot, skipped, unlisted })
@@ -168,7 +168,7 @@ impl CheckResult {
             "digest": format!("sha256:{}", plugin.digest()),
             "ok": refused.is_empty() && self.held_back(entry).is_none(),
             "withheld": self.held_back(entry),
-            "published": PublishedNames::of(&self.snapshot, plugin.name()).as_json(),
+            "published": PublishedNames::of(&self.snapshot, plugin.name()),
             "rejected": refused,
             "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),

@@ -12,13 +12,12 @@ use super::metadata::Metadata;
 use super::signature_report::SignatureReport;
 use super::{CommandError, call, console};
 use crate::catalog::{
-    Item, ItemKind, PluginEntry, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool,
-    plugin_name,
+    Item, PluginEntry, PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool, plugin_name,
 };
 use crate::cli;
 use crate::config::{Config, Grants, InstanceMode, PluginConfig};
 use crate::observe::Escaped;
-use crate::plugin::{Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate};
+use crate::plugin::{ItemKind, Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate};
 use crate::sandbox::KvDatabase;
 
 /// A component, its file, and what it is granted.

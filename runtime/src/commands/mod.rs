@@ -20,7 +20,6 @@ mod published_names;
 mod serve;
 mod signature_report;
 mod status;
-mod status_server;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

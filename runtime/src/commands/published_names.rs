@@ -1,16 +1,20 @@
 //! The names and URIs under which clients see the items of one plugin.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Item, ItemList, Snapshot};
+use crate::observe::Redactor;
 
 /// Items of one kind that are named in words.
 const MOST_NAMED: usize = 20;
 
 /// Names and URIs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct PublishedNames {
     tools: Vec<String>,
     resources: Vec<String>,
+    #[serde(rename = "resourceTemplates")]
     templates: Vec<String>,
     prompts: Vec<String>,
 }
@@ -37,9 +41,13 @@ impl PublishedNames {
         named.map(|(kind, keys)| format!("{kind}{}", few(keys))).collect::<Vec<_>>().join("; ")
     }
 
-    pub(super) fn as_json(&self) -> Value {
-        let Self { tools, resources, templates, prompts } = self;
-        json!({ "tools": tools, "resources": resources, "resourceTemplates": templates, "prompts": prompts })
+    /// The same without secrets.
+    pub(super) fn redacted(mut self, redactor: &Redactor) -> Self {
+        let Self { tools, resources, templates, prompts } = &mut self;
+        for key in [tools, resources, templates, prompts].into_iter().flatten() {
+            *key = redactor.text(key).into_owned();
+        }
+        self
     }
 }
 

@@ -4,15 +4,12 @@
 //! instance, so it grants nothing and loosens no limit unless `[server] sidecar_grants` says that it may, and it cannot take back
 //! that a signature is required.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::OFlags;
 
 use super::toml_reader::TomlReader;
 use super::{Config, ConfigError, Diagnostic, InstanceMode, Limits, PluginConfig};
+use crate::safe_open::{self, OpenError, Symlinks};
 
 /// Longest file, bytes.
 const LONGEST: u64 = 1 << 20;
@@ -113,17 +110,13 @@ fn invalid(file: &Path, message: String) -> ConfigError {
 
 /// Opens the file once, without following a link, and only if it is a regular file.
 fn read(file: &Path) -> io::Result<String> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let open = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
-    if !open.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    open.take(LONGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST {
-        return Err(io::Error::other("it is larger than 1 MiB"));
-    }
-    Ok(text)
+    let bytes = safe_open::read(file, LONGEST, Symlinks::Rejected).map_err(|error| match error {
+        OpenError::Unreadable(error) => error,
+        OpenError::Link => io::Error::other("it is a symbolic link"),
+        OpenError::NotAFile => io::Error::other("it is not a regular file"),
+        OpenError::TooLarge(_) => io::Error::other("it is larger than 1 MiB"),
+    })?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Plugin;
 use super::call_error::CallError;
+use super::call_line::{CallLine, CallOutcome};
 use super::component_file::sha256;
 use super::counters::{CallEnd, Counters};
-use super::guest_call::{CallInfo, CallKind, ResultSize};
-use super::invoke::CallUsage;
+use super::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
 use super::rejected_calls::{RejectedCalls, RejectionKey};
 use crate::host::{Caller, PluginCtx};
 use crate::observe::Escaped;
@@ -54,73 +54,6 @@ pub struct AuditRecord {
 /// How a call ended whose answer is still looked at.
 #[derive(Debug)]
 pub(crate) struct Unchecked(CallOutcome, CallEnd);
-
-/// One call, or several that were rejected, in the audit.
-#[derive(Serialize)]
-pub(super) struct CallLine<'a> {
-    pub(super) event: &'static str,
-    pub(super) plugin: &'a str,
-    pub(super) digest: String,
-    pub(super) function: &'static str,
-    pub(super) name: Option<String>,
-    pub(super) caller: Option<String>,
-    #[serde(flatten)]
-    pub(super) outcome: &'a CallOutcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) instance: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) count: Option<u64>,
-    pub(super) fuel: u64,
-    pub(super) elapsed_us: u64,
-    pub(super) cpu_us: u64,
-    pub(super) bytes_in: usize,
-    pub(super) bytes_out: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) arguments: Option<&'a str>,
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub(super) enum CallOutcome {
-    Ok,
-    /// The plugin said that it failed.
-    Error,
-    Limit {
-        limit: &'static str,
-        value: u64,
-    },
-    Trapped {
-        reason: String,
-    },
-    Exited {
-        code: i32,
-    },
-    InvalidResult {
-        reason: String,
-    },
-    Busy,
-    Quarantined,
-    Cancelled,
-    Replaced,
-    Host,
-}
-
-impl CallOutcome {
-    fn of(failure: &CallError) -> Self {
-        match failure {
-            CallError::Guest(_) => Self::Error,
-            CallError::Limit(limit) => Self::Limit { limit: limit.name, value: limit.value },
-            CallError::Trapped(how) => Self::Trapped { reason: (*how).to_owned() },
-            CallError::Exited(code) => Self::Exited { code: *code },
-            CallError::InvalidResult(fault) => Self::InvalidResult { reason: Escaped(fault).to_string() },
-            CallError::Busy { .. } | CallError::Full => Self::Busy,
-            CallError::Quarantined { .. } => Self::Quarantined,
-            CallError::Replaced => Self::Replaced,
-            CallError::Host(_) => Self::Host,
-        }
-    }
-}
 
 impl AuditRecord {
     pub(super) fn new(plugin: &Arc<PluginCtx>, counters: &Arc<Counters>, info: &CallInfo<'_>) -> Self {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::exports::required;
-use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
+use super::guest_call::{
+    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
+};
 use super::{Completion, CompletionTarget, FinishedCall, Plugin};
 use crate::host::{Client, InstanceCtx};
 

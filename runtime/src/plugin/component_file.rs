@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::safe_open::{self, OpenError, Symlinks};
+use crate::safe_open::{self, OpenError, Symlinks};
 
 /// A component's bytes and where they came from.
 #[derive(Debug, Clone)]

@@ -49,8 +49,3 @@ impl Exports {
         Self { tools: None, resources: None, prompts: None, completions: None, functions: Some(functions) }
     }
 }
-
-/// The indices of an interface that was asked for, or the error of a component that lacks it.
-pub(super) fn required<'i, I>(indices: &'i Option<I>, interface: &str) -> wasmtime::Result<&'i I> {
-    indices.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no {interface}"))
-}

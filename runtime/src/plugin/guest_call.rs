@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wasmtime::Store;
 use wasmtime::component::{Instance, Resource};
@@ -40,6 +41,17 @@ pub(super) struct ResultSize {
     pub(super) bytes: usize,
     pub(super) items: usize,
     pub(super) failed: bool,
+}
+
+/// What a call cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallUsage {
+    /// Fuel of the guest and of host functions for it.
+    pub fuel: u64,
+    /// From its start to its end; waiting for a place or for the client does not count.
+    pub elapsed: Duration,
+    /// Processor time of the guest, of host functions for it and of a long check of its result, on whatever thread.
+    pub cpu: Duration,
 }
 
 /// What is asked of a guest.
@@ -112,4 +124,9 @@ pub(super) fn handle(store: &mut Store<InstanceCtx>, client: Arc<dyn Client>) ->
 /// Named arguments as JSON, in their order.
 pub(super) fn arguments_json(arguments: &[(String, String)]) -> String {
     serde_json::to_string(arguments).unwrap_or_default()
+}
+
+/// The indices of an interface that was asked for, or the error of a component that lacks it.
+pub(super) fn required<'i, I>(indices: &'i Option<I>, interface: &str) -> wasmtime::Result<&'i I> {
+    indices.as_ref().ok_or_else(|| wasmtime::format_err!("the component has no {interface}"))
 }

@@ -17,7 +17,7 @@ use wasmtime::Store;
 
 use super::call_error::Interruption;
 use super::drain::Drain;
-use super::guest_call::{CallKind, GuestCall, ResultSize};
+use super::guest_call::{CallKind, CallUsage, GuestCall, ResultSize};
 use super::instance_pool::Lease;
 use super::{AuditRecord, CallError, GuestError, Plugin};
 use crate::config::{fixed_limits, kib, mib};
@@ -30,17 +30,6 @@ const ERROR_TEXT: usize = 16 << 10;
 
 /// Longest account of a failure in the log, bytes: names in it are the guest's.
 const DETAIL: usize = 8 << 10;
-
-/// What a call cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CallUsage {
-    /// Fuel of the guest and of host functions for it.
-    pub fuel: u64,
-    /// From its start to its end; waiting for a place or for the client does not count.
-    pub elapsed: Duration,
-    /// Processor time of the guest, of host functions for it and of a long check of its result, on whatever thread.
-    pub cpu: Duration,
-}
 
 /// How a call ended and what it cost.
 #[derive(Debug)]

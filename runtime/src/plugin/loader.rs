@@ -25,7 +25,8 @@ use crate::config::{self, Limits, PluginConfig};
 use crate::host::{self, Caller, HintAudience, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::observe::Audit;
 use crate::sandbox::{
-    self, CallPermits, CallerLimits, Compiler, EngineError, EpochTicker, GuestMemory, KvDatabase, PollPermits,
+    self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
+    KvDatabase, PollPermits,
 };
 
 /// Lines of the log about functions that one plugin leaves out.
@@ -44,13 +45,32 @@ pub struct Loader {
 }
 
 /// What is known of a component before it is linked.
+#[derive(Debug)]
 struct ComponentInfo {
     digest: String,
     signer: Option<Signer>,
     docs: DocsSection,
 }
 
-/// A plugin and what it says of itself, not yet vetted.
+/// A file that was verified and has to be compiled.
+#[derive(Debug)]
+pub struct UncompiledFile {
+    name: String,
+    bytes: Vec<u8>,
+    info: ComponentInfo,
+    config: PluginConfig,
+}
+
+/// What came of a file without compiling it.
+#[derive(Debug)]
+pub enum CachedLoad {
+    /// It was compiled before.
+    Loaded(Box<LoadedPlugin>),
+    /// It was not.
+    Uncompiled(Box<UncompiledFile>),
+}
+
+/// A plugin and what it says of itself, not validated yet.
 #[derive(Debug)]
 pub struct LoadedPlugin {
     /// Ready to be called.
@@ -148,15 +168,16 @@ impl Loader {
         file: ComponentFile,
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
-        // Before anything else: what is refused here reaches neither the compiler nor a start.
-        let (file, signer) = verify(file, &config).await?;
-        let ComponentFile { digest, bytes, .. } = file;
-        let docs = DocsSection::of(&bytes);
-        let component = self.compiler.compile(&self.engine, bytes, &digest, &config.limits).await?;
-        self.start(name, ComponentInfo { digest, signer, docs }, component, config).await
+        match self.load_cached(name, file, config).await? {
+            CachedLoad::Loaded(loaded) => Ok(*loaded),
+            CachedLoad::Uncompiled(file) => {
+                let permit = self.compiler.permit().await?;
+                self.compile(*file, &permit).await
+            }
+        }
     }
 
-    /// The same, but only from code that was compiled before: `None` when there is none.
+    /// The same, as far as it goes without compiling.
     ///
     /// # Errors
     /// When it is not signed as it must be, not a plugin, or does not start.
@@ -165,13 +186,38 @@ impl Loader {
         name: &str,
         file: ComponentFile,
         config: PluginConfig,
-    ) -> Result<Option<LoadedPlugin>, LoadError> {
+    ) -> Result<CachedLoad, LoadError> {
+        // Before anything else: what is rejected here reaches neither the compiler nor a start.
         let (ComponentFile { digest, bytes, .. }, signer) = verify(file, &config).await?;
-        let Some(component) = self.compiler.load_cached(&self.engine, &digest, &config.limits).await else {
-            return Ok(None);
-        };
-        let info = ComponentInfo { digest, signer, docs: DocsSection::of(&bytes) };
-        self.start(name, info, component, config).await.map(Some)
+        let info = ComponentInfo { docs: DocsSection::of(&bytes), digest, signer };
+        match self.compiler.load_cached(&self.engine, &info.digest, &config.limits).await {
+            Some(component) => {
+                self.start(name, info, component, config).await.map(Box::new).map(CachedLoad::Loaded)
+            }
+            None => {
+                let name = name.to_owned();
+                Ok(CachedLoad::Uncompiled(Box::new(UncompiledFile { name, bytes, info, config })))
+            }
+        }
+    }
+
+    /// The right to compile a file, once fewer are being compiled than may be. `None`: never again.
+    pub async fn compile_permit(&self) -> Option<CompilePermit> {
+        self.compiler.permit().await.ok()
+    }
+
+    /// Goes on with a file that has to be compiled.
+    ///
+    /// # Errors
+    /// When it is not a component, not a plugin, or does not start.
+    pub async fn compile(
+        &self,
+        UncompiledFile { name, bytes, info, config }: UncompiledFile,
+        permit: &CompilePermit,
+    ) -> Result<LoadedPlugin, LoadError> {
+        let (digest, limits) = (&info.digest, &config.limits);
+        let component = self.compiler.compile_uncached(&self.engine, bytes, digest, limits, permit).await?;
+        self.start(&name, info, component, config).await
     }
 
     async fn start(

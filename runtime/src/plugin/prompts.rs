@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::exports::required;
 use super::guest_call::{
-    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, arguments_json, handle, instantiate_for,
+    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, arguments_json, handle, instantiate_for, required,
 };
 use super::{FinishedCall, Plugin, PromptResult, result_size};
 use crate::host::{Client, InstanceCtx};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::audit_record::{CallLine, CallOutcome};
+use super::call_line::{CallLine, CallOutcome};
 use crate::host::{Caller, PluginCtx};
 use crate::observe::Escaped;
 

@@ -1,6 +1,7 @@
 //! How many bytes a result has: what `result_kib` counts.
 
-use super::{Content, ContentData, ResourceContents, ResourceData};
+use super::guest_call::ResultSize;
+use super::{Content, ContentData, ResourceContents, ResourceData, ToolResult};
 
 pub(super) fn text(part: &Option<String>) -> usize {
     part.as_ref().map_or(0, String::len)
@@ -26,4 +27,11 @@ pub(super) fn contents(resource: &ResourceContents) -> usize {
         ResourceData::Blob(body) => body.len(),
     };
     body + resource.uri.len() + text(&resource.mime_type) + text(&resource.extra)
+}
+
+/// What the limits on results count, however the tool was called.
+pub(super) fn tool(result: &ToolResult) -> ResultSize {
+    let blocks: usize = result.content.iter().map(content).sum();
+    let bytes = blocks + text(&result.structured) + text(&result.extra);
+    ResultSize { bytes, items: result.content.len(), failed: result.is_error }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::exports::required;
 use super::functions::CallFunction;
-use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
+use super::guest_call::{
+    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
+};
 use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
 use crate::host::{Client, InstanceCtx};
 
@@ -40,15 +41,8 @@ impl GuestCall for CallTool<'_> {
     }
 
     fn result_size(result: &ToolResult) -> ResultSize {
-        result_size(result)
+        result_size::tool(result)
     }
-}
-
-/// What the limits on results count, however the tool was called.
-pub(super) fn result_size(result: &ToolResult) -> ResultSize {
-    let content: usize = result.content.iter().map(result_size::content).sum();
-    let bytes = content + result_size::text(&result.structured) + result_size::text(&result.extra);
-    ResultSize { bytes, items: result.content.len(), failed: result.is_error }
 }
 
 impl Plugin {

@@ -10,9 +10,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::HostFuel;
+use super::thread_time::thread_time;
 
 /// A first poll that takes less than this counts with the time that passed.
 const BRIEF: Duration = Duration::from_micros(200);
@@ -73,12 +72,6 @@ fn recent_thread_time(now: Instant) -> Duration {
             time
         }
     }
-}
-
-/// Processor time of this thread.
-pub(super) fn thread_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.try_into().unwrap_or_default(), now.tv_nsec.try_into().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use wasmtime::{
     WasmBacktraceDetails,
 };
 
-use super::guest_memory::guest_memory;
+use super::system_memory::guest_memory;
 use crate::config::fixed_limits::{CORE_INSTANCES, TABLE_ELEMENTS};
 use crate::config::{Limits, ServerConfig, kib, mib};
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::engine;
-use super::system_memory;
-use crate::config::{ServerConfig, kib, mib};
+use super::system_memory::guest_memory;
+use crate::config::{ServerConfig, kib};
 
 /// What an instance takes beside its memories and its stack: tables of its handles, streams, what it logs.
 const BESIDE: usize = kib(128);
@@ -55,13 +55,6 @@ pub(crate) struct HostCallMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no memory is left for another instance (setting [server] `guest_memory_mib`)")]
 pub(crate) struct GuestMemoryExhausted;
-
-/// Memory of all instances of a server with these settings, those included that rest in the pool.
-#[must_use]
-pub fn guest_memory(settings: &ServerConfig) -> usize {
-    let half = || usize::try_from(system_memory::memory() / 2).unwrap_or(usize::MAX);
-    settings.guest_memory_mib.map_or_else(half, mib)
-}
 
 impl GuestMemory {
     pub(crate) fn new(settings: &ServerConfig) -> Arc<Self> {
@@ -163,6 +156,7 @@ pub(super) use tests::unbounded;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::mib;
 
     /// An instance of a plugin that may have whatever it likes.
     pub(in super::super) fn unbounded() -> InstanceMemory {

@@ -11,8 +11,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::YIELD_INTERVAL;
-use super::cpu_time::thread_time;
 use super::guest_memory::HostCallMemory;
+use super::thread_time::thread_time;
 
 /// Why a host function does nothing more for a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -15,9 +15,9 @@ use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
-use super::cpu_time::thread_time;
 use super::host_fuel::nanos;
 use super::shared_permits::{SharedPermit, SharedPermits};
+use super::thread_time::thread_time;
 
 /// What is small enough to be read or written where it is, bytes: some hundred microseconds.
 pub(crate) const SMALL: usize = 64 << 10;

@@ -25,20 +25,20 @@ mod shared_permits;
 mod store_limiter;
 mod suspend;
 mod system_memory;
+mod thread_time;
 mod token_bucket;
 
 pub(crate) use call_permits::CallPermits;
 pub(crate) use caller_limits::{CallerKey, CallerLimits};
 pub use compile::{
-    CacheError, CodeCache, CompileError, CompileJob, Compiler, CompilerMessage, DetachedCompile, WorkerError,
-    compile_for_server,
+    CacheError, CodeCache, CompileError, CompileJob, CompilePermit, Compiler, CompilerMessage,
+    DetachedCompile, WorkerError, compile_for_server,
 };
 pub(crate) use cpu_time::CpuTime;
 pub(crate) use egress::{ByteStream, Egress, EgressError, Target};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
-pub use guest_memory::guest_memory;
 pub(crate) use guest_memory::{GuestMemory, GuestMemoryExhausted, InstanceMemory, PluginMemory};
 pub(crate) use host_fuel::{ChargeError, HostFuel};
 pub(crate) use kv_bucket::{KeyValues, KvBucket, ValueVersion};
@@ -53,5 +53,5 @@ pub(crate) use quota::{ChangeError, Quota, QuotaExceeded, QuotaGuard};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
 pub(crate) use suspend::Suspension;
-pub use system_memory::memory as machine_memory;
+pub use system_memory::{guest_memory, memory as machine_memory};
 pub(crate) use token_bucket::TokenBucket;

@@ -1,6 +1,8 @@
-//! How much memory this process may use.
+//! How much memory this process may use, and how much of it is for guests.
 
 use std::path::Path;
+
+use crate::config::{ServerConfig, mib};
 
 /// What is assumed where the system does not say.
 const UNKNOWN: u64 = 4 << 30;
@@ -12,6 +14,13 @@ pub fn memory() -> u64 {
     let total = read(Path::new("/proc/meminfo")).as_deref().and_then(total).unwrap_or(UNKNOWN);
     let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
     limits(&groups).iter().filter_map(|path| read(path)?.trim().parse().ok()).fold(total, u64::min)
+}
+
+/// Memory of all instances of a server with these settings, those included that rest in the pool.
+#[must_use]
+pub fn guest_memory(settings: &ServerConfig) -> usize {
+    let half = || usize::try_from(memory() / 2).unwrap_or(usize::MAX);
+    settings.guest_memory_mib.map_or_else(half, mib)
 }
 
 fn total(meminfo: &str) -> Option<u64> {

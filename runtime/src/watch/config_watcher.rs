@@ -12,7 +12,7 @@ use super::debounce::Debounced;
 use super::file_stat::LinkStat;
 use super::folder_poller::{PollResult, WatchedPaths};
 use super::load_policy::LoadPolicy;
-use crate::catalog::LockfileError;
+use crate::approval::LockfileError;
 use crate::config::{Config, ConfigError};
 
 /// What decides, as it was last read.

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
-use super::debounce::Debounced;
-#[cfg(test)]
-use super::debounce::SETTLE;
+use super::debounce::{Debounced, SETTLE};
 use super::file_stat::PluginStat;
 
 /// The files, by path.
@@ -71,6 +69,13 @@ impl TrackedFile {
 }
 
 impl FileTracker {
+    /// Of files that were there before, which nobody is copying: none has to stay the same for a moment.
+    pub(super) fn of_settled(found: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) -> Self {
+        let mut tracker = Self::default();
+        tracker.update(found, now.checked_sub(SETTLE).unwrap_or(now));
+        tracker
+    }
+
     /// Notes what lies in the folder now. A file of which nothing can be told for now stays as it was.
     pub(super) fn update(&mut self, found: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) {
         for (path, stat) in found.iter().filter_map(|(path, stat)| Some((path, stat.as_ref()?))) {

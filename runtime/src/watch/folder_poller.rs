@@ -86,7 +86,8 @@ fn poll(WatchedPaths { folder, config, lock }: &WatchedPaths) -> PollResult {
     }
 }
 
-fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Option<PluginStat>>, ScanError> {
+/// The candidates of a folder, each with how it looks; without that where it cannot be told for now. Blocks.
+pub(super) fn candidates(folder: &Path) -> Result<BTreeMap<PathBuf, Option<PluginStat>>, ScanError> {
     let mut found = BTreeMap::new();
     let mut failed = None;
     for CandidateFile { path, .. } in scan(folder)? {

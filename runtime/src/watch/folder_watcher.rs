@@ -1,26 +1,28 @@
-//! Follows the plugin folder while the server serves: what is new or different is loaded beside what is served, and takes
-//! its place in one step when it has been seen to work.
+//! Follows the plugin folder while the server serves, and drives the one way into the catalog: file system events and polls, file
+//! tracker, load queue, publisher. What is new or different is loaded beside what is served, and takes its place in one step when
+//! it has been seen to work.
 //!
-//! Events of the file system only bring the next poll forward; polls are what finds changes, every few seconds also without
-//! events, so that lost events and file systems without any cost time and nothing else. A file that cannot be used leaves
-//! what was served in its place. Calls keep the version with which they began.
+//! One task owns all of it, so that there is one pace and nothing is published twice. Events of the file system only bring the
+//! next poll forward; polls are what finds changes, every few seconds also without events, so that lost events and file systems
+//! without any cost time and nothing else. A file that cannot be used leaves what was served in its place. Calls keep the version
+//! with which they began. No guest is called here and no file is read: whatever may take a while is done by those it starts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::config_watcher::{ConfigWatcher, RereadResult, RestartNeeded};
-use super::debounce::SETTLE;
 use super::file_stat::PluginStat;
 use super::file_tracker::{FileTracker, TrackerAction};
 use super::folder_poller::{FolderPoller, PollResult, WatchedPaths};
 use super::fs_events::FsEvents;
 use super::hide_unapproved::hide_unapproved;
+use super::list_refresh::ListRefresher;
 use super::load_failure::RetryPolicy;
 use super::load_policy::{LoadPolicy, ServeDecision};
 use super::load_queue::{FinishedLoad, LoadOutcome, LoadQueue};
@@ -46,6 +48,9 @@ const RETRY: Duration = Duration::from_secs(5);
 /// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
 const REVOKE_AFTER: Duration = Duration::from_secs(2);
 
+/// New lists of plugins that wait to be taken; those who list wait when there are more.
+const LISTS: usize = 16;
+
 /// Follows one folder.
 pub struct FolderWatcher {
     poller: FolderPoller,
@@ -54,6 +59,8 @@ pub struct FolderWatcher {
     tracker: FileTracker,
     loads: LoadQueue,
     publisher: Publisher,
+    /// New lists of plugins that are served, from the refresher.
+    lists: (mpsc::Sender<PluginEntry>, mpsc::Receiver<PluginEntry>),
     /// Whether the folder could be read; that it cannot is told once.
     readable: bool,
     /// When the folder was last looked at.
@@ -89,14 +96,15 @@ impl FolderWatcher {
     ) -> Self {
         let watched =
             WatchedPaths { folder: policy.config.folder.clone(), config, lock: policy.config.lock.clone() };
-        let (policy, audit) = (Arc::new(policy), loader.audit().clone());
+        let policy = Arc::new(policy);
         Self {
             fs_events: FsEvents::open(&watched),
             config_watcher: ConfigWatcher::new(policy, &watched, Instant::now()),
             poller: FolderPoller::open(watched),
             tracker: FileTracker::default(),
+            publisher: Publisher::new(Arc::clone(&catalog), &loader, Arc::clone(&status), events),
             loads: LoadQueue::new(loader, Arc::clone(&catalog)),
-            publisher: Publisher::new(Arc::clone(&catalog), audit, Arc::clone(&status), events),
+            lists: mpsc::channel(LISTS),
             catalog,
             readable: true,
             last_poll: Instant::now(),
@@ -117,12 +125,18 @@ impl FolderWatcher {
         Arc::clone(&self.rescan)
     }
 
+    /// Lists plugins again when they say that something changed. It has to be run beside this.
+    #[must_use]
+    pub fn list_refresher(&self) -> ListRefresher {
+        self.publisher.list_refresher(self.lists.0.clone())
+    }
+
     /// Follows it until told to stop. What is there at the beginning is loaded meanwhile, and lists wait for it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut poll_at = Some(Instant::now());
         loop {
             self.run_actions();
-            self.publish_in_time();
+            self.publish_in_time().await;
             let drained = self.status.retire(self.config_watcher.policy().config.server.drain);
             let wake = self.wake(Instant::now(), drained.map(Instant::from_std));
             tokio::select! {
@@ -142,6 +156,10 @@ impl FolderWatcher {
                     poll_at = Some(self.last_poll + PAUSE);
                 }
                 found = self.loads.next() => self.accept_loads(found),
+                Some(entry) = self.lists.1.recv() => {
+                    self.publisher.add_refreshed(entry);
+                    self.ready.get_or_insert_with(Instant::now);
+                }
                 () = at(self.revoke_at) => self.revoke().await,
                 () = tokio::time::sleep_until(wake) => {
                     poll_at.get_or_insert_with(Instant::now);
@@ -151,17 +169,17 @@ impl FolderWatcher {
     }
 
     /// Publishes what is ready, unless more will be in a moment.
-    fn publish_in_time(&mut self) {
+    async fn publish_in_time(&mut self) {
         let all = self.loads.is_idle() && self.tracker.is_settled();
         if self.ready.is_some_and(|ready| all || ready + GATHER <= Instant::now()) {
-            self.publish();
+            self.publish().await;
         }
         if self.publisher.is_initial_load_done() || !self.polled {
             return;
         }
         if !self.cached_done && !self.loads.is_quick() {
             self.cached_done = true;
-            self.publish();
+            self.publish().await;
             if !self.initial.is_empty() {
                 self.publisher.emit(FolderEvent::Compiling(self.initial.len()));
             }
@@ -172,7 +190,7 @@ impl FolderWatcher {
             compiling: self.cached_done,
         }));
         if self.initial.is_empty() {
-            self.publish();
+            self.publish().await;
             self.publisher.finish_initial_load();
             self.catalog.set_load_progress(None);
         }
@@ -209,8 +227,7 @@ impl FolderWatcher {
     /// Notes what was there at the start.
     fn apply_first_poll(&mut self, files: &BTreeMap<PathBuf, Option<PluginStat>>, now: Instant) {
         self.polled = true;
-        // Nobody is copying what was there before.
-        self.tracker.update(files, now.checked_sub(SETTLE).unwrap_or(now));
+        self.tracker = FileTracker::of_settled(files, now);
         self.initial = files.iter().filter_map(|(path, stat)| Some((path.clone(), (*stat)?))).collect();
         self.initial_count = self.initial.len();
     }
@@ -243,8 +260,9 @@ impl FolderWatcher {
         let approval = &self.config_watcher.policy().approval;
         if !was_strict && approval.mode() == ApprovalMode::Strict {
             // Nobody sees for another moment what was never compared.
-            let hidden = hide_unapproved(Arc::clone(&self.catalog), approval.clone()).await;
-            self.publisher.report_hidden(&hidden);
+            if let Some(hidden) = hide_unapproved(self.catalog.current(), approval.clone()).await {
+                self.publisher.hide(hidden);
+            }
         }
         self.publisher.policy_changed(&self.config_watcher.policy().approval);
         self.assign_names();
@@ -347,13 +365,13 @@ impl FolderWatcher {
         let ending = deciding.await.unwrap_or_default();
         ending.iter().for_each(|path| self.publisher.withdraw(path));
         if !ending.is_empty() {
-            self.publish();
+            self.publish().await;
         }
     }
 
-    fn publish(&mut self) {
+    async fn publish(&mut self) {
         self.ready = None;
-        self.publisher.publish();
+        self.publisher.publish().await;
     }
 
     /// When to go on although nothing happens.

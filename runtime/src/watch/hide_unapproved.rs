@@ -1,50 +1,36 @@
-//! What happens when a folder becomes strict while it is served: what was never compared is hidden at once, and not only when
-//! it is looked into again.
+//! What clients may still see when a folder becomes strict while it is served: what was never compared is hidden at once, and not
+//! only when it is looked into again. Makes the snapshot; the publisher puts it in place.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::catalog::{ApprovalPolicy, Catalog, PluginEntry};
+use crate::approval::ApprovalPolicy;
+use crate::catalog::{PluginEntry, Snapshot};
 
-/// Takes out of the catalog what nobody has approved: whole plugins, and single items of others. What takes their place is
-/// looked for afterwards. Gives the plugins that are gone.
+/// A snapshot without what nobody has approved, and the plugins that are in it no more.
+pub(super) struct HiddenPlugins {
+    pub(super) next: Snapshot,
+    pub(super) gone: Vec<Arc<PluginEntry>>,
+}
+
+/// Leaves out what nobody has approved: whole plugins, and single items of others. What takes their place is looked for
+/// afterwards. It may take a look at the disk, and does so on another thread.
 pub(super) async fn hide_unapproved(
-    catalog: Arc<Catalog>,
+    current: Arc<Snapshot>,
     approval: ApprovalPolicy,
-) -> Vec<Arc<PluginEntry>> {
+) -> Option<HiddenPlugins> {
     let hiding = tokio::task::spawn_blocking(move || {
-        // Before anyone who publishes has to wait: it may take a look at the disk.
-        let approved: HashSet<_> = catalog
-            .current()
-            .entries()
-            .iter()
-            .filter(|entry| passes(entry, &approval))
-            .map(version_id)
-            .collect();
-        let mut hidden = Vec::new();
-        catalog.update(|current| {
-            let (passing, unapproved): (Vec<_>, Vec<_>) =
-                current.entries().iter().cloned().partition(|entry| approved.contains(&version_id(entry)));
-            let judged =
-                passing.iter().map(|entry| Arc::new(approval.check_listing((**entry).clone()).0)).collect();
-            let gone: Vec<String> = unapproved.iter().map(|entry| entry.plugin.name().to_owned()).collect();
-            hidden = unapproved;
-            Some(current.changed(judged, &gone, Arc::clone(current.owners())))
-        });
-        hidden
+        let entries = current.entries().iter().cloned();
+        let (passing, gone): (Vec<_>, Vec<_>) = entries.partition(|entry| passes(entry, &approval));
+        let check = |entry: &Arc<PluginEntry>| Arc::new((**entry).clone().check_approval(&approval).0);
+        let checked = passing.iter().map(check).collect();
+        let names: Vec<String> = gone.iter().map(|entry| entry.plugin.name().to_owned()).collect();
+        HiddenPlugins { next: current.changed(checked, &names, Arc::clone(current.owners())), gone }
     });
-    hiding.await.unwrap_or_else(|_| {
-        tracing::error!("unapproved items could not be hidden");
-        Vec::new()
-    })
+    let hidden = hiding.await;
+    hidden.inspect_err(|_| tracing::error!("unapproved items could not be hidden")).ok()
 }
 
 fn passes(entry: &Arc<PluginEntry>, approval: &ApprovalPolicy) -> bool {
     let (plugin, grants) = (&entry.plugin, &entry.plugin.config().grants);
     approval.check_file(plugin.name(), plugin.digest(), grants).is_ok()
-}
-
-/// Which version of a plugin an entry is of. It stays while the entry is replaced by a newer listing.
-fn version_id(entry: &Arc<PluginEntry>) -> usize {
-    Arc::as_ptr(&entry.plugin).addr()
 }

@@ -1,7 +1,8 @@
-//! Lists a plugin again when it says that something changed, and publishes what it offers now.
+//! Lists a plugin again when it says that something changed, and sends what it offers now to the publisher.
 //!
 //! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under way, so one
-//! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was.
+//! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was. The catalog is only
+//! read here: the publisher decides whether a list is still of what is served, and puts it in place.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub struct ListRefresher {
     board: Arc<PendingChanges>,
     catalog: Arc<Catalog>,
+    publisher: mpsc::Sender<PluginEntry>,
 }
 
 /// Why a plugin was not listed again.
@@ -47,10 +50,13 @@ enum RefreshError {
 type RefreshTasks = JoinSet<(Arc<str>, Result<(), RefreshError>)>;
 
 impl ListRefresher {
-    /// A watcher of `board` that publishes to `catalog`.
-    #[must_use]
-    pub fn new(board: Arc<PendingChanges>, catalog: Arc<Catalog>) -> Self {
-        Self { board, catalog }
+    /// A watcher of `board` for the plugins of `catalog`, which sends new lists to `publisher`.
+    pub(super) fn new(
+        board: Arc<PendingChanges>,
+        catalog: Arc<Catalog>,
+        publisher: mpsc::Sender<PluginEntry>,
+    ) -> Self {
+        Self { board, catalog, publisher }
     }
 
     /// Watches until told to stop.
@@ -83,7 +89,7 @@ impl ListRefresher {
             for plugin in throttle.due(Instant::now()) {
                 match self.catalog.current().entry(&plugin) {
                     Some(entry) => {
-                        let listing = list(Arc::clone(entry), Arc::clone(&self.catalog));
+                        let listing = list(Arc::clone(entry), self.publisher.clone());
                         let listing = AssertUnwindSafe(listing).catch_unwind();
                         tasks.spawn(async move {
                             let failed =
@@ -124,7 +130,7 @@ fn may_announce(snapshot: &Snapshot, plugin: &str, uri: &str) -> bool {
     snapshot.plugin_for_uri(uri).is_none_or(|owner| owner.name() == plugin)
 }
 
-async fn list(known: Arc<PluginEntry>, catalog: Arc<Catalog>) -> Result<(), RefreshError> {
+async fn list(known: Arc<PluginEntry>, publisher: mpsc::Sender<PluginEntry>) -> Result<(), RefreshError> {
     let listing = match known.plugin.list().await {
         Ok(listing) => listing,
         Err(CallError::Busy { .. }) => return Err(RefreshError::Busy),
@@ -135,30 +141,12 @@ async fn list(known: Arc<PluginEntry>, catalog: Arc<Catalog>) -> Result<(), Refr
     };
     // A plugin may describe a lot; other tasks should not wait while it is read.
     let offload = Arc::clone(known.plugin.offload());
-    offload.run(Duration::MAX, move |_| publish(known.with_listing(listing), &catalog)).await;
+    let checked =
+        offload.run(Duration::MAX, move |_| known.with_listing(listing).check_approval(&known.approval).0);
+    let entry = checked.await;
+    // Nobody takes it when the server stops.
+    let _ = publisher.send(entry).await;
     Ok(())
-}
-
-fn publish(listed: PluginEntry, catalog: &Catalog) {
-    catalog.update(|current| {
-        // It may have been replaced or taken away meanwhile, and what was approved may have changed.
-        let known = current.entry(listed.plugin.name());
-        let known = known.filter(|known| Arc::ptr_eq(&known.plugin, &listed.plugin))?;
-        let entry = known.approval.check_listing(listed).0;
-        let plugin = entry.plugin.name();
-        if let Some(first) = entry.rejected.first().filter(|_| entry.rejected != known.rejected) {
-            let redactor = entry.plugin.redactor();
-            let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
-            let why = Escaped(&redactor.text(&first.why)).to_string();
-            tracing::warn!(target: "plugin", plugin, count, item, why, "lists items that are rejected");
-        }
-        if entry.unapproved != known.unapproved {
-            for warning in &entry.unapproved {
-                tracing::warn!(target: "plugin", plugin, "{warning}");
-            }
-        }
-        Some(current.with(Arc::new(entry)))
-    });
 }
 
 /// When which plugin may be listed.
@@ -271,9 +259,10 @@ mod tests {
         let board = Arc::new(PendingChanges::default());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
         let mut changes = catalog.changes();
-        let stop = CancellationToken::new();
-        let watching =
-            tokio::spawn(ListRefresher::new(Arc::clone(&board), Arc::clone(&catalog)).run(stop.clone()));
+        let (stop, (publisher, _lists)) = (CancellationToken::new(), mpsc::channel(1));
+        let watching = tokio::spawn(
+            ListRefresher::new(Arc::clone(&board), Arc::clone(&catalog), publisher).run(stop.clone()),
+        );
         board.list_changed(&"gone".into());
         board.resource_updated(&"p".into(), "n:a");
         assert_eq!(changes.next().await, Some(CatalogChange::Updated("n:a".into())));

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use super::folder_scan::name_of;
 use super::load_failure::LoadFailure;
-use super::plugin_loader::OpenedFile;
-use crate::catalog::{ApprovalPolicy, Claimant, LockfileError, NameOwners, PluginEntry};
+use crate::approval::{ApprovalPolicy, LockfileError};
+use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
 use crate::plugin::Signer;
 
@@ -75,14 +75,10 @@ impl LoadPolicy {
         PluginConfig { grants, ..settings }
     }
 
-    /// Whether this is what is served and judged by what is approved now.
-    pub(super) fn is_served(
-        &self,
-        known: &PluginEntry,
-        OpenedFile { name, settings, artifact, .. }: &OpenedFile,
-    ) -> bool {
-        let same = known.plugin.digest() == artifact.digest && known.plugin.config() == settings;
-        same && known.approval.is_same_for(&self.approval, name)
+    /// Whether a file of this digest with these settings is what is served and judged by what is approved now.
+    pub(super) fn is_served(&self, known: &PluginEntry, digest: &str, settings: &PluginConfig) -> bool {
+        let same = known.plugin.digest() == digest && known.plugin.config() == settings;
+        same && known.approval.is_same_for(&self.approval, known.plugin.name())
     }
 
     /// Whether what is served may go on although what lies at `path` does not take its place: nothing that it has may have been

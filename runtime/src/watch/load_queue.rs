@@ -1,8 +1,10 @@
 //! The queue of loads, a few side by side: each reads a file, and makes a plugin of it unless that is served already.
 //!
-//! What was compiled before takes milliseconds, and what was not may take a minute; so files of the first kind go first and
-//! never wait for the second. Of those that wait for a compiler the smallest goes first, so that one that takes for ever
-//! holds up none of the others; a large one at the end has all processors to itself.
+//! What was compiled before takes milliseconds, and what was not may take a minute; so all files pass through the first half of
+//! [the loader](super::plugin_loader), and those that have to be compiled wait here for a permit and never hold up the others.
+//! The smallest goes first, so that one that takes for ever holds up none of the rest; a large one at the end has all
+//! processors to itself. The queue owns the order and what was tried in vain; how many files are compiled at a time is up to
+//! the compiler, and what becomes of a plugin to the publisher.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -16,13 +18,19 @@ use super::file_stat::PluginStat;
 use super::folder_scan::name_of;
 use super::load_failure::{LoadFailure, RetryPolicy};
 use super::load_policy::{LoadPolicy, ServeDecision};
-use super::plugin_loader::{OpenedFile, SIDE_BY_SIDE, internal_failure, load, load_cached, open};
+use super::plugin_loader::{
+    CachedEntry, OpenedFile, UncompiledPlugin, compile, internal_failure, load_cached, open,
+};
 use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
-use crate::plugin::Loader;
+use crate::plugin::{CompilePermit, Loader};
 
 /// Files that are looked into at the same time, those apart that have to be compiled.
 const QUICK: usize = 4;
+
+/// Bytes of files that wait for a compiler and are kept for it. What waits beyond that is read once more: a folder of a thousand new
+/// files must not take the memory of a thousand files.
+const HELD: u64 = 64 << 20;
 
 /// How looking into a file ended.
 #[derive(Debug)]
@@ -48,17 +56,39 @@ pub(super) struct FinishedLoad {
 }
 
 /// A file, and what holds for it.
-type LoadTask = (PathBuf, PluginStat, Arc<LoadPolicy>);
+#[derive(Debug, Clone)]
+struct LoadTask {
+    path: PathBuf,
+    stat: PluginStat,
+    policy: Arc<LoadPolicy>,
+}
 
-/// A look that is under way: a quick one ends with `None` when the file has to be compiled.
-type LoadSet = JoinSet<(LoadTask, Option<LoadOutcome>)>;
+/// How far a load came.
+enum LoadStep {
+    Finished(LoadOutcome),
+    /// It goes on when there is a permit to compile.
+    Uncompiled(Box<ReadFile>),
+}
 
-/// The looks that are under way and those that wait for a compiler.
+/// What was read of a file that has to be compiled.
+struct ReadFile {
+    plugin: UncompiledPlugin,
+    name: String,
+    tried: TriedKey,
+}
+
+/// Files that wait for a compiler, the smallest first: each with its bytes, and with what was read of it, if that is kept.
+struct WaitingFiles<T, R>(VecDeque<(u64, T, Option<R>)>);
+
+/// Loads that are under way.
+type LoadSet = JoinSet<(LoadTask, LoadStep)>;
+
+/// The loads that are under way and those that wait for a compiler.
 pub(super) struct LoadQueue {
     worker: Arc<LoadWorker>,
     quick: LoadSet,
     compiling: LoadSet,
-    waiting: VecDeque<LoadTask>,
+    waiting: WaitingFiles<LoadTask, Box<ReadFile>>,
 }
 
 struct LoadWorker {
@@ -77,7 +107,7 @@ impl LoadQueue {
             worker: Arc::new(LoadWorker { loader, catalog, known_failures: Mutex::default() }),
             quick: LoadSet::new(),
             compiling: LoadSet::new(),
-            waiting: VecDeque::new(),
+            waiting: WaitingFiles(VecDeque::new()),
         }
     }
 
@@ -98,33 +128,38 @@ impl LoadQueue {
 
     /// Whether any are under way or wait.
     pub(super) fn is_idle(&self) -> bool {
-        self.quick.is_empty() && self.compiling.is_empty() && self.waiting.is_empty()
+        self.quick.is_empty() && self.compiling.is_empty() && self.waiting.0.is_empty()
     }
 
     /// Looks into a file as it is at `stat`.
     pub(super) fn start(&mut self, path: PathBuf, stat: PluginStat, policy: &Arc<LoadPolicy>) {
-        let (worker, policy) = (Arc::clone(&self.worker), Arc::clone(policy));
+        let (worker, task) = (Arc::clone(&self.worker), LoadTask { path, stat, policy: Arc::clone(policy) });
         self.quick.spawn(async move {
-            let outcome = caught(worker.load_if_cached(&policy, &path, stat)).await;
-            ((path, stat, policy), outcome)
+            let step = caught(worker.load_cached(&task)).await;
+            (task, step)
         });
     }
 
     /// Another policy holds from now on: what waits for a compiler is to be loaded anew. Gives these files.
     pub(super) fn cancel_waiting(&mut self) -> Vec<PathBuf> {
-        self.waiting.drain(..).map(|(path, ..)| path).collect()
+        self.waiting.0.drain(..).map(|(_, task, _)| task.path).collect()
     }
 
     /// The next one that ends, or `None` when one that was quick has to be compiled, so that there is room for another. Can be
     /// dropped. Ends only when one does.
     pub(super) async fn next(&mut self) -> Option<FinishedLoad> {
-        self.compile();
-        let ended = tokio::select! {
-            Some(ended) = self.quick.join_next() => ended,
-            Some(ended) = self.compiling.join_next() => ended,
-            else => std::future::pending().await,
-        };
-        self.finish_task(ended)
+        loop {
+            let ended = tokio::select! {
+                Some(ended) = self.quick.join_next() => ended,
+                Some(ended) = self.compiling.join_next() => ended,
+                Some(permit) = self.worker.loader.compile_permit(), if !self.waiting.0.is_empty() => {
+                    self.compile_first(permit);
+                    continue;
+                }
+                else => std::future::pending().await,
+            };
+            return self.finish_task(ended);
+        }
     }
 
     /// One that has ended already.
@@ -143,72 +178,86 @@ impl LoadQueue {
         self.compiling.shutdown().await;
     }
 
-    fn finish_task(
-        &mut self,
-        ended: Result<(LoadTask, Option<LoadOutcome>), JoinError>,
-    ) -> Option<FinishedLoad> {
+    fn finish_task(&mut self, ended: Result<(LoadTask, LoadStep), JoinError>) -> Option<FinishedLoad> {
         // What a look could fail of is caught in it, so this is the end of the program.
-        let (task, outcome) = ended.ok()?;
-        let Some(outcome) = outcome else {
-            let size = |(_, stat, _): &LoadTask| stat.size();
-            let at = self.waiting.partition_point(|waiting| size(waiting) <= size(&task));
-            self.waiting.insert(at, task);
-            self.compile();
-            return None;
-        };
-        let (path, stat, policy) = task;
-        Some(FinishedLoad { path, stat, policy, outcome })
+        let (task, step) = ended.ok()?;
+        match step {
+            LoadStep::Finished(outcome) => {
+                let LoadTask { path, stat, policy } = task;
+                Some(FinishedLoad { path, stat, policy, outcome })
+            }
+            LoadStep::Uncompiled(read) => {
+                self.waiting.add(task.stat.size(), task, read);
+                None
+            }
+        }
     }
 
-    fn compile(&mut self) {
-        while self.compiling.len() < SIDE_BY_SIDE
-            && let Some((path, stat, policy)) = self.waiting.pop_front()
-        {
-            let worker = Arc::clone(&self.worker);
-            self.compiling.spawn(async move {
-                let outcome = caught(worker.load(&policy, &path, stat)).await;
-                ((path, stat, policy), outcome)
-            });
-        }
+    /// Has the smallest of those that wait compiled.
+    fn compile_first(&mut self, permit: CompilePermit) {
+        let Some((_, task, read)) = self.waiting.0.pop_front() else { return };
+        let worker = Arc::clone(&self.worker);
+        self.compiling.spawn(async move {
+            let compiling = async { LoadStep::Finished(worker.compile(&task, read, &permit).await) };
+            let step = caught(compiling).await;
+            // Its end makes the queue go on, which must find the permit.
+            drop(permit);
+            (task, step)
+        });
     }
 }
 
-/// A look that fails in itself refuses the file.
-async fn caught(load: impl Future<Output = Option<LoadOutcome>>) -> Option<LoadOutcome> {
-    let outcome = AssertUnwindSafe(load).catch_unwind().await;
-    outcome.unwrap_or_else(|_| Some(LoadOutcome::Rejected(internal_failure())))
+impl<T, R> WaitingFiles<T, R> {
+    fn add(&mut self, size: u64, task: T, read: R) {
+        let held: u64 = self.0.iter().filter(|(.., read)| read.is_some()).map(|(size, ..)| size).sum();
+        let read = Some(read).filter(|_| held.saturating_add(size) <= HELD);
+        let at = self.0.partition_point(|(waiting, ..)| *waiting <= size);
+        self.0.insert(at, (size, task, read));
+    }
+}
+
+/// A load that fails in itself rejects the file.
+async fn caught(load: impl Future<Output = LoadStep>) -> LoadStep {
+    let step = AssertUnwindSafe(load).catch_unwind().await;
+    step.unwrap_or_else(|_| LoadStep::Finished(LoadOutcome::Rejected(internal_failure())))
 }
 
 impl LoadWorker {
-    /// Without compiling.
-    async fn load_if_cached(
-        &self,
-        policy: &Arc<LoadPolicy>,
-        path: &Path,
-        stat: PluginStat,
-    ) -> Option<LoadOutcome> {
-        let opened = match self.open(policy, path, stat).await {
+    /// The first half of the pass: without compiling.
+    async fn load_cached(&self, task: &LoadTask) -> LoadStep {
+        let opened = match self.open(task).await {
             Ok(opened) => opened,
-            Err(outcome) => return Some(outcome),
+            Err(outcome) => return LoadStep::Finished(outcome),
         };
         let (name, tried) = (opened.name.clone(), tried(&opened));
         match load_cached(&self.loader, opened).await {
-            Ok(Some(entry)) => Some(self.loaded(path, entry)),
-            Ok(None) => None,
-            Err(failure) => Some(self.remember_failure(policy, path, (name, tried), failure).await),
+            Ok(CachedEntry::Loaded(entry)) => LoadStep::Finished(self.loaded(&task.path, entry)),
+            Ok(CachedEntry::Uncompiled(plugin)) => {
+                LoadStep::Uncompiled(Box::new(ReadFile { plugin, name, tried }))
+            }
+            Err(failure) => LoadStep::Finished(self.remember_failure(task, name, tried, failure).await),
         }
     }
 
-    async fn load(&self, policy: &Arc<LoadPolicy>, path: &Path, stat: PluginStat) -> Option<LoadOutcome> {
-        let opened = match self.open(policy, path, stat).await {
-            Ok(opened) => opened,
-            Err(outcome) => return Some(outcome),
+    /// The second half, of what was read if that was kept and is still what lies there.
+    async fn compile(
+        &self,
+        task: &LoadTask,
+        read: Option<Box<ReadFile>>,
+        permit: &CompilePermit,
+    ) -> LoadOutcome {
+        let read = match read {
+            Some(read) if is_unchanged(task).await => read,
+            _ => match self.load_cached(task).await {
+                LoadStep::Uncompiled(read) => read,
+                LoadStep::Finished(outcome) => return outcome,
+            },
         };
-        let (name, tried) = (opened.name.clone(), tried(&opened));
-        Some(match load(&self.loader, opened).await {
-            Ok(entry) => self.loaded(path, entry),
-            Err(failure) => self.remember_failure(policy, path, (name, tried), failure).await,
-        })
+        let ReadFile { plugin, name, tried } = *read;
+        match compile(&self.loader, plugin, permit).await {
+            Ok(entry) => self.loaded(&task.path, entry),
+            Err(failure) => self.remember_failure(task, name, tried, failure).await,
+        }
     }
 
     fn loaded(&self, path: &Path, entry: PluginEntry) -> LoadOutcome {
@@ -219,40 +268,32 @@ impl LoadWorker {
     /// Remembers what nothing but a change can help.
     async fn remember_failure(
         &self,
-        policy: &Arc<LoadPolicy>,
-        path: &Path,
-        (name, tried): (String, TriedKey),
+        task: &LoadTask,
+        name: String,
+        tried: TriedKey,
         failure: LoadFailure,
     ) -> LoadOutcome {
         if failure.retry == RetryPolicy::Changed {
-            self.known_failures().insert(path.to_owned(), (tried, failure.clone()));
+            self.known_failures().insert(task.path.clone(), (tried, failure.clone()));
         }
-        let ends_served = self.ends_served(policy, path, name).await;
-        LoadOutcome::Rejected(LoadFailure { ends_served, ..failure })
+        self.rejected(task, name, failure).await
     }
 
-    /// Whether what is served under this name may not go on.
-    async fn ends_served(&self, policy: &Arc<LoadPolicy>, path: &Path, name: String) -> bool {
-        let (catalog, policy, path) = (Arc::clone(&self.catalog), Arc::clone(policy), path.to_owned());
+    /// The outcome of a file that cannot be served, which also says whether what is served under its name may go on.
+    async fn rejected(&self, task: &LoadTask, name: String, failure: LoadFailure) -> LoadOutcome {
+        let (catalog, LoadTask { path, policy, .. }) = (Arc::clone(&self.catalog), task.clone());
         let deciding = spawn_blocking(move || {
             let current = catalog.current();
             current.entry(&name).is_some_and(|known| policy.decide(known, &path) != ServeDecision::Yes)
         });
-        deciding.await.unwrap_or_default()
+        let ends_served = deciding.await.unwrap_or_default();
+        LoadOutcome::Rejected(LoadFailure { ends_served, ..failure })
     }
 
     /// Reads it, unless there is nothing to load.
-    async fn open(
-        &self,
-        policy: &Arc<LoadPolicy>,
-        path: &Path,
-        stat: PluginStat,
-    ) -> Result<OpenedFile, LoadOutcome> {
-        let (held, from) = (Arc::clone(policy), path.to_owned());
-        let opening = spawn_blocking(move || {
-            let opened = open(&held, &from);
-            (opened, PluginStat::of(&from))
-        });
+    async fn open(&self, task: &LoadTask) -> Result<OpenedFile, LoadOutcome> {
+        let LoadTask { path, stat, policy } = task.clone();
+        let opening = spawn_blocking(move || (open(&policy, &path), PluginStat::of(&path)));
         let opened = match opening.await {
             Ok((opened, Ok(Some(now)))) if now == stat => opened,
             Ok((_, Ok(Some(_)))) => return Err(LoadOutcome::Changed),
@@ -262,21 +303,17 @@ impl LoadWorker {
         let opened = match opened {
             Ok(opened) => opened,
             Err(failure) => {
-                let name = name_of(path).unwrap_or_default();
-                let ends_served = self.ends_served(policy, path, name).await;
-                return Err(LoadOutcome::Rejected(LoadFailure { ends_served, ..failure }));
+                return Err(self.rejected(task, name_of(&task.path).unwrap_or_default(), failure).await);
             }
         };
+        let (digest, settings) = (&opened.artifact.digest, &opened.settings);
         let current = self.catalog.current();
-        if current.entry(&opened.name).is_some_and(|known| policy.is_served(known, &opened)) {
+        if current.entry(&opened.name).is_some_and(|known| task.policy.is_served(known, digest, settings)) {
             return Err(LoadOutcome::Same);
         }
-        let known = self.known_failures().get(path).filter(|(known, _)| *known == tried(&opened)).cloned();
-        match known {
-            Some((_, failure)) => {
-                let ends_served = self.ends_served(policy, path, opened.name).await;
-                Err(LoadOutcome::Rejected(LoadFailure { ends_served, ..failure }))
-            }
+        let known = self.known_failures().get(&task.path).cloned();
+        match known.filter(|(known, _)| *known == tried(&opened)) {
+            Some((_, failure)) => Err(self.rejected(task, opened.name, failure).await),
             None => Ok(opened),
         }
     }
@@ -288,4 +325,26 @@ impl LoadWorker {
 
 fn tried(opened: &OpenedFile) -> TriedKey {
     (opened.artifact.digest.clone(), opened.settings.clone())
+}
+
+/// Whether a file still looks as it did when it was read.
+async fn is_unchanged(LoadTask { path, stat, .. }: &LoadTask) -> bool {
+    let (path, stat) = (path.clone(), *stat);
+    let looking = spawn_blocking(move || PluginStat::of(&path).is_ok_and(|now| now == Some(stat)));
+    looking.await.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_file_goes_first_and_only_so_much_is_kept_of_those_that_wait() {
+        let mut waiting = WaitingFiles(VecDeque::new());
+        for (size, name) in [(HELD / 2, "first"), (HELD, "large"), (1, "small"), (HELD / 2 - 1, "last")] {
+            waiting.add(size, name, name);
+        }
+        let order: Vec<_> = waiting.0.into_iter().map(|(_, name, read)| (name, read.is_some())).collect();
+        assert_eq!(order, [("small", true), ("last", true), ("first", true), ("large", false)]);
+    }
 }

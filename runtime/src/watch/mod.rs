@@ -1,13 +1,20 @@
-//! Watches the plugin folder and what decides about plugins, and publishes a new snapshot for each change.
+//! Turns a folder of files into the catalog: one way in, which the folder watcher drives.
 //!
-//! Sits beside the path of a call and is never on it: it builds the next catalog from what lies in the folder, from what the
-//! operator says and from what plugins say has changed, and a file that cannot be used costs one line in the log and nothing
-//! else.
+//! 1. `fs_events` and `folder_poller` say that the folder, the configuration or the lockfile looks different.
+//! 2. `file_tracker` waits until a file has stayed the same, and says which file to load next.
+//! 3. `load_queue` takes each file through `plugin_loader` once: opened, read, hashed and verified; a file that was not compiled
+//!    before waits there for a permit to compile.
+//! 4. `publisher` takes what was loaded, and what `list_refresh` has listed again, and alone writes the catalog.
+//!
+//! It sits beside the path of a call and is never on it. A file that cannot be used costs one line in the log and changes nothing.
+//! `load_status` has what operators are told beyond the catalog. Commands that only look at a folder use `folder_load`, which is
+//! steps 2 and 3 without the rest. Nothing here knows MCP, and nothing but the plugin's own functions runs a guest.
 
 mod config_watcher;
 mod debounce;
 mod file_stat;
 mod file_tracker;
+mod folder_load;
 mod folder_poller;
 mod folder_scan;
 mod folder_watcher;
@@ -22,11 +29,11 @@ mod plugin_loader;
 mod publisher;
 
 pub use file_stat::FileStat;
+pub use folder_load::{LoadedFolder, load_folder};
 pub use folder_scan::{CandidateFile, ScanError, scan};
 pub use folder_watcher::FolderWatcher;
 pub use list_refresh::ListRefresher;
 pub use load_failure::RejectedFile;
 pub use load_policy::{LoadPolicy, owners};
 pub use load_status::{LoadStatus, Problem, ProblemSource, RejectedVersion, StatusSnapshot};
-pub use plugin_loader::{LoadedFolder, load_folder};
 pub use publisher::{EventSink, FolderEvent};

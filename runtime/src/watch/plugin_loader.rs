@@ -1,20 +1,20 @@
-//! Loads one file: from its bytes to a plugin that works, with a validated listing. Every way into the catalog uses it.
+//! Loads one file in one pass: it is opened, read, hashed and verified once, and becomes a plugin with a validated listing.
+//!
+//! The pass has two halves, since compiling may take a minute and all else takes milliseconds. [`load_cached`] ends with a plugin
+//! if the file was compiled before; if not, it ends with all that [`compile`] needs to go on. When and how many files are compiled
+//! is up to the load queue, and what is published is up to the publisher: nothing here knows the catalog's contents.
 
 use std::path::Path;
-use std::pin::pin;
-use std::sync::Arc;
 
-use futures_util::StreamExt as _;
-
-use super::folder_scan::{CandidateFile, ScanError, scan};
-use super::load_failure::{LoadFailure, RejectedFile, RetryPolicy, audit_load};
+use super::folder_scan::CandidateFile;
+use super::load_failure::{LoadFailure, RetryPolicy};
 use super::load_policy::LoadPolicy;
-use crate::catalog::{ApprovalPolicy, PluginEntry, Snapshot};
+use crate::approval::ApprovalPolicy;
+use crate::catalog::PluginEntry;
 use crate::config::PluginConfig;
-use crate::plugin::{ComponentFile, LoadError, LoadedPlugin, Loader};
-
-/// Files that are loaded at the same time; no more are compiled than that either.
-pub(super) const SIDE_BY_SIDE: usize = 2;
+use crate::plugin::{
+    CachedLoad, CompilePermit, ComponentFile, LoadError, LoadedPlugin, Loader, UncompiledFile,
+};
 
 /// A file that was read, and what holds for it.
 #[derive(Debug)]
@@ -32,42 +32,19 @@ struct ApprovalCheck {
     warning: Option<String>,
 }
 
-/// What a folder held when it was loaded.
+/// What came of a file without compiling it.
 #[derive(Debug)]
-pub struct LoadedFolder {
-    /// Everything that can be served.
-    pub snapshot: Snapshot,
-    /// What cannot.
-    pub rejected: Vec<RejectedFile>,
+pub(super) enum CachedEntry {
+    Loaded(PluginEntry),
+    Uncompiled(UncompiledPlugin),
 }
 
-/// Loads every candidate of the configured folder, a few side by side, so that one whose compiling takes for ever holds up
-/// less than all. What belongs to whom is decided by what lies in the folder and not by who is ready first.
-///
-/// # Errors
-/// When the folder itself cannot be read.
-pub async fn load_folder(loader: &Loader, policy: &LoadPolicy) -> Result<LoadedFolder, ScanError> {
-    let mut entries = Vec::new();
-    let mut rejected = Vec::new();
-    let most = policy.config.server.max_plugins;
-    let candidates = scan(&policy.config.folder)?;
-    let owners = policy.owners(candidates.iter().map(|candidate| candidate.path.as_path()));
-    let loads = candidates.into_iter().enumerate().map(|(at, candidate)| async move {
-        let loaded = match at < most {
-            true => load_file(loader, policy, &candidate.path).await,
-            false => Err(too_many_plugins(most)),
-        };
-        (candidate.path, loaded)
-    });
-    let mut loads = pin!(futures_util::stream::iter(loads).buffered(SIDE_BY_SIDE));
-    while let Some((path, loaded)) = loads.next().await {
-        audit_load(loader.audit(), &path, loaded.as_ref());
-        match loaded {
-            Ok(entry) => entries.push(entry),
-            Err(failure) => rejected.push(failure.at(&path)),
-        }
-    }
-    Ok(LoadedFolder { snapshot: Snapshot::with_owners(entries, Arc::new(owners)), rejected })
+/// A file that was read and verified and has to be compiled.
+#[derive(Debug)]
+pub(super) struct UncompiledPlugin {
+    file: Box<UncompiledFile>,
+    digest: String,
+    approval_check: ApprovalCheck,
 }
 
 /// Why a plugin is not served that would be one too many.
@@ -75,13 +52,6 @@ pub(super) fn too_many_plugins(most: usize) -> LoadFailure {
     LoadFailure::new(format!(
         "comes after {most} others (limit [server] `max_plugins`); remove some, or raise the limit"
     ))
-}
-
-async fn load_file(loader: &Loader, policy: &LoadPolicy, path: &Path) -> Result<PluginEntry, LoadFailure> {
-    let (policy, path) = (policy.clone(), path.to_owned());
-    let opening = tokio::task::spawn_blocking(move || open(&policy, &path));
-    let opened = opening.await.map_err(|_| internal_failure())?;
-    load(loader, opened?).await
 }
 
 /// Reads a file and what holds for it. Blocks.
@@ -100,39 +70,36 @@ pub(super) fn open(policy: &LoadPolicy, path: &Path) -> Result<OpenedFile, LoadF
     Ok(OpenedFile { name, settings, artifact, approval_check: ApprovalCheck { approval, warning } })
 }
 
-/// Loads a file that was read, and validates its listing.
-pub(super) async fn load(loader: &Loader, opened: OpenedFile) -> Result<PluginEntry, LoadFailure> {
+/// Loads a file that was read, as far as it goes without compiling.
+pub(super) async fn load_cached(loader: &Loader, opened: OpenedFile) -> Result<CachedEntry, LoadFailure> {
     let digest = opened.artifact.digest.clone();
     let loaded = async {
-        check(&opened)?;
-        let OpenedFile { name, settings, artifact, approval_check } = opened;
-        let loaded = loader.load(&name, artifact, settings).await.map_err(|error| from_load_error(&error))?;
-        validate(loaded, approval_check).await
-    };
-    loaded.await.map_err(|failure| LoadFailure { digest: Some(digest), ..failure })
-}
-
-/// The same, but only if it was compiled before; `None` when it was not.
-pub(super) async fn load_cached(
-    loader: &Loader,
-    opened: OpenedFile,
-) -> Result<Option<PluginEntry>, LoadFailure> {
-    let digest = opened.artifact.digest.clone();
-    let loaded = async {
-        check(&opened)?;
+        // What can be told without running it.
+        opened.artifact.check().map_err(|error| LoadFailure::of(&error))?;
         let OpenedFile { name, settings, artifact, approval_check } = opened;
         let loaded = loader.load_cached(&name, artifact, settings).await;
         match loaded.map_err(|error| from_load_error(&error))? {
-            Some(loaded) => validate(loaded, approval_check).await.map(Some),
-            None => Ok(None),
+            CachedLoad::Loaded(loaded) => validate(*loaded, approval_check).await.map(CachedEntry::Loaded),
+            CachedLoad::Uncompiled(file) => {
+                let digest = digest.clone();
+                Ok(CachedEntry::Uncompiled(UncompiledPlugin { file, digest, approval_check }))
+            }
         }
     };
     loaded.await.map_err(|failure| LoadFailure { digest: Some(digest), ..failure })
 }
 
-/// What can be told without running it.
-fn check(opened: &OpenedFile) -> Result<(), LoadFailure> {
-    opened.artifact.check().map_err(|error| LoadFailure::of(&error))
+/// Goes on with a file that has to be compiled.
+pub(super) async fn compile(
+    loader: &Loader,
+    UncompiledPlugin { file, digest, approval_check }: UncompiledPlugin,
+    permit: &CompilePermit,
+) -> Result<PluginEntry, LoadFailure> {
+    let loaded = async {
+        let loaded = loader.compile(*file, permit).await.map_err(|error| from_load_error(&error))?;
+        validate(loaded, approval_check).await
+    };
+    loaded.await.map_err(|failure| LoadFailure { digest: Some(digest), ..failure })
 }
 
 fn from_load_error(error: &LoadError) -> LoadFailure {
@@ -155,7 +122,7 @@ async fn validate(
     ApprovalCheck { approval, warning }: ApprovalCheck,
 ) -> Result<PluginEntry, LoadFailure> {
     let validating =
-        tokio::task::spawn_blocking(move || approval.check_listing(PluginEntry::validate(loaded)));
+        tokio::task::spawn_blocking(move || PluginEntry::validate(loaded).check_approval(&approval));
     let (entry, warnings) = validating.await.map_err(|_| internal_failure())?;
     for warning in warning.into_iter().chain(warnings) {
         tracing::warn!(target: "plugin", plugin = entry.plugin.name(), "{warning}");

@@ -1,17 +1,27 @@
-//! Puts loaded plugins into the catalog, and reports what has changed.
+//! The only writer of the catalog: puts loaded plugins and refreshed lists into it, takes away what is gone, and reports what has
+//! changed.
 //!
-//! Plugins that are found together are published together, so that a client hears of a list once and not of each.
+//! Everything that is to be published comes here as a message, from the loader or from the list refresher, and waits for the next
+//! step, so that a client hears of a list once and not of each plugin; the folder watcher alone says when that is. Since nobody
+//! else writes, a step needs no lock: it is made from the snapshot that is current and takes its place. No file is opened here,
+//! and no guest is called.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use super::folder_scan::{ScanError, name_of};
+use super::hide_unapproved::HiddenPlugins;
+use super::list_refresh::ListRefresher;
 use super::load_failure::{LoadFailure, RejectedFile, audit_load};
 use super::load_status::LoadStatus;
-use crate::catalog::{ApprovalPolicy, Catalog, LockfileError, NameOwners, PluginEntry, Snapshot};
+use crate::approval::{ApprovalPolicy, LockfileError};
+use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
 use crate::config::ConfigError;
-use crate::observe::Audit;
+use crate::observe::{Audit, Escaped};
+use crate::plugin::{Loader, PendingChanges};
 
 /// Tells the operator what happened.
 pub type EventSink = Box<dyn Fn(FolderEvent<'_>) + Send + Sync>;
@@ -52,8 +62,12 @@ pub(super) struct Publisher {
     audit: Audit,
     status: Arc<LoadStatus>,
     events: EventSink,
+    /// Where a plugin is said to have to be listed again.
+    changes: Arc<PendingChanges>,
     /// Found and not yet published, by name.
     ready: BTreeMap<String, ReadyPlugin>,
+    /// New lists of plugins that are served, by name.
+    refreshed: BTreeMap<String, PluginEntry>,
     /// Gone and not yet taken away, and whether that is because it may not go on.
     gone: BTreeMap<String, bool>,
     /// What was told last of files that cannot be served: each is told once.
@@ -73,12 +87,31 @@ struct ReadyPlugin {
 impl Publisher {
     pub(super) fn new(
         catalog: Arc<Catalog>,
-        audit: Audit,
+        loader: &Loader,
         status: Arc<LoadStatus>,
         events: EventSink,
     ) -> Self {
-        let (ready, gone, reported) = Default::default();
-        Self { catalog, audit, status, events, ready, gone, reported, owners: None, initial_load_done: false }
+        let (audit, changes) = (loader.audit().clone(), Arc::clone(loader.changes()));
+        let (ready, refreshed, gone, reported) = Default::default();
+        let (owners, initial_load_done) = (None, false);
+        Self {
+            catalog,
+            audit,
+            status,
+            events,
+            changes,
+            ready,
+            refreshed,
+            gone,
+            reported,
+            owners,
+            initial_load_done,
+        }
+    }
+
+    /// Lists the plugins of its catalog again, and sends the lists to where whoever follows the folder takes them.
+    pub(super) fn list_refresher(&self, lists: mpsc::Sender<PluginEntry>) -> ListRefresher {
+        ListRefresher::new(Arc::clone(&self.changes), Arc::clone(&self.catalog), lists)
     }
 
     pub(super) fn emit(&self, event: FolderEvent<'_>) {
@@ -103,6 +136,7 @@ impl Publisher {
                 self.reported.remove(path);
                 self.status.served(path);
                 self.gone.remove(entry.plugin.name());
+                self.refreshed.remove(entry.plugin.name());
                 let (name, path) = (entry.plugin.name().to_owned(), path.to_owned());
                 self.ready.insert(name, ReadyPlugin { entry: Arc::new(entry), path });
             }
@@ -110,6 +144,14 @@ impl Publisher {
                 audit_load(&self.audit, path, Err(&failure));
                 self.emit(FolderEvent::Rejected(&failure.at(path)));
             }
+        }
+    }
+
+    /// Takes what a plugin that is served lists now; it is published with the next step, unless more than its list is new.
+    pub(super) fn add_refreshed(&mut self, entry: PluginEntry) {
+        let name = entry.plugin.name();
+        if !self.ready.contains_key(name) && !self.gone.contains_key(name) {
+            self.refreshed.insert(name.to_owned(), entry);
         }
     }
 
@@ -134,6 +176,7 @@ impl Publisher {
         self.status.gone(path);
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
+            self.refreshed.remove(&name);
             self.gone.insert(name, false);
         }
     }
@@ -145,23 +188,20 @@ impl Publisher {
         self.gone.retain(|_, withdrawn| !*withdrawn);
     }
 
-    /// These are not in the catalog any more, since nobody has approved them.
-    pub(super) fn report_hidden(&self, entries: &[Arc<PluginEntry>]) {
-        for PluginEntry { plugin, .. } in entries.iter().map(|entry| &**entry) {
-            self.status.replaced(plugin);
-            self.emit(FolderEvent::Withdrawn(plugin.name()));
+    /// Hides at once what nobody has approved.
+    pub(super) fn hide(&self, HiddenPlugins { next, gone }: HiddenPlugins) {
+        self.replace(next);
+        for entry in &gone {
+            self.emit(FolderEvent::Withdrawn(entry.plugin.name()));
         }
     }
 
     /// Puts another snapshot in place; versions that are in it no more have their time to end.
-    fn replace(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) {
-        let mut before = None;
-        self.catalog.update(|current| {
-            before = Some(Arc::clone(current));
-            next(current)
-        });
+    fn replace(&self, next: Snapshot) {
+        let before = self.catalog.current();
+        self.catalog.publish(next);
         let after = self.catalog.current();
-        for old in before.iter().flat_map(|before| before.entries()) {
+        for old in before.entries() {
             let kept = |now: &Arc<PluginEntry>| Arc::ptr_eq(&now.plugin, &old.plugin);
             if !after.entry(old.plugin.name()).is_some_and(kept) {
                 self.status.replaced(&old.plugin);
@@ -173,6 +213,7 @@ impl Publisher {
     pub(super) fn withdraw(&mut self, path: &Path) {
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
+            self.refreshed.remove(&name);
             self.gone.insert(name, true);
         }
     }
@@ -184,23 +225,32 @@ impl Publisher {
 
     /// Whether something waits for being published.
     pub(super) fn has_pending(&self) -> bool {
-        !self.ready.is_empty() || !self.gone.is_empty() || self.owners.is_some()
+        !self.ready.is_empty() || !self.refreshed.is_empty() || !self.gone.is_empty() || self.owners.is_some()
     }
 
     /// Publishes what was taken and takes away what is gone, in one step.
-    pub(super) fn publish(&mut self) {
-        let (ready, gone) = (std::mem::take(&mut self.ready), std::mem::take(&mut self.gone));
-        let owners = self.owners.take();
+    pub(super) async fn publish(&mut self) {
         let before = self.catalog.current();
-        let mut removed: Vec<(String, bool)> = Vec::new();
-        self.replace(|current| {
-            removed = gone.into_iter().filter(|(name, _)| current.entry(name).is_some()).collect();
-            let names: Vec<String> = removed.iter().map(|(name, _)| name.clone()).collect();
-            let entries: Vec<_> = ready.values().map(|ready| Arc::clone(&ready.entry)).collect();
-            let changed = !(entries.is_empty() && removed.is_empty() && owners.is_none());
-            let owners = owners.unwrap_or_else(|| Arc::clone(current.owners()));
-            changed.then(|| current.changed(entries, &names, owners))
-        });
+        let (ready, refreshed) = (std::mem::take(&mut self.ready), self.take_refreshed(&before));
+        let (mut removed, owners) = (std::mem::take(&mut self.gone), self.owners.take());
+        removed.retain(|name, _| before.entry(name).is_some());
+        let only_lists = ready.is_empty() && removed.is_empty() && owners.is_none();
+        if only_lists && refreshed.is_empty() {
+            return;
+        }
+        let names: Vec<String> = removed.keys().cloned().collect();
+        let entries = ready.values().map(|ready| Arc::clone(&ready.entry)).chain(refreshed).collect();
+        let owners = owners.unwrap_or_else(|| Arc::clone(before.owners()));
+        // With many plugins it takes a while, and a plugin can have it done again and again; other tasks should not wait for it.
+        let from = Arc::clone(&before);
+        let making = tokio::task::spawn_blocking(move || from.changed(entries, &names, owners));
+        let Ok(next) = making.await else {
+            return tracing::error!("what was found could not be published; please report it");
+        };
+        self.replace(next);
+        if only_lists {
+            return;
+        }
         let current = self.catalog.current();
         for ReadyPlugin { entry, path } in ready.values() {
             audit_load(&self.audit, path, Ok(entry));
@@ -216,6 +266,22 @@ impl Publisher {
         }
     }
 
+    /// The new lists that hold: those of versions that are served still, checked against the approvals that hold now.
+    fn take_refreshed(&mut self, current: &Snapshot) -> Vec<Arc<PluginEntry>> {
+        let mut lists = Vec::new();
+        for (name, entry) in std::mem::take(&mut self.refreshed) {
+            match current.entry(&name).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin)) {
+                None => {}
+                Some(known) if known.approval != entry.approval => self.changes.list_changed(&name.into()),
+                Some(known) => {
+                    log_differences(known, &entry);
+                    lists.push(Arc::new(entry));
+                }
+            }
+        }
+        lists
+    }
+
     /// Whether all that was there at the start has been looked into.
     pub(super) fn is_initial_load_done(&self) -> bool {
         self.initial_load_done
@@ -225,6 +291,22 @@ impl Publisher {
     pub(super) fn finish_initial_load(&mut self) {
         self.initial_load_done = true;
         self.emit(FolderEvent::Loaded(&self.catalog.current()));
+    }
+}
+
+/// Says what a new list has that cannot be published, or was not approved, if that is not what was said before.
+fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
+    let plugin = entry.plugin.name();
+    if let Some(first) = entry.rejected.first().filter(|_| entry.rejected != known.rejected) {
+        let redactor = entry.plugin.redactor();
+        let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
+        let why = Escaped(&redactor.text(&first.why)).to_string();
+        tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+    }
+    if entry.unapproved != known.unapproved {
+        for warning in &entry.unapproved {
+            tracing::warn!(target: "plugin", plugin, "{warning}");
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::cached_compiler::compiler;
 use super::{CommandError, console, unknown};
-use crate::catalog::Lockfile;
+use crate::approval::Lockfile;
 use crate::cli;
 use crate::config::{self, Config};
 use crate::observe::{Audit, Escaped};

@@ -6,9 +6,11 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::catalog::{ApprovedPlugin, ItemKind, Lockfile, NameOwners, RejectedItem, published_key};
+use crate::approval::{ApprovedPlugin, Lockfile};
+use crate::catalog::{NameOwners, RejectedItem, published_key};
 use crate::config::Config;
 use crate::observe::Escaped;
+use crate::plugin::ItemKind;
 use crate::watch;
 
 /// To whom names belong once this plugin is approved.

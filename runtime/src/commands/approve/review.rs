@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::name_conflicts;
-use crate::catalog::{ApprovedPlugin, Difference, Lockfile, PluginEntry, compare};
+use crate::approval::{ApprovedPlugin, Difference, Lockfile, compare};
+use crate::catalog::PluginEntry;
 use crate::config::{Config, Grants, PluginConfig};
 use crate::observe::Redactor;
 use crate::plugin::{ComponentFile, Loader};
@@ -55,7 +56,7 @@ impl Reviewer<'_> {
             Ok(entry) => {
                 let owners = name_conflicts::owners(config, files, old, name);
                 let (entry, taken) = entry.without_name_conflicts(&owners);
-                let now = ApprovedPlugin::of(&entry, words);
+                let now = entry.to_approve(words);
                 let mut notes = name_conflicts::notes(&owners, name, &now, &taken, old);
                 notes.extend(name_conflicts::held_with(&owners, config, files, old, name));
                 (now, notes)

@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::memory_estimate::MemoryEstimate;
-use super::status_server::StatusReport;
+use super::status::StatusSource;
 use super::{CommandError, console};
 use crate::catalog::Catalog;
 use crate::cli;
@@ -85,13 +85,13 @@ async fn serve(
     listener: Option<http::Listener>,
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
-    let ServerParts { server, watcher, folder, catalog, standing, mut trying } = parts;
+    let ServerParts { server, refresher, folder, catalog, standing, mut trying } = parts;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
-    let status_report = StatusReport::new(config, catalog, standing);
-    let status_server = status_report.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
+    let status = StatusSource::new(config, catalog, standing);
+    let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
-    let watching = tokio::spawn(watcher.run(stop.clone()));
+    let refreshing = tokio::spawn(refresher.run(stop.clone()));
     let following = tokio::spawn(folder.run(stop.clone()));
     let tidying = tokio::spawn(give_back_memory(stop.clone()));
     let served = match listener {
@@ -100,7 +100,7 @@ async fn serve(
     };
     stop.cancel();
     status_server.shut_down().await;
-    watching.await.context("watching for changes failed")?;
+    refreshing.await.context("listing plugins again failed")?;
     following.await.context("following the plugin folder failed")?;
     tidying.await.context("giving back memory failed")?;
     while trying.join_next().await.is_some() {}

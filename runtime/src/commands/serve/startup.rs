@@ -51,7 +51,7 @@ pub(super) fn open_audit(config: &Config) -> Result<(Audit, Option<AuditWriter>)
 /// What is served, and what keeps it up to date.
 pub(super) struct ServerParts {
     pub(super) server: Arc<Server>,
-    pub(super) watcher: ListRefresher,
+    pub(super) refresher: ListRefresher,
     pub(super) folder: FolderWatcher,
     pub(super) catalog: Arc<Catalog>,
     pub(super) standing: Arc<LoadStatus>,
@@ -84,7 +84,6 @@ pub(super) fn prepare(
     config.remarks().iter().for_each(|remark| console::eprint(remark));
     warn_legacy_state(&config);
     let catalog = Arc::new(Catalog::empty());
-    let watcher = ListRefresher::new(Arc::clone(loader.changes()), Arc::clone(&catalog));
     let printer = EventPrinter::new(&config);
     let say = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
     let policy =
@@ -98,8 +97,9 @@ pub(super) fn prepare(
         Arc::clone(&standing),
         say,
     );
+    let refresher = folder.list_refresher();
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
-    Ok(ServerParts { server, watcher, folder, catalog, standing, trying })
+    Ok(ServerParts { server, refresher, folder, catalog, standing, trying })
 }
 
 /// Says that what plugins kept with an earlier version lies where nobody looks any more.

@@ -6,9 +6,10 @@ use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::Val;
 
-use super::super::exports::required;
-use super::super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate_for};
-use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, tools};
+use super::super::guest_call::{
+    CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate_for, required,
+};
+use super::super::{Content, ContentData, GuestError, Plugin, ToolResult, result_size};
 use super::json_to_val::ValReader;
 use super::transfer_cost::{SMALL, is_large, taken};
 use super::types::ValType;
@@ -93,7 +94,7 @@ impl GuestCall for CallFunction<'_> {
     }
 
     fn result_size(result: &ToolResult) -> ResultSize {
-        tools::result_size(result)
+        result_size::tool(result)
     }
 }
 

@@ -7,36 +7,13 @@
 use serde_json::{Map, Value};
 use wasmtime::component::Val;
 
+use super::mismatch::Mismatch;
 use super::scalar::{character, float, single, whole};
 use super::types::{NameMap, ValType};
 use crate::observe::{Escaped, truncate};
 
 /// Longest name of a stranger's that a fault repeats, bytes.
 const NAME: usize = 64;
-
-/// The first fault, and where it is: `$.point.x`.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("${path}: {what}")]
-pub(super) struct Mismatch {
-    path: String,
-    what: String,
-}
-
-impl Mismatch {
-    pub(super) fn new(what: impl Into<String>) -> Self {
-        Self { path: String::new(), what: what.into() }
-    }
-
-    fn expected(wanted: &str, found: &Value) -> Self {
-        Self::new(format!("must be {wanted}, and is {}", kind(found)))
-    }
-
-    /// The same, seen from one level above.
-    fn below(mut self, step: &str) -> Self {
-        self.path.insert_str(0, step);
-        self
-    }
-}
 
 /// Makes values that take no more than so much memory together.
 pub(super) struct ValReader {
@@ -271,17 +248,6 @@ fn only<'v>(value: &'v Value, wanted: &str) -> Result<(&'v str, &'v Value), Mism
     match (fields.next(), fields.next()) {
         (Some((name, value)), None) => Ok((name, value)),
         _ => Err(Mismatch::new(format!("must be {wanted}, and has {} fields", object.len()))),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod invoke;
 mod json_to_val;
+mod mismatch;
 mod package_docs;
 mod scalar;
 mod schema;

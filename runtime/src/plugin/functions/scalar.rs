@@ -6,7 +6,7 @@
 use serde_json::Value;
 use wasmtime::component::Val;
 
-use super::json_to_val::Mismatch;
+use super::mismatch::Mismatch;
 use super::schema::{NOT_FINITE, SAFE};
 use super::types::IntType;
 

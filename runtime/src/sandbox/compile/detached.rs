@@ -17,6 +17,7 @@ use std::time::Duration;
 use super::cache::{CodeCache, Key};
 use super::ipc::{self, HEAD, ReplyHeader, ReplyKind};
 use super::worker::WorkerError;
+use crate::config::Limits;
 use crate::sandbox::engine::compiler;
 
 /// Where an answer is to be kept, and which it is.
@@ -35,6 +36,13 @@ pub struct DetachedCompile {
 }
 
 impl DetachedCompile {
+    /// For the code of a component of this digest, which belongs into this cache.
+    pub(super) fn new(cache: &CodeCache, digest: &str, limits: &Limits) -> Self {
+        let (folder, mib) = cache.location();
+        let (digest, code_mib, within_ms) = (digest.to_owned(), limits.code_mib, limits.compile_ms);
+        Self { folder, mib, digest, code_mib, within_ms }
+    }
+
     /// Starts the process that waits for the answer, and has the lock until it ends. It belongs to nobody.
     pub(super) fn start(
         self,

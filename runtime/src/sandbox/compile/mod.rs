@@ -18,7 +18,7 @@ mod worker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -44,7 +44,13 @@ pub struct Compiler {
     location: Location,
     /// Looked into one after the other. The first takes what is new.
     caches: Arc<[CodeCache]>,
-    turns: Semaphore,
+    permits: Arc<Semaphore>,
+}
+
+/// The right to have one file compiled, given back when dropped. Without it nothing is compiled, so there is one bound on that.
+#[derive(Debug)]
+pub struct CompilePermit {
+    _held: OwnedSemaphorePermit,
 }
 
 /// Where the compiler runs.
@@ -134,7 +140,7 @@ impl Compiler {
     }
 
     fn new(location: Location) -> Self {
-        Self { location, caches: Arc::default(), turns: Semaphore::new(AT_ONCE) }
+        Self { location, caches: Arc::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// The same, but looking for what was compiled before, and keeping what it compiles in the first of these.
@@ -157,17 +163,39 @@ impl Compiler {
         if let Some(component) = self.load_cached(engine, digest, limits).await {
             return Ok(component);
         }
+        let permit = self.permit().await?;
+        self.compile_uncached(engine, component, digest, limits, &permit).await
+    }
+
+    /// The right to have a file compiled, once fewer are being compiled than may be.
+    ///
+    /// # Errors
+    /// Never while this compiler lives.
+    pub async fn permit(&self) -> Result<CompilePermit, CompileError> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        permit.map(|held| CompilePermit { _held: held }).map_err(|_| CompileError::Crashed)
+    }
+
+    /// Makes a component callable of which [`Self::load_cached`] has said that it was not compiled before.
+    ///
+    /// # Errors
+    /// When it is not a component, or a limit or the compiler was in the way.
+    pub async fn compile_uncached(
+        &self,
+        engine: &Engine,
+        component: Vec<u8>,
+        digest: &str,
+        limits: &Limits,
+        _permit: &CompilePermit,
+    ) -> Result<Component, CompileError> {
         let key = Key::of(engine, digest);
-        // First the lock: whoever has a turn compiles.
         let lock = self.lock(key, limits).await;
         let compiling = async {
-            let turn = self.turns.acquire().await.map_err(|_| CompileError::Crashed)?;
-            // Whoever had the lock may have kept it.
+            // Another process that had the lock may have kept it.
             if let Some(component) = self.load_cached(engine, digest, limits).await {
                 return Ok(component);
             }
             let code = self.code(engine, component, digest, limits, lock.as_ref()).await?;
-            drop(turn);
             self.load(engine, key, code, limits).await
         };
         let compiled = compiling.await;
@@ -186,7 +214,7 @@ impl Compiler {
     ) -> Result<MachineCode, CompileError> {
         match &self.location {
             Location::ChildProcess(program) => {
-                let detached = self.caches.first().map(|cache| cache.detached_compile(digest, limits));
+                let detached = self.caches.first().map(|cache| DetachedCompile::new(cache, digest, limits));
                 let lock = lock.and_then(|lock| lock.share().ok());
                 process::compile(program, component, limits, detached, lock).await
             }

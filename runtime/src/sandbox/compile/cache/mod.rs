@@ -19,8 +19,6 @@ pub(super) use code_file::Key;
 pub(super) use private_dir::CompileLock;
 
 use super::deserialize::MachineCode;
-use super::detached::DetachedCompile;
-use crate::config::Limits;
 use crate::observe::Escaped;
 use code_file::{FileMac, TAIL};
 use private_dir::{PrivateDir, whole};
@@ -97,15 +95,9 @@ impl CodeCache {
         Self::at(folder, mib << 20, false)
     }
 
-    /// What to do with the code of a component of this digest when the server that waits for it has ended.
-    pub(super) fn detached_compile(&self, digest: &str, limits: &Limits) -> DetachedCompile {
-        DetachedCompile {
-            folder: std::path::absolute(&self.shown).unwrap_or_else(|_| self.shown.clone()),
-            mib: self.most >> 20,
-            digest: digest.to_owned(),
-            code_mib: limits.code_mib,
-            within_ms: limits.compile_ms,
-        }
+    /// The whole path of its folder, and its room in MiB.
+    pub(super) fn location(&self) -> (PathBuf, u64) {
+        (std::path::absolute(&self.shown).unwrap_or_else(|_| self.shown.clone()), self.most >> 20)
     }
 
     fn at(path: &Path, most: u64, make: bool) -> io::Result<Self> {

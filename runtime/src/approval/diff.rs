@@ -4,9 +4,9 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use super::super::item_list::ItemKind;
 use super::approved_plugin::{ApprovedPlugin, ItemDescriptors};
 use crate::observe::Escaped;
+use crate::plugin::ItemKind;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;

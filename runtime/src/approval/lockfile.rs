@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::approved_plugin::ApprovedPlugin;
-use super::{atomic_file, sha256};
+use super::atomic_file;
+use super::sha256::sha256;
+use crate::safe_open::{self, OpenError, Symlinks};
 
 /// The form that this program writes and reads.
 const VERSION: i64 = 1;
@@ -95,13 +97,17 @@ impl Lockfile {
     /// # Errors
     /// When what is there is not a lock, or not as it was written.
     pub fn read(file: &Path) -> Result<Self, LockfileError> {
-        let read = atomic_file::read(file, MOST);
-        let read = read.map_err(|source| LockfileError::Unreadable { file: file.to_owned(), source })?;
-        let bytes = match read {
-            atomic_file::FileContents::Missing => return Ok(Self::default()),
-            atomic_file::FileContents::NotAFile => return Err(LockfileError::NotAFile(file.to_owned())),
-            atomic_file::FileContents::TooLong => return Err(LockfileError::TooLong(file.to_owned())),
-            atomic_file::FileContents::Bytes(bytes) => bytes,
+        let file_name = || file.to_owned();
+        let bytes = match safe_open::read(file, MOST, Symlinks::Followed) {
+            Ok(bytes) => bytes,
+            Err(OpenError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(OpenError::Unreadable(source)) => {
+                return Err(LockfileError::Unreadable { file: file_name(), source });
+            }
+            Err(OpenError::Link | OpenError::NotAFile) => return Err(LockfileError::NotAFile(file_name())),
+            Err(OpenError::TooLarge(_)) => return Err(LockfileError::TooLong(file_name())),
         };
         Self::parse(bytes, file)
     }

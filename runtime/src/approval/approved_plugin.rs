@@ -1,13 +1,12 @@
 //! One approved plugin as the lockfile records it: its digest, imports, grants and items.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::item_list::ItemKind;
-use super::super::plugin_entry::PluginEntry;
-use super::descriptor::{Describe, ItemDescriptor};
+use super::descriptor::ItemDescriptor;
+use super::sha256::with_algorithm;
+use crate::plugin::ItemKind;
 
 /// What is known of items, by what their plugin calls them.
 pub type ItemDescriptors = BTreeMap<String, ItemDescriptor>;
@@ -37,19 +36,11 @@ pub struct ApprovedPlugin {
 }
 
 impl ApprovedPlugin {
-    /// A plugin as it is now. `grants` are its sentences, [relative to](crate::config::Grants::describe_relative_to)
-    /// the folder of the lock.
+    /// A plugin with a file of this digest, in hex, and no items yet. `grants` are its sentences,
+    /// [relative to](crate::config::Grants::describe_relative_to) the folder of the lockfile.
     #[must_use]
-    pub fn of(entry: &PluginEntry, grants: Vec<String>) -> Self {
-        Self {
-            digest: with_algorithm(entry.plugin.digest()),
-            imports: sorted(&entry.interfaces.imports),
-            grants,
-            tools: described(&entry.tools),
-            resources: described(&entry.resources),
-            templates: described(&entry.templates),
-            prompts: described(&entry.prompts),
-        }
+    pub fn new(digest: &str, imports: &[String], grants: Vec<String>) -> Self {
+        Self { digest: with_algorithm(digest), imports: sorted(imports), grants, ..Self::default() }
     }
 
     /// Whether it is about a file of this digest, in hex, with these grants.
@@ -94,15 +85,6 @@ impl ApprovedPlugin {
     pub(super) fn is_whole(&self) -> bool {
         ItemKind::ALL.into_iter().all(|kind| self.items(kind).values().all(ItemDescriptor::is_whole))
     }
-}
-
-fn described<T: Describe>(items: &[Arc<T>]) -> ItemDescriptors {
-    items.iter().map(|item| (item.own_name().to_owned(), item.descriptor())).collect()
-}
-
-/// A digest in hex, as it is shown and kept.
-pub(super) fn with_algorithm(digest: &str) -> String {
-    format!("sha256:{digest}")
 }
 
 /// Each once.

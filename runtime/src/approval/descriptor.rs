@@ -5,10 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::item_list::Item;
-use super::super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
 use super::item_text::ItemText;
-use super::sha256;
+use super::sha256::sha256;
 use crate::plugin::{
     Annotations, Prompt, PromptArgument, ResourceDescriptor, ResourceTemplate, Role, Tool, ToolAnnotations,
 };
@@ -35,37 +33,9 @@ impl ItemDescriptor {
     }
 }
 
-/// An item that can be approved.
-pub(super) trait Describe: Item {
-    fn descriptor(&self) -> ItemDescriptor;
-}
-
-impl Describe for PublishedTool {
-    fn descriptor(&self) -> ItemDescriptor {
-        tool(&self.name, &self.tool)
-    }
-}
-
-impl Describe for PublishedResource {
-    fn descriptor(&self) -> ItemDescriptor {
-        resource(&self.resource)
-    }
-}
-
-impl Describe for PublishedTemplate {
-    fn descriptor(&self) -> ItemDescriptor {
-        template(&self.template)
-    }
-}
-
-impl Describe for PublishedPrompt {
-    fn descriptor(&self) -> ItemDescriptor {
-        prompt(&self.name, &self.prompt)
-    }
-}
-
-/// `published` is the name that clients use. The plugin's own is what the lock finds the tool by.
-fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
+/// Of a tool. `published` is the name that clients use. The plugin's own is what the lockfile finds the tool by.
+#[must_use]
+pub fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
     let Tool { name: _, title, description, input_schema, output_schema, annotations, extra } = tool;
     let mut out = ItemText::default();
     out.text("name", published);
@@ -88,7 +58,9 @@ fn tool(published: &str, tool: &Tool) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
+/// Of a resource.
+#[must_use]
+pub fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
     let ResourceDescriptor { uri, name, title, description, mime_type, annotations, extra } = resource;
     let mut out = ItemText::default();
     out.text("URI", uri).text("name", name);
@@ -99,7 +71,9 @@ fn resource(resource: &ResourceDescriptor) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-fn template(template: &ResourceTemplate) -> ItemDescriptor {
+/// Of a resource template.
+#[must_use]
+pub fn template(template: &ResourceTemplate) -> ItemDescriptor {
     let ResourceTemplate { uri_template, name, title, description, mime_type, annotations, extra } = template;
     let mut out = ItemText::default();
     out.text("URI template", uri_template).text("name", name);
@@ -110,7 +84,9 @@ fn template(template: &ResourceTemplate) -> ItemDescriptor {
     ItemDescriptor::new(out)
 }
 
-fn prompt(published: &str, prompt: &Prompt) -> ItemDescriptor {
+/// Of a prompt. `published` is the name that clients use.
+#[must_use]
+pub fn prompt(published: &str, prompt: &Prompt) -> ItemDescriptor {
     let Prompt { name: _, title, description, arguments, extra } = prompt;
     let mut out = ItemText::default();
     out.text("name", published);

@@ -1,25 +1,25 @@
-//! Makes the status document of this server, in JSON, and serves it on the status sockets.
+//! Makes the status report of this server, and serves it on the status sockets.
 //!
-//! The document joins what the catalog publishes with what only the folder watcher knows. Each version of a plugin has its own
+//! The report joins what the catalog publishes with what only the folder watcher knows. Each version of a plugin has its own
 //! entry, so a plugin that is served while its new file is rejected has two. Secrets in texts of plugins are redacted here;
-//! escaping for terminals is left to the reader of the document.
+//! escaping for terminals is left to the reader of the report.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::console;
-use super::published_names::PublishedNames;
+use super::super::console;
+use super::super::published_names::PublishedNames;
+use super::report::{CallCounts, PluginStatus, ProblemStatus, StatusReport, UnpublishedItem};
 use crate::catalog::{Catalog, PluginEntry, Snapshot};
 use crate::config::{ApprovalMode, Config, user_state_dir};
 use crate::observe::Redactor;
 use crate::plugin::{CounterSnapshot, Plugin};
 use crate::transport::status_socket::StatusSocket;
-use crate::watch::{LoadStatus, Problem, RejectedVersion, StatusSnapshot};
+use crate::watch::{LoadStatus, RejectedVersion, StatusSnapshot};
 
 /// Items of one plugin that are told of as not published.
 const MOST_UNPUBLISHED: usize = 10;
@@ -30,8 +30,8 @@ const NAME: usize = 256;
 /// Longest reason with a plugin's own words in it, bytes.
 const WHY: usize = 512;
 
-/// What the document is made from.
-pub(super) struct StatusReport {
+/// What the report is made from.
+pub(in crate::commands) struct StatusSource {
     catalog: Arc<Catalog>,
     standing: Arc<LoadStatus>,
     since: SystemTime,
@@ -41,28 +41,33 @@ pub(super) struct StatusReport {
 }
 
 /// Sockets that tell how the server stands, until their end is waited for.
-pub(super) struct StatusServer {
+pub(in crate::commands) struct StatusServer {
     stop: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl StatusReport {
+impl StatusSource {
     /// Of a server that begins now.
-    pub(super) fn new(config: &Config, catalog: Arc<Catalog>, standing: Arc<LoadStatus>) -> Self {
+    pub(in crate::commands) fn new(
+        config: &Config,
+        catalog: Arc<Catalog>,
+        standing: Arc<LoadStatus>,
+    ) -> Self {
         let (state, folder, config) = (config.state_dir.clone(), config.folder.clone(), config.file.clone());
         Self { catalog, standing, since: SystemTime::now(), state, folder, config }
     }
 
-    /// Serves the document on a socket where all servers of this user have one and on another in the state folder,
+    /// Serves the report on a socket where all servers of this user have one and on another in the state folder,
     /// where those find it who have that folder and another home. A server without any serves all the same. `serving`: where
     /// clients find it.
-    pub(super) async fn serve(self, serving: String) -> StatusServer {
+    pub(in crate::commands) async fn serve(self, serving: String) -> StatusServer {
         let (stop, mut tasks, mut failed) = (CancellationToken::new(), Vec::new(), None);
         let folders = user_state_dir().into_iter().chain(self.state.clone());
         let this = Arc::new(self);
         for folder in folders {
-            let (report, serving) = (Arc::clone(&this), serving.clone());
-            let document = move || report.document(&serving).to_string().into_bytes();
+            let (source, serving) = (Arc::clone(&this), serving.clone());
+            // It has no map whose keys are not text, so there is always one.
+            let document = move || serde_json::to_vec(&source.report(&serving)).unwrap_or_default();
             match StatusSocket::bind(&folder).await {
                 Ok(socket) => tasks.push(tokio::spawn(socket.serve(document, stop.clone()))),
                 Err(error) => failed = Some(error),
@@ -78,31 +83,36 @@ impl StatusReport {
         StatusServer { stop, tasks }
     }
 
-    fn document(&self, serving: &str) -> Value {
+    fn report(&self, serving: &str) -> StatusReport {
         let snapshot = self.catalog.current();
-        let StatusSnapshot { rejected: unserved, draining, problems } = self.standing.snapshot();
-        let mut plugins: Vec<Value> =
+        let StatusSnapshot { rejected, draining, problems } = self.standing.snapshot();
+        let mut plugins: Vec<PluginStatus> =
             snapshot.entries().iter().map(|entry| self.served(&snapshot, entry)).collect();
-        plugins.extend(draining.iter().map(|plugin| draining_entry(plugin)));
-        plugins.extend(unserved.iter().map(unserved_entry));
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "pid": std::process::id(),
-            "since": time(self.since),
-            "serving": serving,
-            "folder": self.folder.display().to_string(),
-            "config": self.config.as_ref().map(|file| file.display().to_string()),
-            "approval": match self.standing.pin() {
-                ApprovalMode::Off => "off",
-                ApprovalMode::Warn => "warn",
-                ApprovalMode::Strict => "strict",
-            },
-            "problems": problems.iter().map(problem).collect::<Vec<_>>(),
-            "plugins": plugins,
-        })
+        plugins.extend(draining.iter().map(|plugin| draining_version(plugin)));
+        plugins.extend(rejected.iter().map(rejected_version));
+        let problem = |known: &crate::watch::Problem| ProblemStatus {
+            kind: known.kind.as_str().to_owned(),
+            reason: known.why.clone(),
+        };
+        let approval = match self.standing.pin() {
+            ApprovalMode::Off => "off",
+            ApprovalMode::Warn => "warn",
+            ApprovalMode::Strict => "strict",
+        };
+        StatusReport {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            since: time(self.since),
+            serving: serving.to_owned(),
+            folder: self.folder.display().to_string(),
+            config: self.config.as_ref().map(|file| file.display().to_string()),
+            approval: approval.to_owned(),
+            problems: problems.iter().map(problem).collect(),
+            plugins,
+        }
     }
 
-    fn served(&self, snapshot: &Snapshot, entry: &PluginEntry) -> Value {
+    fn served(&self, snapshot: &Snapshot, entry: &PluginEntry) -> PluginStatus {
         let plugin = &entry.plugin;
         let left = plugin.quarantined();
         let held = snapshot.owners().held_back(plugin.name());
@@ -113,23 +123,18 @@ impl StatusReport {
         };
         let alone =
             left.map(|_| "its calls keep failing (limits `quarantine_failures`, `quarantine_s`)".to_owned());
-        let mut published = PublishedNames::of(snapshot, plugin.name()).as_json();
-        plugin.redactor().value(&mut published);
+        let published = PublishedNames::of(snapshot, plugin.name()).redacted(plugin.redactor());
         let file = self.folder.join(format!("{}.wasm", plugin.name()));
-        let about = json!({
-            "name": plugin.name(),
-            "file": file.display().to_string(),
-            "digest": digest(plugin.digest()),
-            "state": state,
-            "reason": held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
-            "published": published,
-            "unpublished": unpublished(snapshot, entry),
-            "unpublished_more": snapshot.rejected(entry).count().saturating_sub(MOST_UNPUBLISHED),
-            "quarantined_s": left.map(|left| left.as_secs() + 1),
-            "instances": plugin.config().instances.as_str(),
-            "idle_instances": plugin.idle_instances(),
-        });
-        with_counts(about, plugin.counters())
+        PluginStatus {
+            file: Some(file.display().to_string()),
+            state: state.to_owned(),
+            reason: held.map(ToOwned::to_owned).or(alone).or_else(|| unapproved(entry)),
+            published: Some(published),
+            unpublished: Some(unpublished(snapshot, entry)),
+            unpublished_more: Some(snapshot.rejected(entry).count().saturating_sub(MOST_UNPUBLISHED)),
+            quarantined_s: left.map(|left| left.as_secs() + 1),
+            ..version(plugin)
+        }
     }
 }
 
@@ -142,12 +147,13 @@ fn unapproved(entry: &PluginEntry) -> Option<String> {
 }
 
 /// The first of its items that are not published.
-fn unpublished(snapshot: &Snapshot, entry: &PluginEntry) -> Vec<Value> {
+fn unpublished(snapshot: &Snapshot, entry: &PluginEntry) -> Vec<UnpublishedItem> {
     let redactor = entry.plugin.redactor();
     let first = snapshot.rejected(entry).take(MOST_UNPUBLISHED);
-    let told = first.map(|item| {
-        let (name, why) = (brief(redactor, &item.name, NAME), brief(redactor, &item.why, WHY));
-        json!({ "kind": item.kind.as_str(), "name": name, "reason": why })
+    let told = first.map(|item| UnpublishedItem {
+        kind: item.kind.as_str().to_owned(),
+        name: brief(redactor, &item.name, NAME),
+        reason: brief(redactor, &item.why, WHY),
     });
     told.collect()
 }
@@ -158,61 +164,47 @@ fn brief(redactor: &Redactor, text: &str, most: usize) -> String {
     format!("{}{cut}", redactor.prefix(text, most))
 }
 
-fn problem(problem: &Problem) -> Value {
-    json!({ "kind": problem.kind.as_str(), "reason": problem.why })
-}
-
-fn draining_entry(plugin: &Plugin) -> Value {
-    let about = json!({
-        "name": plugin.name(),
-        "file": null,
-        "digest": digest(plugin.digest()),
-        "state": "draining",
-        "instances": plugin.config().instances.as_str(),
-        "idle_instances": plugin.idle_instances(),
-        "reason": "it was replaced or removed, and calls that began before may finish (setting [server] `drain_s`)",
-        "published": null,
-        "unpublished": null,
-        "unpublished_more": null,
-        "quarantined_s": null,
-    });
-    with_counts(about, plugin.counters())
-}
-
-fn unserved_entry(file: &RejectedVersion) -> Value {
-    let about = json!({
-        "name": file.plugin,
-        "file": file.path.display().to_string(),
-        "digest": file.digest.as_deref().map(digest),
-        "state": if file.pending_approval { "pending" } else { "failed" },
-        "reason": file.why,
-        "instances": null,
-        "idle_instances": null,
-        "published": null,
-        "unpublished": null,
-        "unpublished_more": null,
-        "quarantined_s": null,
-    });
-    with_counts(about, CounterSnapshot::default())
-}
-
-fn with_counts(mut entry: Value, counters: CounterSnapshot) -> Value {
-    let counts = json!({
-        "calls": counters.begun,
-        "running": counters.running,
-        "ok": counters.ok,
-        "failed": counters.failed,
-        "terminated": counters.terminated,
-        "cancelled": counters.cancelled,
-        "rejected": counters.rejected,
-        "limits": counters.limits,
-        "fuel": counters.fuel,
-        "last_call": counters.last.map(time),
-    });
-    if let (Value::Object(entry), Value::Object(counts)) = (&mut entry, counts) {
-        entry.extend(counts);
+/// What is known of a version, whether or not it is published.
+fn version(plugin: &Plugin) -> PluginStatus {
+    PluginStatus {
+        name: Some(plugin.name().to_owned()),
+        digest: Some(digest(plugin.digest())),
+        instances: Some(plugin.config().instances.as_str().to_owned()),
+        idle_instances: plugin.idle_instances(),
+        counts: counts(plugin.counters()),
+        ..PluginStatus::default()
     }
-    entry
+}
+
+fn draining_version(plugin: &Plugin) -> PluginStatus {
+    let reason = "it was replaced or removed, and calls that began before may finish (setting [server] `drain_s`)";
+    PluginStatus { state: "draining".to_owned(), reason: Some(reason.to_owned()), ..version(plugin) }
+}
+
+fn rejected_version(file: &RejectedVersion) -> PluginStatus {
+    PluginStatus {
+        name: file.plugin.clone(),
+        file: Some(file.path.display().to_string()),
+        digest: file.digest.as_deref().map(digest),
+        state: if file.pending_approval { "pending" } else { "failed" }.to_owned(),
+        reason: Some(file.why.clone()),
+        ..PluginStatus::default()
+    }
+}
+
+fn counts(counters: CounterSnapshot) -> CallCounts {
+    CallCounts {
+        calls: counters.begun,
+        running: counters.running,
+        ok: counters.ok,
+        failed: counters.failed,
+        terminated: counters.terminated,
+        cancelled: counters.cancelled,
+        rejected: counters.rejected,
+        limits: counters.limits.into_iter().map(|(name, times)| (name.to_owned(), times)).collect(),
+        fuel: counters.fuel,
+        last_call: counters.last.map(time),
+    }
 }
 
 fn digest(digest: &str) -> String {
@@ -225,7 +217,7 @@ fn time(time: SystemTime) -> String {
 
 impl StatusServer {
     /// Ends it and takes the sockets away.
-    pub(super) async fn shut_down(mut self) {
+    pub(in crate::commands) async fn shut_down(mut self) {
         self.stop.cancel();
         for task in std::mem::take(&mut self.tasks) {
             if let Err(error) = task.await {
@@ -246,6 +238,8 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    use serde_json::json;
+
     use crate::watch::ProblemSource;
 
     #[test]
@@ -257,7 +251,8 @@ mod tests {
         standing.set_problem(ProblemSource::Lock, "restore it".to_owned());
         let config = Config::new("plugins".into());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
-        let document = StatusReport::new(&config, catalog, standing).document("stdio");
+        let report = StatusSource::new(&config, catalog, standing).report("stdio");
+        let document = serde_json::to_value(&report).unwrap();
         assert_eq!((&document["serving"], &document["approval"]), (&json!("stdio"), &json!("strict")));
         assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));
         assert_eq!(document["problems"], json!([{ "kind": "lock", "reason": "restore it" }]));
@@ -274,6 +269,8 @@ mod tests {
             (&failed["name"], &failed["state"], &failed["digest"]),
             (&json!(null), &json!("failed"), &json!(null))
         );
+        let read: StatusReport = serde_json::from_value(document.clone()).unwrap();
+        assert_eq!(read, report, "whoever asks reads what was written");
     }
 
     #[test]

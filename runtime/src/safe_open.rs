@@ -1,8 +1,9 @@
-//! Reads files that a stranger may have put into a folder.
+//! Reads files that a stranger may have put into a folder, or put something else in place of.
 //!
 //! Opened once, without waiting and, in a folder that is served, without following a link: a link would let whoever can
 //! write into the folder have the server open files elsewhere, and devices, for which opening alone may do something.
-//! Only a regular file is read, and only to a bound.
+//! Only a regular file is read, and only to a bound. Every layer that reads such a file does so here; what a file is for, and
+//! what to say of one that cannot be read, is up to the caller.
 
 use std::fs::OpenOptions;
 use std::io::Read as _;
@@ -13,7 +14,7 @@ use rustix::fs::OFlags;
 
 /// What becomes of a link at the end of a path. One on the way there is always followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Symlinks {
+pub(crate) enum Symlinks {
     /// The path is what a person wrote.
     Followed,
     /// The path is what was found in a folder.
@@ -38,7 +39,7 @@ pub enum OpenError {
 }
 
 /// Reads a regular file of at most this many bytes. Blocks.
-pub(super) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
+pub(crate) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, OpenError> {
     // A pipe would otherwise block the open for ever, and a terminal become the server's own.
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, links == Symlinks::Rejected);

@@ -1,12 +1,11 @@
-//! A file that is read whole or not at all, and replaced whole or not at all.
+//! A file that is replaced whole or not at all.
 //!
 //! Whatever happens to a writer, a crash or a full disk, what lies under the name is what lay there before, or all that was
 //! to be written. Writers take turns by locking the folder, which leaves no file of its own behind and which the system undoes
 //! when one of them is killed.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,31 +17,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// How old something unfinished is that nobody can be writing any more.
 const ABANDONED: Duration = Duration::from_secs(60);
-
-/// What lies under a name.
-pub(super) enum FileContents {
-    Missing,
-    /// A directory, device, socket or pipe.
-    NotAFile,
-    TooLong,
-    Bytes(Vec<u8>),
-}
-
-/// Reads a file of at most this many bytes.
-pub(super) fn read(file: &Path, most: u64) -> io::Result<FileContents> {
-    // A pipe would otherwise block the open for ever.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let opened = match OpenOptions::new().read(true).custom_flags(flags).open(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileContents::Missing),
-        opened => opened?,
-    };
-    if !opened.metadata()?.is_file() {
-        return Ok(FileContents::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    opened.take(most + 1).read_to_end(&mut bytes)?;
-    Ok(if bytes.len() as u64 > most { FileContents::TooLong } else { FileContents::Bytes(bytes) })
-}
 
 /// A file that nobody else replaces as long as this lives.
 pub(super) struct LockedFile {
@@ -225,17 +199,5 @@ mod tests {
             }
         });
         assert_eq!(fs::read_to_string(&file).unwrap(), "20", "one wrote over what another had just written");
-    }
-
-    #[test]
-    fn only_a_file_that_is_short_enough_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("lock");
-        assert!(matches!(read(&file, 3), Ok(FileContents::Missing)));
-        fs::write(&file, "abc").unwrap();
-        assert!(matches!(read(&file, 3), Ok(FileContents::Bytes(bytes)) if bytes == b"abc"));
-        assert!(matches!(read(&file, 2), Ok(FileContents::TooLong)));
-        assert!(matches!(read(dir.path(), 3), Ok(FileContents::NotAFile)));
-        assert!(matches!(read(Path::new("/dev/zero"), 3), Ok(FileContents::NotAFile)));
     }
 }

@@ -1,0 +1,93 @@
+//! A plugin's entry set against its approval: describes the items as the lockfile does, and acts on the verdicts.
+//!
+//! Approvals know nothing of the catalog, so this is where the two meet.
+
+use std::sync::Arc;
+
+use super::item_list::Item;
+use super::items::{PublishedPrompt, PublishedResource, PublishedTemplate, PublishedTool};
+use super::plugin_entry::{PluginEntry, RejectedItem};
+use crate::approval::{
+    ApprovalPolicy, ApprovedPlugin, ItemDescriptor, ItemDescriptors, ItemVerdict, ListingReview, descriptor,
+};
+
+/// An item that can be approved.
+trait Describe: Item {
+    fn descriptor(&self) -> ItemDescriptor;
+}
+
+impl Describe for PublishedTool {
+    fn descriptor(&self) -> ItemDescriptor {
+        descriptor::tool(&self.name, &self.tool)
+    }
+}
+
+impl Describe for PublishedResource {
+    fn descriptor(&self) -> ItemDescriptor {
+        descriptor::resource(&self.resource)
+    }
+}
+
+impl Describe for PublishedTemplate {
+    fn descriptor(&self) -> ItemDescriptor {
+        descriptor::template(&self.template)
+    }
+}
+
+impl Describe for PublishedPrompt {
+    fn descriptor(&self) -> ItemDescriptor {
+        descriptor::prompt(&self.name, &self.prompt)
+    }
+}
+
+impl PluginEntry {
+    /// Rejects the items that may not be shown, and remembers by what they were judged. The warnings tell of items that are shown
+    /// although they were not approved.
+    #[must_use]
+    pub fn check_approval(mut self, approval: &ApprovalPolicy) -> (Self, Vec<String>) {
+        self.approval = approval.clone();
+        let Some(mut review) = approval.review_listing(self.plugin.name(), &self.interfaces.imports) else {
+            return (self, Vec::new());
+        };
+        keep_admitted(&mut self.tools, &mut review, &mut self.rejected);
+        keep_admitted(&mut self.resources, &mut review, &mut self.rejected);
+        keep_admitted(&mut self.templates, &mut review, &mut self.rejected);
+        keep_admitted(&mut self.prompts, &mut review, &mut self.rejected);
+        let warnings = review.finish();
+        self.unapproved.clone_from(&warnings);
+        (self, warnings)
+    }
+
+    /// The plugin as an approval would record it. `grants` are its sentences,
+    /// [relative to](crate::config::Grants::describe_relative_to) the folder of the lockfile.
+    #[must_use]
+    pub fn to_approve(&self, grants: Vec<String>) -> ApprovedPlugin {
+        ApprovedPlugin {
+            tools: described(&self.tools),
+            resources: described(&self.resources),
+            templates: described(&self.templates),
+            prompts: described(&self.prompts),
+            ..ApprovedPlugin::new(self.plugin.digest(), &self.interfaces.imports, grants)
+        }
+    }
+}
+
+fn keep_admitted<T: Describe>(
+    items: &mut Vec<Arc<T>>,
+    review: &mut ListingReview<'_>,
+    rejected: &mut Vec<RejectedItem>,
+) {
+    items.retain(|item| match review.check(T::KIND, item.own_name(), || item.descriptor()) {
+        ItemVerdict::Admitted => true,
+        ItemVerdict::Rejected(why) => {
+            let key = Some(item.key().to_owned());
+            rejected
+                .push(RejectedItem { key, ..RejectedItem::new(T::KIND, item.own_name().to_owned(), why) });
+            false
+        }
+    });
+}
+
+fn described<T: Describe>(items: &[Arc<T>]) -> ItemDescriptors {
+    items.iter().map(|item| (item.own_name().to_owned(), item.descriptor())).collect()
+}

@@ -1,0 +1,75 @@
+//! The line that the audit has for one call, or for several that were rejected for the same reason.
+//!
+//! The record of a call and the count of rejected calls write the same line, so it belongs to neither.
+
+use serde::Serialize;
+
+use super::call_error::CallError;
+use crate::observe::Escaped;
+
+/// One call, or several that were rejected, in the audit.
+#[derive(Serialize)]
+pub(super) struct CallLine<'a> {
+    pub(super) event: &'static str,
+    pub(super) plugin: &'a str,
+    pub(super) digest: String,
+    pub(super) function: &'static str,
+    pub(super) name: Option<String>,
+    pub(super) caller: Option<String>,
+    #[serde(flatten)]
+    pub(super) outcome: &'a CallOutcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) instance: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) count: Option<u64>,
+    pub(super) fuel: u64,
+    pub(super) elapsed_us: u64,
+    pub(super) cpu_us: u64,
+    pub(super) bytes_in: usize,
+    pub(super) bytes_out: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<&'a str>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub(super) enum CallOutcome {
+    Ok,
+    /// The plugin said that it failed.
+    Error,
+    Limit {
+        limit: &'static str,
+        value: u64,
+    },
+    Trapped {
+        reason: String,
+    },
+    Exited {
+        code: i32,
+    },
+    InvalidResult {
+        reason: String,
+    },
+    Busy,
+    Quarantined,
+    Cancelled,
+    Replaced,
+    Host,
+}
+
+impl CallOutcome {
+    pub(super) fn of(failure: &CallError) -> Self {
+        match failure {
+            CallError::Guest(_) => Self::Error,
+            CallError::Limit(limit) => Self::Limit { limit: limit.name, value: limit.value },
+            CallError::Trapped(how) => Self::Trapped { reason: (*how).to_owned() },
+            CallError::Exited(code) => Self::Exited { code: *code },
+            CallError::InvalidResult(fault) => Self::InvalidResult { reason: Escaped(fault).to_string() },
+            CallError::Busy { .. } | CallError::Full => Self::Busy,
+            CallError::Quarantined { .. } => Self::Quarantined,
+            CallError::Replaced => Self::Replaced,
+            CallError::Host(_) => Self::Host,
+        }
+    }
+}

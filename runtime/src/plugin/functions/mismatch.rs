@@ -1,0 +1,38 @@
+//! What does not fit a type, and where it stands in the arguments.
+
+use serde_json::Value;
+
+/// The first fault, and where it is: `$.point.x`.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("${path}: {what}")]
+pub(super) struct Mismatch {
+    path: String,
+    what: String,
+}
+
+impl Mismatch {
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self { path: String::new(), what: what.into() }
+    }
+
+    pub(super) fn expected(wanted: &str, found: &Value) -> Self {
+        Self::new(format!("must be {wanted}, and is {}", kind(found)))
+    }
+
+    /// The same, seen from one level above.
+    pub(super) fn below(mut self, step: &str) -> Self {
+        self.path.insert_str(0, step);
+        self
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
