@@ -30,7 +30,9 @@ func init() {
 	sdk.ListTemplates = func() (any, error) { return listTemplates() }
 	sdk.ListPrompts = func() (any, error) { return listPrompts() }
 	sdk.CallTool = func(call any, name, args string) (any, error) { return callTool(call.(*Call), name, args) }
-	sdk.ReadResource = func(call any, uri string) (any, error) { return readResource(call.(*Call), uri) }
+	sdk.ReadResource = func(call any, uri, template string, variables map[string]string) (any, error) {
+		return readResource(call.(*Call), uri, matchedTemplate{template, variables})
+	}
 	sdk.GetPrompt = func(call any, name string, args map[string]string) (any, error) {
 		return getPrompt(call.(*Call), name, args)
 	}

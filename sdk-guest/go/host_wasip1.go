@@ -72,7 +72,7 @@ func hostRoots(h handle, key string) ([]Root, error) {
 }
 
 func hostGather(h handle, questions []question) (map[string]outcome, error) {
-	var asked []plugport_plugin_inputs.Question
+	var asked []plugport_plugin_inputs.InputRequest
 	for _, question := range questions {
 		body := plugport_plugin_inputs.MakeBodyListRoots()
 		switch question.method {
@@ -81,9 +81,9 @@ func hostGather(h handle, questions []question) (map[string]outcome, error) {
 		case methodElicit:
 			body = plugport_plugin_inputs.MakeBodyElicit(valid(question.params))
 		}
-		asked = append(asked, plugport_plugin_inputs.Question{Key: valid(question.key), Body: body})
+		asked = append(asked, plugport_plugin_inputs.InputRequest{Key: valid(question.key), Body: body})
 	}
-	result := plugport_plugin_inputs.Gather(h, asked)
+	result := plugport_plugin_inputs.RequestInputs(h, asked)
 	if result.IsErr() {
 		return nil, fromError(result.Err())
 	}

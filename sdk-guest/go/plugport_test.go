@@ -207,18 +207,23 @@ func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 
 func TestResourcesAreRead(t *testing.T) {
 	client := plugporttest.New()
-	for uri, want := range map[string]string{
-		"notes://help": "Read.", "notes://note/2": "note 2 ", "notes://note/2?part=a%20b": "note 2 a b",
-	} {
-		contents, err := client.ReadResource(uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, contents[0].Text, want)
-		equal(t, contents[0].MIMEType, "text/plain")
+	help, err := client.ReadResource("notes://help")
+	equal(t, err == nil && help[0].Text == "Read.", true)
+	const note = "notes://note/{id}{?part}"
+	contents, err := client.ReadTemplate(note, "notes://note/2?part=a%20b", map[string]string{"id": "2", "part": "a b"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, uri := range []string{"notes://note/x", "notes://note/", "notes://note/1/2", "notes://note/9", "notes://note/1?other=2"} {
-		_, err := client.ReadResource(uri)
+	equal(t, contents[0].URI+" "+contents[0].MIMEType, "notes://note/2?part=a%20b text/plain")
+	equal(t, contents[0].Text, "note 2 a b")
+	before, err := client.ReadTemplate(note, "notes://help", map[string]string{"id": "2"})
+	equal(t, err == nil && before[0].Text == "Read.", true)
+	for _, id := range []string{"x", "", "9"} {
+		_, err := client.ReadTemplate(note, "notes://note/"+id, map[string]string{"id": id})
+		equal(t, plugport.KindOf(err), plugport.NotFound)
+	}
+	for _, template := range []string{"", "notes://note/{id}", "notes://help"} {
+		_, err := client.ReadTemplate(template, "notes://note/2", map[string]string{"id": "2"})
 		equal(t, plugport.KindOf(err), plugport.NotFound)
 	}
 	templates, err := plugporttest.ResourceTemplates()

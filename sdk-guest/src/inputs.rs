@@ -151,7 +151,7 @@ impl Call {
         let answers = match self.asked() {
             Asked::Host(handle) => {
                 let questions: Vec<_> = questions.into_iter().map(question).collect();
-                let answers = wit::gather(handle, &questions)?;
+                let answers = wit::request_inputs(handle, &questions)?;
                 answers.into_iter().map(|answer| (answer.key, answer.outcome)).collect()
             }
             Asked::Script(script) => questions.into_iter().map(|asked| scripted(script, asked)).collect(),
@@ -160,13 +160,13 @@ impl Call {
     }
 }
 
-fn question((key, question): (String, Question)) -> wit::Question {
+fn question((key, question): (String, Question)) -> wit::InputRequest {
     let body = match question {
         Question::CreateMessage(params) => wit::Body::CreateMessage(params),
         Question::Elicit(params) => wit::Body::Elicit(params),
         Question::ListRoots => wit::Body::ListRoots,
     };
-    wit::Question { key, body }
+    wit::InputRequest { key, body }
 }
 
 fn scripted(script: &dyn Script, (key, question): (String, Question)) -> (String, Result<String, Error>) {

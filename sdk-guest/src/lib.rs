@@ -90,7 +90,7 @@ pub mod __private {
     pub use crate::entry::{has, names_differ};
     pub use crate::parameter::{Parameter, Whole, shown, text};
     pub use crate::prompts::AboutPrompt;
-    pub use crate::resources::{About, IntoListing, Listed, Piece, Read, matched};
+    pub use crate::resources::{About, IntoListing, Listed, Read, no_such_resource};
     pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready, fallibility};
     pub use crate::schema::Properties;
     pub use crate::tools::{Hints, describe, verbatim};

@@ -130,7 +130,11 @@ impl roots::Host for State {
 }
 
 impl inputs::Host for State {
-    async fn gather(&mut self, _: Resource<Call>, _: Vec<inputs::Question>) -> Asked<Vec<inputs::Answer>> {
+    async fn request_inputs(
+        &mut self,
+        _: Resource<Call>,
+        _: Vec<inputs::InputRequest>,
+    ) -> Asked<Vec<inputs::InputResponse>> {
         unused()
     }
 }

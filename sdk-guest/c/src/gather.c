@@ -6,7 +6,7 @@
 
 #include "questions.h"
 
-static void lend_question(const pp_question *question, plugport_plugin_inputs_question_t *out)
+static void lend_question(const pp_question *question, plugport_plugin_inputs_input_request_t *out)
 {
     if (!question->key) {
         ppi_stop("each question of pp_gather needs a .key");
@@ -47,7 +47,7 @@ static void fail(pp_question *question, const pp_failure *failure)
     question->found = (pp_roots){failure, 0, NULL};
 }
 
-static void take_answer(pp_question *question, plugport_plugin_inputs_answer_t *answer)
+static void take_answer(pp_question *question, plugport_plugin_inputs_input_response_t *answer)
 {
     if (answer->outcome.is_err) {
         fail(question, ppi_lift_failure(&answer->outcome.val.err));
@@ -73,13 +73,13 @@ static pp_question *named(pp_question *questions, size_t count, const char *key)
 const pp_failure *pp_gather(pp_call *call, pp_question *questions, size_t count)
 {
     static const pp_failure unanswered = {PP_FAILED_INTERNAL, "the client gave no answer to this question", 0, NULL};
-    plugport_plugin_inputs_list_question_t asked = {pp_alloc(count * sizeof *asked.ptr), count};
-    plugport_plugin_inputs_list_answer_t answers = {NULL, 0};
+    plugport_plugin_inputs_list_input_request_t asked = {pp_alloc(count * sizeof *asked.ptr), count};
+    plugport_plugin_inputs_list_input_response_t answers = {NULL, 0};
     plugport_plugin_types_error_t error;
     for (size_t at = 0; at < count; at++) {
         lend_question(&questions[at], &asked.ptr[at]);
     }
-    bool answered = plugport_plugin_inputs_gather(call->handle, &asked, &answers, &error);
+    bool answered = plugport_plugin_inputs_request_inputs(call->handle, &asked, &answers, &error);
     const pp_failure *failure = answered ? NULL : ppi_lift_failure(&error);
     for (size_t at = 0; at < count; at++) {
         fail(&questions[at], failure ? failure : &unanswered);

@@ -120,11 +120,6 @@ void ppi_settle(void);
 /* The failure that `result` stands for, or NULL if it is a result. */
 const pp_failure *ppi_failure_of(const pp_result *result, bool for_tool);
 
-/* template.c */
-/* The variables of a URI that fits, or NULL. */
-const pp_json *ppi_match(const char *uri_template, const char *uri);
-bool ppi_is_template(const char *uri);
-
 /* prompts.c */
 const pp_json *ppi_lift_pairs(plugin_list_tuple2_string_string_t *pairs);
 

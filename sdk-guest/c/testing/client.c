@@ -224,7 +224,7 @@ static const char *roots_as_json(void)
     return pp_doc_text(doc);
 }
 
-static void answer_one(const plugport_plugin_inputs_question_t *question, plugport_plugin_inputs_answer_t *answer)
+static void answer_one(const plugport_plugin_inputs_input_request_t *question, plugport_plugin_inputs_input_response_t *answer)
 {
     plugin_string_t params = question->body.val.elicit, *text = &answer->outcome.val.ok;
     plugport_plugin_types_error_t error;
@@ -244,9 +244,10 @@ static void answer_one(const plugport_plugin_inputs_question_t *question, plugpo
     }
 }
 
-bool plugport_plugin_inputs_gather(plugport_plugin_inputs_borrow_call_t call,
-                                   plugport_plugin_inputs_list_question_t *questions,
-                                   plugport_plugin_inputs_list_answer_t *ret, plugport_plugin_inputs_error_t *err)
+bool plugport_plugin_inputs_request_inputs(plugport_plugin_inputs_borrow_call_t call,
+                                           plugport_plugin_inputs_list_input_request_t *questions,
+                                           plugport_plugin_inputs_list_input_response_t *ret,
+                                           plugport_plugin_inputs_error_t *err)
 {
     (void)call;
     if (now.denies) {

@@ -48,7 +48,10 @@ typedef struct pp_test_result {
 
 /* `args` is a JSON object. */
 pp_test_result pp_test_call(const char *tool, const char *args);
+/* One with a URI of its own. */
 pp_test_result pp_test_read(const char *uri);
+/* One of a template. `variables` is a JSON object: what the URI has for them, decoded. */
+pp_test_result pp_test_read_template(const char *uri_template, const char *uri, const char *variables);
 pp_test_result pp_test_prompt(const char *prompt, const char *args);
 /* "a|b|c" */
 const char *pp_test_complete(const char *prompt, const char *argument, const char *typed);

@@ -98,9 +98,14 @@ func (c *Client) CallTool(name string, args any) *Outcome {
 	return &Outcome{Result: result.(plugport.ToolResult)}
 }
 
-// ReadResource reads a resource by its URI, as the host does.
+// ReadResource reads a fixed resource by its URI, as the host does.
 func (c *Client) ReadResource(uri string) ([]plugport.Contents, error) {
-	contents, err := script.SDK.ReadResource(c.Call(), uri)
+	return c.ReadTemplate("", uri, nil)
+}
+
+// ReadTemplate reads a URI as the host does when it comes from the template and has these values for its variables, decoded.
+func (c *Client) ReadTemplate(template, uri string, variables map[string]string) ([]plugport.Contents, error) {
+	contents, err := script.SDK.ReadResource(c.Call(), uri, template, variables)
 	return contents.([]plugport.Contents), err
 }
 

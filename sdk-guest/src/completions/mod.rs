@@ -111,9 +111,9 @@ impl<P: Completers> wit::Guest for P {
         target: wit::Target,
         argument: String,
         value: String,
-        known: Vec<(String, String)>,
+        context: Vec<(String, String)>,
     ) -> Result<Completion, Error> {
-        dispatch(P::completers(), &Call::new(call), &target, &argument, &value, &Known::new(known))
+        dispatch(P::completers(), &Call::new(call), &target, &argument, &value, &Known::new(context))
     }
 }
 

@@ -184,7 +184,7 @@ impl<T: IntoContents> IntoContents for Option<T> {
     const MIME_TYPE: Option<&'static str> = T::MIME_TYPE;
 
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<ResourceContents>, Error> {
-        self.ok_or_else(|| super::none(uri))?.into_contents(uri, mime_type)
+        self.ok_or_else(|| super::no_such_resource(uri))?.into_contents(uri, mime_type)
     }
 }
 
@@ -206,6 +206,6 @@ impl<T> Kind<T> {
     where
         T: IntoContents,
     {
-        value.into_contents(uri, mime_type).map(Some)
+        value.into_contents(uri, mime_type)
     }
 }

@@ -1,8 +1,8 @@
 //! The interface `resources`: what `#[resource]` and `#[resource_template]` implement and `export!` lists.
 //!
-//! A fixed resource and a template are one trait, so that one list holds both. The host has chosen the plugin when it
-//! reads a URI, and nothing more; which of the plugin's resources it is, is found here. Fixed ones go first, since a
-//! template may well match their URIs too.
+//! A fixed resource and a template are one trait, so that one list holds both. The host compares URIs with templates; here
+//! a fixed resource is found by its URI and a template by its text. Fixed ones go first, since a template may well match
+//! their URIs too.
 
 use serde_json::{Map, Value};
 
@@ -13,18 +13,16 @@ use crate::failure::{Failure, ToolError};
 use crate::{Call, Error, logging};
 
 mod contents;
-mod template;
 
-pub use crate::bindings::resources::ResourceTemplate as ResourceTemplateInfo;
+pub use crate::bindings::resources::{MatchedTemplate, ResourceTemplate as ResourceTemplateInfo};
 pub use crate::bindings::types::{ResourceContents, ResourceDescriptor as ResourceInfo};
 pub use contents::{Contents, IntoContents, Json};
-pub use template::{Piece, matched};
 
 /// The resources that there are.
 pub type Listed = Result<Vec<ResourceInfo>, Error>;
 
-/// What a resource holds; nothing when the URI is not its own.
-pub type Read = Result<Option<Vec<ResourceContents>>, Error>;
+/// What a resource holds.
+pub type Read = Result<Vec<ResourceContents>, Error>;
 
 /// A resource, or a template for many. `#[resource]` and `#[resource_template]` implement it for a type that has the
 /// function's name.
@@ -51,11 +49,11 @@ pub trait Resource {
     /// What clients are told of the template.
     fn template() -> Option<ResourceTemplateInfo>;
 
-    /// What the resource of this URI holds; nothing when this is none of its URIs.
+    /// What the resource of this URI holds, where the URI has these values for the variables of the template.
     ///
     /// # Errors
-    /// The function's own.
-    fn read(call: &Call, uri: &str) -> Read;
+    /// `NotFound` when the values do not fit the parameters, and the function's own.
+    fn read(call: &Call, uri: &str, variables: &[(String, String)]) -> Read;
 }
 
 /// One line of the list that `export!` makes.
@@ -67,12 +65,16 @@ pub struct ResourceFunctions {
     is_template: bool,
     list: fn() -> Listed,
     template: fn() -> Option<ResourceTemplateInfo>,
-    read: fn(&Call, &str) -> Read,
+    read: fn(&Call, &str, &[(String, String)]) -> Read,
 }
 
 impl ResourceEntry {
     /// The entry of a resource, which the value names.
     pub const fn of<R: Resource>(_: &R) -> Self {
+        Self::new::<R>()
+    }
+
+    pub(crate) const fn new<R: Resource>() -> Self {
         let functions = ResourceFunctions {
             is_template: R::IS_TEMPLATE,
             list: R::list,
@@ -102,29 +104,33 @@ impl<P: Resources> wit::Guest for P {
         Ok(P::resources().iter().filter_map(|resource| (resource.functions.template)()).collect())
     }
 
-    fn read_resource(call: request::Call, uri: String) -> Result<Vec<ResourceContents>, Error> {
-        dispatch(P::resources(), &Call::new(call), &uri)
+    fn read_resource(call: request::Call, uri: String, template: Option<MatchedTemplate>) -> Read {
+        read(P::resources(), &Call::new(call), &uri, template.as_ref())
     }
 }
 
-fn dispatch(resources: &[ResourceEntry], call: &Call, uri: &str) -> Result<Vec<ResourceContents>, Error> {
-    let of_kind = |template| resources.iter().filter(move |it| it.functions.is_template == template);
-    for resource in of_kind(false).chain(of_kind(true)) {
-        if let Some(contents) = run(resource.functions.read, call, uri)? {
-            return Ok(contents);
-        }
-    }
-    Err(none(uri))
-}
-
-/// Reads with the log bridges on.
-pub(crate) fn run(read: fn(&Call, &str) -> Read, call: &Call, uri: &str) -> Read {
+/// Reads the fixed resource of this URI, or else one of the template, with the log bridges on.
+pub(crate) fn read(
+    resources: &[ResourceEntry],
+    call: &Call,
+    uri: &str,
+    template: Option<&MatchedTemplate>,
+) -> Read {
+    let find = |name: &str, is_template| {
+        resources.iter().find(|it| it.name == name && it.functions.is_template == is_template)
+    };
+    let templated = || {
+        let template = template?;
+        Some((find(&template.uri_template, true)?, template.variables.as_slice()))
+    };
+    let found = find(uri, false).map(|resource| (resource, &[][..])).or_else(templated);
+    let (resource, variables) = found.ok_or_else(|| no_such_resource(uri))?;
     let _attached = logging::attach(call);
-    read(call, uri)
+    (resource.functions.read)(call, uri, variables)
 }
 
-/// The answer to a URI that is nobody's.
-pub(crate) fn none(uri: &str) -> Error {
+/// The error for a URI of no resource.
+pub fn no_such_resource(uri: &str) -> Error {
     Error::NotFound(format!("there is no resource `{uri}`"))
 }
 

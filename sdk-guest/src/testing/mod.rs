@@ -32,7 +32,7 @@ use crate::http::{Failure, Request, Response};
 #[cfg(not(target_family = "wasm"))]
 use crate::notify::Change;
 use crate::prompts::{self, PromptResult};
-use crate::resources::{self, ResourceContents};
+use crate::resources::{self, MatchedTemplate, ResourceContents, ResourceEntry};
 use crate::tools::{self, ToolDescription};
 use crate::{Call, ClientInfo, Content, Error, Level, Prompt, Resource, Tool, ToolResult};
 
@@ -52,12 +52,23 @@ pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
     Recorder::new().invoke::<T>(arguments)
 }
 
-/// Reads a resource as the host does: one of a template, or a fixed one by its own URI.
+/// Reads a fixed resource as the host does, by its URI.
 ///
 /// # Errors
-/// `NotFound` when this is none of its URIs, and the function's own.
+/// `NotFound` when it has another URI, and the function's own.
 pub fn read<R: Resource>(uri: &str) -> Result<Vec<ResourceContents>, Error> {
     Recorder::new().read::<R>(uri)
+}
+
+/// Reads a URI as the host does when the URI comes from the template and has these values for its variables, decoded.
+///
+/// # Errors
+/// `NotFound` when the values do not fit the parameters, and the function's own.
+pub fn read_template<'a, R: Resource>(
+    uri: &str,
+    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<ResourceContents>, Error> {
+    Recorder::new().read_template::<R>(uri, variables)
 }
 
 /// Gets a prompt for these arguments, as the host does.
@@ -213,12 +224,25 @@ impl Recorder {
         Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), recorder: self.clone() }
     }
 
-    /// Reads a resource, as [`testing::read`](read) does.
+    /// Reads a fixed resource, as [`testing::read`](read) does.
     ///
     /// # Errors
     /// Those of [`testing::read`](read).
     pub fn read<R: Resource>(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
-        resources::run(R::read, &self.call(), uri)?.ok_or_else(|| resources::none(uri))
+        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, None)
+    }
+
+    /// Reads a resource of a template, as [`testing::read_template`](read_template) does.
+    ///
+    /// # Errors
+    /// Those of [`testing::read_template`](read_template).
+    pub fn read_template<'a, R: Resource>(
+        &self,
+        uri: &str,
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Vec<ResourceContents>, Error> {
+        let template = MatchedTemplate { uri_template: R::URI.to_owned(), variables: owned(variables) };
+        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, Some(&template))
     }
 
     /// Gets a prompt, as [`testing::get_prompt`](get_prompt) does.

@@ -104,7 +104,7 @@ export class Call {
   /** Several questions in one round trip, each under a name of its own; the answers have the same names. */
   gather(questions) {
     const all = Object.entries(questions).map(([key, question]) => questionOf(optional(key), question));
-    const answers = this.#ask(() => this.#port.gather(all.map(({ key, body }) => ({ key, body }))));
+    const answers = this.#ask(() => this.#port.requestInputs(all.map(({ key, body }) => ({ key, body }))));
     const kinds = new Map(all.map(({ key, kind }) => [key, kind]));
     return Object.fromEntries(
       answers.map(({ key, outcome }) => {

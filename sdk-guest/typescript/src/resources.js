@@ -45,12 +45,6 @@ export class Resource {
     };
   }
 
-  /** The values of the URI's variables, or nothing when it is no URI of this resource. */
-  match(uri) {
-    if (this.template) return this.template.match(uri);
-    return uri === this.uri ? {} : undefined;
-  }
-
   /** The contents as the interface has them, or a promise of them. */
   read(call, uri, values) {
     return after(
@@ -58,6 +52,15 @@ export class Resource {
       (value) => contentsOf(value, uri, this.options.mimeType),
     );
   }
+}
+
+/** What the fixed resource of this URI holds, or else one of the template that the host found for it. */
+export function read(all, call, uri, matched) {
+  const fixed = all.find((one) => one.uri === uri);
+  if (fixed) return fixed.read(call, uri, {});
+  const resource = matched && all.find(({ template }) => template?.text === matched.uriTemplate);
+  if (!resource) throw HostError.notFound(`there is no resource ${uri}`);
+  return resource.read(call, uri, Object.fromEntries(matched.variables));
 }
 
 /** Describes a resource with a `uri`, or many with a `template`. */

@@ -76,7 +76,7 @@ export class Recorder {
       createMessage: (key, params) => this.#answer("sample", "sampling", key, params),
       elicit: (key, params) => this.#answer("elicit", "elicitation", key, params),
       listRoots: (key) => this.#listRoots(key),
-      gather: (questions) => questions.map((question) => this.#gathered(question)),
+      requestInputs: (requests) => requests.map((request) => this.#response(request)),
     });
   }
 
@@ -96,7 +96,7 @@ export class Recorder {
     return this.#roots;
   }
 
-  #gathered({ key, body }) {
+  #response({ key, body }) {
     const answers = {
       "create-message": () => this.#answer("sample", "sampling", key, body.val),
       elicit: () => this.#answer("elicit", "elicitation", key, body.val),
@@ -116,11 +116,9 @@ export class Recorder {
     return new Outcome(await tool.call(this.call(), structuredClone(args)), this);
   }
 
-  /** Reads a resource, or one of a template. */
-  async read(resource, uri = resource.uri) {
-    const values = resource.match(uri);
-    if (!values) throw HostError.notFound(`there is no resource ${uri}`);
-    const contents = await resource.read(this.call(), uri, values);
+  /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
+  async read(resource, uri = resource.uri, variables = {}) {
+    const contents = await resource.read(this.call(), uri, variables);
     return contents.map(({ uri, mimeType, data }) => ({ uri, mimeType, [data.tag]: data.val }));
   }
 

@@ -48,9 +48,11 @@ export declare class Recorder {
   hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
   call(): Call;
   invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
+  /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
   read(
     resource: Resource,
     uri?: string,
+    variables?: Record<string, string>,
   ): Promise<{ uri: string; mimeType: string; text?: string; blob?: Uint8Array }[]>;
   get(
     prompt: Prompt,

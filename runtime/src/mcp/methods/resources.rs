@@ -14,12 +14,19 @@ use super::super::server::Server;
 use super::super::wire::ReadView;
 use super::error_mapping::map_error;
 use super::{guest_task, read as read_params};
-use crate::plugin::{FinishedCall, Plugin};
+use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
 
 #[derive(Deserialize)]
 struct ReadResourceParams<'a> {
     #[serde(borrow)]
     uri: Cow<'a, str>,
+}
+
+/// A request to read a resource, and what the catalog knows of its URI.
+struct PreparedRead<'p> {
+    plugin: Arc<Plugin>,
+    template: Option<MatchedTemplate>,
+    uri: Cow<'p, str>,
 }
 
 /// Reads a resource. `None` when the client withdrew the request.
@@ -29,13 +36,14 @@ pub(in super::super) async fn read(
     params: Option<&RawValue>,
 ) -> Option<Result<EncodedResult, RpcError>> {
     let bytes = params.map_or(0, |params| params.get().len());
-    let (plugin, uri) = match server.reading().in_place(bytes, || prepare(server, context, params)).await {
+    let prepared = server.reading().in_place(bytes, || prepare(server, context, params)).await;
+    let PreparedRead { plugin, template, uri } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
     let client = guest_task::client(context, &plugin);
-    let FinishedCall { outcome, mut record } =
-        guest_task::run(context, &uri, pin!(plugin.read_resource(&uri, client))).await?;
+    let reading = plugin.read_resource(&uri, template.as_ref(), client);
+    let FinishedCall { outcome, mut record } = guest_task::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
         Ok(contents) => {
             let bytes = record.bytes_out();
@@ -56,10 +64,10 @@ fn prepare<'p>(
     server: &Server,
     context: &RequestContext,
     params: Option<&'p RawValue>,
-) -> Result<(Arc<Plugin>, Cow<'p, str>), RpcError> {
+) -> Result<PreparedRead<'p>, RpcError> {
     let ReadResourceParams { uri } = read_params(params)?;
     let snapshot = server.catalog.current();
-    let plugin = snapshot.plugin_for_uri(&uri);
-    let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
-    Ok((Arc::clone(plugin), uri))
+    let route = snapshot.route_uri(&uri);
+    let (plugin, template) = route.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
+    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri })
 }

@@ -42,7 +42,7 @@ typedef struct pp_tool {
 } pp_tool;
 
 typedef struct pp_resource {
-    /* with `{word}` in it this is a template, and the words are arguments */
+    /* with `{word}` in it this is a template (RFC 6570), and its variables are arguments */
     const char *uri;
     const char *name, *title, *description;
     /* text/plain or application/octet-stream unless you say otherwise */

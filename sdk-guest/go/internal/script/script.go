@@ -29,7 +29,7 @@ var SDK struct {
 	CallTool      func(call any, name, args string) (any, error)
 	ListResources func() (any, error)
 	ListTemplates func() (any, error)
-	ReadResource  func(call any, uri string) (any, error)
+	ReadResource  func(call any, uri, template string, variables map[string]string) (any, error)
 	ListPrompts   func() (any, error)
 	GetPrompt     func(call any, name string, args map[string]string) (any, error)
 	Complete      func(call any, template bool, target, argument, value string, known map[string]string) (any, error)

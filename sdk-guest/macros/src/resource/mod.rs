@@ -50,6 +50,8 @@ struct Parts {
     is_template: bool,
     list: TokenStream,
     template: TokenStream,
+    /// The parameter that has the values of the variables.
+    values: TokenStream,
     read: TokenStream,
 }
 
@@ -66,12 +68,8 @@ fn fixed(
         is_template: false,
         list: quote! { ::core::result::Result::Ok(::std::vec![#about.resource()]) },
         template: quote! { ::core::option::Option::None },
-        read: quote! {
-            if __uri != <Self as ::plugport_sdk::Resource>::URI {
-                return ::core::result::Result::Ok(::core::option::Option::None);
-            }
-            #read
-        },
+        values: quote! { _ },
+        read,
     };
     Ok(parts.write(&options.uri, function))
 }
@@ -88,28 +86,23 @@ fn many(
         || quote! { ::core::result::Result::Ok(::std::vec::Vec::new()) },
         |list| quote_spanned! {list.span()=> ::plugport_sdk::__private::IntoListing::into_listing(#list()) },
     );
-    let pieces = template.pieces();
     let arguments = texts::arguments(parameters, "a resource template")?;
     let values = arguments.iter().enumerate().map(|(n, argument)| {
         let (local, take) = (texts::local(n), texts::take(argument));
         quote! {
             let ::core::result::Result::Ok(#local) = #take else {
-                return ::core::result::Result::Ok(::core::option::Option::None);
+                return ::core::result::Result::Err(::plugport_sdk::__private::no_such_resource(__uri));
             };
         }
     });
     let read = read(function, options, parameters);
     let parts = Parts {
-        names: template.names().into_iter().map(str::to_owned).collect(),
+        names: template.names().to_vec(),
         is_template: true,
         list,
         template: quote! { ::core::option::Option::Some(#about.template()) },
+        values: quote! { __values },
         read: quote! {
-            let ::core::option::Option::Some(__values) =
-                ::plugport_sdk::__private::matched(&[#(#pieces),*], __uri)
-            else {
-                return ::core::result::Result::Ok(::core::option::Option::None);
-            };
             #(#values)*
             #read
         },
@@ -120,7 +113,7 @@ fn many(
 impl Parts {
     /// The type of the function's name, and what it implements.
     fn write(&self, uri: &LitStr, function: &Function) -> TokenStream {
-        let Self { names, is_template, list, template, read } = self;
+        let Self { names, is_template, list, template, values, read } = self;
         let ident = &function.ident;
         let traits = quote! {
             #[allow(unused_imports, reason = "written by the macro")]
@@ -143,7 +136,11 @@ impl Parts {
                     #template
                 }
 
-                fn read(__call: &::plugport_sdk::Call, __uri: &str) -> ::plugport_sdk::__private::Read {
+                fn read(
+                    __call: &::plugport_sdk::Call,
+                    __uri: &str,
+                    #values: &[(::std::string::String, ::std::string::String)],
+                ) -> ::plugport_sdk::__private::Read {
                     #read
                 }
             }

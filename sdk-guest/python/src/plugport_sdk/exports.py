@@ -82,9 +82,11 @@ def _resources(resources: list[reading.Resource]) -> type[Any]:
         def list_resource_templates(self) -> Any:
             return templates
 
-        def read_resource(self, call: Any, uri: str) -> Any:
+        def read_resource(self, call: Any, uri: str, template: Any) -> Any:
+            matched = reading.Matched(template.uri_template, dict(template.variables)) if template else None
+
             def read(call: Call) -> Any:
-                return [host.contents_of(one) for one in reading.read(resources, call, uri)]
+                return [host.contents_of(one) for one in reading.read(resources, call, uri, matched)]
 
             return _served(call, read)
 
@@ -112,13 +114,13 @@ def _completions(completers: list[completing.Completer]) -> type[Any]:
 
     class Completions:
         def complete(
-            self, call: Any, target: Any, argument: str, value: str, known: list[tuple[str, str]]
+            self, call: Any, target: Any, argument: str, value: str, context: list[tuple[str, str]]
         ) -> Any:
             kind = "prompt" if type(target).__name__ == "Target_Prompt" else "resource"
             completer = known_ones.get((kind, target.value, argument))
             if completer is None:
                 return host.completion(completing.Completion([]))
-            return _served(call, lambda call: host.completion(completer.complete(call, value, dict(known))))
+            return _served(call, lambda call: host.completion(completer.complete(call, value, dict(context))))
 
     return Completions
 

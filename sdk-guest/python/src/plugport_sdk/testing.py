@@ -20,7 +20,7 @@ from .ask import Root
 from .call import Call, Client, Level
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
-from .errors import Error, Internal, MissingCapability, NotFound
+from .errors import Error, Internal, MissingCapability
 from .tools import Json
 
 
@@ -163,13 +163,9 @@ class Recorder:
         except Error as error:
             return Outcome(ToolResult(), error, self)
 
-    def read(self, resource: Any, uri: str | None = None) -> list[Contents]:
-        """Reads a resource: one of a template, or a fixed one by its own URI. Raises `NotFound`."""
-        uri = uri or resource.plugport.uri
-        contents = resource.plugport.read(self.call(), uri)
-        if contents is None:
-            raise NotFound(f"there is no resource `{uri}`")
-        return contents
+    def read(self, resource: Any, uri: str | None = None, /, **variables: str) -> list[Contents]:
+        """Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables."""
+        return resource.plugport.read(self.call(), uri or resource.plugport.uri, variables)
 
     def get_prompt(self, prompt: Any, **arguments: str) -> list[Message]:
         """Gets a prompt."""
@@ -240,9 +236,9 @@ def invoke(tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any
     return Recorder().invoke(tool, arguments, **more)
 
 
-def read(resource: Any, uri: str | None = None) -> list[Contents]:
+def read(resource: Any, uri: str | None = None, /, **variables: str) -> list[Contents]:
     """Reads a resource as the host does."""
-    return Recorder().read(resource, uri)
+    return Recorder().read(resource, uri, **variables)
 
 
 def get_prompt(prompt: Any, **arguments: str) -> list[Message]:

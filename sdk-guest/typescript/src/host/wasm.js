@@ -41,6 +41,6 @@ function portOf(handle) {
     createMessage: (key, params) => sampling.createMessage(handle, key, params),
     elicit: (key, params) => elicitation.elicit(handle, key, params),
     listRoots: (key) => roots.listRoots(handle, key),
-    gather: (questions) => inputs.gather(handle, questions),
+    requestInputs: (requests) => inputs.requestInputs(handle, requests),
   };
 }
