@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from . import completions as completing
 from . import host
-from . import preload as preload
+from . import preimport as preimport
 from . import prompts as prompting
 from . import resources as reading
 from . import tools as calling
@@ -110,14 +110,14 @@ def _prompts(prompts: dict[str, prompting.Prompt]) -> type[Any]:
 
 
 def _completions(completers: list[completing.Completer]) -> type[Any]:
-    known_ones = {(one.kind, one.target, one.argument): one for one in completers}
+    by_target = {(one.kind, one.target, one.argument): one for one in completers}
 
     class Completions:
         def complete(
             self, call: Any, target: Any, argument: str, value: str, context: list[tuple[str, str]]
         ) -> Any:
             kind = "prompt" if type(target).__name__ == "Target_Prompt" else "resource"
-            completer = known_ones.get((kind, target.value, argument))
+            completer = by_target.get((kind, target.value, argument))
             if completer is None:
                 return host.completion(completing.Completion([]))
             return _served(call, lambda call: host.completion(completer.complete(call, value, dict(context))))
@@ -130,7 +130,7 @@ def _served(handle: Any, serve: Callable[[Call], Any]) -> Any:
 
     def work() -> Any:
         host.wake()
-        return serve(Call(host.HostPort(handle)))
+        return serve(Call(host.HostCallBackend(handle)))
 
     return _guarded(work)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from . import values
+from . import to_json
 from .call import Call
 from .content import Contents, Link
 from .errors import InvalidParams, NotFound
 from .signature import Signature, refuse_async
-from .templates import Template
+from .uri_template import Template
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,7 +79,7 @@ class Resource:
             return Contents(value, self.mime_type or "text/plain", uri)
         if isinstance(value, (bytes, bytearray)):
             return Contents(bytes(value), self.mime_type or "application/octet-stream", uri)
-        text = values.written(value, f"the resource `{self.name}`")
+        text = to_json.written(value, f"the resource `{self.name}`")
         return Contents(text, self.mime_type or "application/json", uri)
 
 

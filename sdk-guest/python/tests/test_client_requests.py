@@ -3,8 +3,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from plugport_sdk import Field, Image, Message, Root, errors
-from plugport_sdk.ask import form
-from plugport_sdk.testing import Log, Progress, Recorder
+from plugport_sdk.client_requests import form
+from plugport_sdk.testing import Log, Progress, TestClient
 
 from .test_schemas import Place, Unit
 
@@ -23,7 +23,7 @@ class Wish:
 
 class Telling(unittest.TestCase):
     def test_logs_and_progress_arrive(self):
-        client = Recorder(meta={"a": 1}, principal="ada")
+        client = TestClient(meta={"a": 1}, principal="ada")
         call = client.call()
         call.info("one")
         call.log("warning", {"two": Unit.METRIC}, logger="x")
@@ -41,14 +41,14 @@ class Telling(unittest.TestCase):
 
 class Sampling(unittest.TestCase):
     def test_a_question_and_its_answer(self):
-        client = Recorder().samples("Paris")
+        client = TestClient().samples("Paris")
         answer = client.call().sample("The capital of France?")
         self.assertEqual((answer.text, answer.model, answer.stop_reason), ("Paris", "test", "endTurn"))
         message = {"role": "user", "content": {"type": "text", "text": "The capital of France?"}}
-        self.assertEqual(client.asked[0].params, {"messages": [message], "maxTokens": 1000})
+        self.assertEqual(client.requests[0].params, {"messages": [message], "maxTokens": 1000})
 
     def test_everything_that_can_be_said(self):
-        client = Recorder().samples("x")
+        client = TestClient().samples("x")
         client.call().sample(
             ["See:", Message.assistant(Image(b"\0\1", "image/png")), {"role": "user", "content": []}],
             max_tokens=5,
@@ -59,7 +59,7 @@ class Sampling(unittest.TestCase):
             extra={"tools": []},
             key="q",
         )
-        asked = client.asked[0]
+        asked = client.requests[0]
         self.assertEqual(asked.key, "q")
         image = {"type": "image", "data": "AAE=", "mimeType": "image/png"}
         self.assertEqual(asked.params["messages"][1], {"role": "assistant", "content": image})
@@ -70,9 +70,9 @@ class Sampling(unittest.TestCase):
 
     def test_a_client_without_a_model(self):
         with self.assertRaises(errors.MissingCapability):
-            Recorder().call().sample("?")
+            TestClient().call().sample("?")
         with self.assertRaises(errors.Rejected):
-            Recorder().fails_sampling(errors.Rejected("no")).call().sample("?")
+            TestClient().fails_sampling(errors.Rejected("no")).call().sample("?")
 
 
 class Eliciting(unittest.TestCase):
@@ -96,11 +96,11 @@ class Eliciting(unittest.TestCase):
             form(int)
 
     def test_the_three_answers(self):
-        client = Recorder().accepts(name="Ada", unit="imperial", tone=None).declines().closes()
+        client = TestClient().accepts(name="Ada", unit="imperial", tone=None).declines().closes()
         call = client.call()
         accepted = call.elicit(Wish, "Whom?")
         self.assertEqual(accepted.accepted(), Wish("Ada", None, Unit.IMPERIAL))
-        self.assertEqual(client.asked[0].params["message"], "Whom?")
+        self.assertEqual(client.requests[0].params["message"], "Whom?")
         declined, closed = call.elicit(Wish, "Whom?"), call.elicit(Wish, "Whom?")
         self.assertTrue(declined.declined and not declined.cancelled and closed.cancelled)
         self.assertIsNone(declined.value)
@@ -111,22 +111,22 @@ class Eliciting(unittest.TestCase):
 
     def test_an_answer_that_does_not_fit(self):
         with self.assertRaisesRegex(errors.Internal, "cannot be read"):
-            Recorder().accepts(name=1).call().elicit(Wish, "Whom?")
+            TestClient().accepts(name=1).call().elicit(Wish, "Whom?")
 
     def test_forms_and_pages_of_ones_own(self):
-        client = Recorder().accepts(a=1).visits()
+        client = TestClient().accepts(a=1).visits()
         schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
         self.assertEqual(client.call().elicit_form(schema, "?").value, {"a": 1})
         self.assertEqual(client.call().elicit_url("https://example.com", "Log in").action, "accept")
-        self.assertEqual(client.asked[1].params["mode"], "url")
+        self.assertEqual(client.requests[1].params["mode"], "url")
 
 
 class Roots(unittest.TestCase):
     def test_folders_are_listed(self):
-        client = Recorder().has_roots("file:///a", Root("file:///b", "B"))
+        client = TestClient().has_roots("file:///a", Root("file:///b", "B"))
         self.assertEqual(client.call().roots(), [Root("file:///a"), Root("file:///b", "B")])
         with self.assertRaises(errors.MissingCapability):
-            Recorder().call().roots()
+            TestClient().call().roots()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired, Required, Union
 
-from . import docs, values
+from . import docs, to_json
 from .field import Field
 
 Reader = Callable[[Any, str], Any]
@@ -249,7 +249,7 @@ def _object_schema(kind: Any, members: list[tuple[Member, Shape]], giving: bool)
         if member.name in described:
             field.setdefault("description", described[member.name])
         if not giving and member.default not in (..., None):
-            field["default"] = values.plain(member.default)
+            field["default"] = to_json.plain(member.default)
         name = shape.field.name or member.name
         schema["properties"][name] = field
         if needed:
@@ -330,13 +330,13 @@ def _choice(shown: list[Any], meant: list[Any]) -> Shape:
         raise Unsupported("the values of a choice must be texts, numbers or bools")
     schema: Schema = {"type": "string"} if all(isinstance(one, str) for one in shown) else {}
     schema["enum"] = shown
-    names = ", ".join(values.dumps(one) for one in shown)
+    names = ", ".join(to_json.dumps(one) for one in shown)
 
     def read(value: Any, path: str) -> Any:
         for one, meaning in zip(shown, meant):
             if one == value and isinstance(one, bool) == isinstance(value, bool):
                 return meaning
-        raise Mismatch(path, f"{values.short(value)} is none of {names}")
+        raise Mismatch(path, f"{to_json.short(value)} is none of {names}")
 
     return Shape(schema, read)
 
@@ -359,7 +359,7 @@ def _any_of(readers: list[Reader]) -> Reader:
 
 
 def _wrong(path: str, wanted: str, value: Any) -> Mismatch:
-    return Mismatch(path, f"expected {wanted}, found {values.short(value)}")
+    return Mismatch(path, f"expected {wanted}, found {to_json.short(value)}")
 
 
 def _text(value: Any, path: str) -> str:

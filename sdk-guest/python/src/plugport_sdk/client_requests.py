@@ -1,7 +1,7 @@
-"""What the client is asked, and what it answers: the model, the person, the folders.
+"""Requests to the client and their results: sampling, elicitation and roots.
 
 Bodies are the JSON objects of MCP's newest revision; the host adapts them to the client's. A person may
-always refuse, so an answer is an `Elicited` and refusing is no error.
+always refuse, so every outcome is an `ElicitResult` and refusing is no error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 from .content import Audio, Content, Image, Message, Role, Text
 from .errors import Internal, Rejected
-from .shapes import Mismatch, Schema, Shapes, Unsupported, present
+from .json_types import Mismatch, Schema, Shapes, Unsupported, present
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class CreateMessageResult:
     """What the model said. `content` are its pieces as MCP writes them."""
 
     role: Role
@@ -44,7 +44,7 @@ class Sampled:
         return "\n".join(one["text"] for one in self.content if one.get("type") == "text")
 
     @classmethod
-    def read(cls, answer: str) -> Sampled:
+    def read(cls, answer: str) -> CreateMessageResult:
         """From the result of `sampling/createMessage`."""
         try:
             found = json.loads(answer)
@@ -55,7 +55,7 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Elicited(Generic[T]):
+class ElicitResult(Generic[T]):
     """What a person answered: `value` is there when they accepted."""
 
     action: Literal["accept", "decline", "cancel"]
@@ -78,7 +78,7 @@ class Elicited(Generic[T]):
         raise Rejected("the person declined to answer" if self.declined else "the person closed the question")
 
     @classmethod
-    def read(cls, answer: str, read: Callable[[Any], T]) -> Elicited[T]:
+    def read(cls, answer: str, read: Callable[[Any], T]) -> ElicitResult[T]:
         """From the result of `elicitation/create`."""
         try:
             found = json.loads(answer)

@@ -16,7 +16,7 @@ from typing import Any
 
 from .errors import Internal
 from .field import Field
-from .wire import sound
+from .to_wit import sound
 
 # What the host hands on: common parsers give up between this and twice as much.
 DEEPEST = 64

@@ -16,7 +16,7 @@ from plugport_sdk import (
     testing,
 )
 from plugport_sdk.resources import Matched
-from plugport_sdk.templates import Template
+from plugport_sdk.uri_template import Template
 
 
 @resource("notes://help", title="Help")
@@ -45,8 +45,8 @@ def review(
 
 
 @complete(prompt=review, argument="focus")
-def focuses(value: str, known: dict[str, str]) -> list[str]:
-    return rank(value, ["speed", "safety", known.get("code", "")])
+def focuses(value: str, context: dict[str, str]) -> list[str]:
+    return rank(value, ["speed", "safety", context.get("code", "")])
 
 
 class Resources(unittest.TestCase):
