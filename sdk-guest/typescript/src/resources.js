@@ -1,11 +1,11 @@
 // Resources and templates of resources. Both are one thing with a URI or a template of URIs, so that a plugin lists
 // them together and a handler has the same shape as a tool's: first the values, then the call.
 
-import { after } from "./after.js";
+import { maybeAwait } from "./maybe_await.js";
 import { lowerAnnotations, lowerContents, lowerResource } from "./content.js";
 import { HostError } from "./errors.js";
 import { extra, json, optional } from "./json.js";
-import { Template } from "./template.js";
+import { Template } from "./uri_template.js";
 
 export class Resource {
   constructor(options) {
@@ -47,7 +47,7 @@ export class Resource {
 
   /** The contents as the interface has them, or a promise of them. */
   read(call, uri, values) {
-    return after(
+    return maybeAwait(
       () => this.handler(values, call),
       (value) => contentsOf(value, uri, this.options.mimeType),
     );

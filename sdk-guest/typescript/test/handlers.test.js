@@ -14,11 +14,11 @@ import {
   tool,
   user,
 } from "plugport-sdk";
-import { call, changes, describe, invoke, Recorder } from "plugport-sdk/testing";
+import { call, changes, describe, invoke, TestClient } from "plugport-sdk/testing";
 
 import { complete } from "../src/completions.js";
 import { lowered } from "../src/errors.js";
-import { Template } from "../src/template.js";
+import { Template } from "../src/uri_template.js";
 
 const hello = tool({
   name: "hello",
@@ -143,8 +143,8 @@ test("what every object has is no argument and no completer", async () => {
   assert.deepEqual((await invoke(named, { of: { k: {} } })).structured, { of: { k: { a: "x" } } });
   assert.equal((await invoke(named, { of: {}, valueOf: 1 })).isError, true);
   const asks = prompt({ name: "p", args: { constructor: "c" }, handler: () => "" });
-  await assert.rejects(new Recorder().get(asks), { kind: "invalid-params" });
-  assert.deepEqual(await new Recorder().complete(asks, "constructor", ""), []);
+  await assert.rejects(new TestClient().get(asks), { kind: "invalid-params" });
+  assert.deepEqual(await new TestClient().complete(asks, "constructor", ""), []);
 });
 
 test("what nobody catches is a tool error, and its stack is in the log", async () => {
@@ -157,17 +157,17 @@ test("what nobody catches is a tool error, and its stack is in the log", async (
 test("an error of the host is handed on", async () => {
   const asks = tool({ name: "asks", description: "d", handler: (_, call) => call.sample("?").text });
   await assert.rejects(invoke(asks), { name: "HostError", kind: "missing-capability" });
-  assert.equal((await new Recorder().samples("42").invoke(asks)).text, "42");
+  assert.equal((await new TestClient().samples("42").invoke(asks)).text, "42");
   assert.deepEqual(new HostError("timed-out").lower(), { tag: "timed-out" });
 });
 
-test("a question has the shape that MCP gives it", () => {
-  const client = new Recorder().samples("a").accepts({ city: "Oslo" }).hasRoots("file:///a");
+test("a request has the shape that MCP gives it", () => {
+  const client = new TestClient().samples("a").accepts({ city: "Oslo" }).hasRoots("file:///a");
   const asking = client.call();
   asking.keyed("k").sample({ system: "s", text: "q", stop: "END", temperature: 0.5 });
   assert.equal(asking.elicit("Where?", { city: s.string() }).accepted().city, "Oslo");
   assert.deepEqual(asking.roots(), [{ uri: "file:///a" }]);
-  assert.deepEqual(client.asked[0], {
+  assert.deepEqual(client.requests[0], {
     kind: "sample",
     key: "k",
     params: {
@@ -178,7 +178,7 @@ test("a question has the shape that MCP gives it", () => {
       maxTokens: 1000,
     },
   });
-  assert.deepEqual(client.asked[1].params, {
+  assert.deepEqual(client.requests[1].params, {
     mode: "form",
     message: "Where?",
     requestedSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
@@ -186,18 +186,18 @@ test("a question has the shape that MCP gives it", () => {
 });
 
 test("a person may refuse", () => {
-  const asking = new Recorder().declines().call();
+  const asking = new TestClient().declines().call();
   assert.throws(() => asking.elicit("?", {}).accepted(), { kind: "rejected" });
 });
 
-test("several questions are asked at once", () => {
-  const asking = new Recorder().samples("T").closes().hasRoots("file:///a").call();
-  const answers = asking.gather({
+test("several requests are sent at once", () => {
+  const asking = new TestClient().samples("T").closes().hasRoots("file:///a").call();
+  const results = asking.requestInputs({
     title: { sample: "A title?" },
     form: { elicit: { message: "Where?", form: {} } },
     folders: { roots: true },
   });
-  assert.deepEqual([answers.title.text, answers.form.action, answers.folders.length], ["T", "cancel", 1]);
+  assert.deepEqual([results.title.text, results.form.action, results.folders.length], ["T", "cancel", 1]);
 });
 
 test("a Standard Schema checks and makes the arguments", async () => {
@@ -219,7 +219,7 @@ const note = resource({
 });
 
 test("resources are read by their URI", async () => {
-  const client = new Recorder();
+  const client = new TestClient();
   assert.deepEqual(await client.read(note, "notes://note/a%20b?part=2", { id: "a b", part: "2" }), [
     { uri: "notes://note/a%20b?part=2", mimeType: "text/plain", text: "Note a b, 2" },
   ]);
@@ -257,12 +257,12 @@ test("prompts are texts or conversations", async () => {
     args: { code: "The code.", language: { default: "Rust" } },
     handler: ({ code, language }) => [`Review this ${language}:`, user(code)],
   });
-  const { messages } = await new Recorder().get(review, { code: "x" });
+  const { messages } = await new TestClient().get(review, { code: "x" });
   assert.deepEqual(
     messages.map(({ content }) => content.text),
     ["Review this Rust:", "x"],
   );
-  await assert.rejects(new Recorder().get(review), { kind: "invalid-params" });
+  await assert.rejects(new TestClient().get(review), { kind: "invalid-params" });
 });
 
 test("a plugin says what is wrong with it when it is built", () => {

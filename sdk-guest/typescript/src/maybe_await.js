@@ -2,7 +2,7 @@
 // engine, however they were bundled.
 
 /** Runs `run`, hands its value to `done`, and whatever either throws to `failed`. A promise only if `run` returned one. */
-export function after(run, done, failed = rethrow) {
+export function maybeAwait(run, done, failed = rethrow) {
   let value;
   try {
     value = run();

@@ -1,15 +1,15 @@
-// The bodies of questions to the client, and how its answers are read. They are the JSON objects of MCP, so that
-// whatever MCP has can be asked, with short forms for what is asked most.
+// The bodies of requests to the client, and how their results are read. They are the JSON objects of MCP, so that
+// whatever MCP has can be requested, with short forms for what is requested most.
 
 import { bytes, Content } from "./content.js";
 import { HostError } from "./errors.js";
 import { json } from "./json.js";
-import { shapeOf } from "./shape.js";
+import { toJsonSchema } from "./to_json_schema.js";
 
-/** The params of sampling/createMessage: a text alone is one question of the user. */
-export function sampleParams(question) {
+/** The params of sampling/createMessage: a text alone is one message of the user. */
+export function sampleParams(request) {
   const given =
-    typeof question === "string" || question instanceof Content ? { messages: [question] } : question;
+    typeof request === "string" || request instanceof Content ? { messages: [request] } : request;
   const { text, messages = [], system, stop, key, ...more } = given;
   const all = text === undefined ? messages : [...messages, text];
   return json({
@@ -40,7 +40,7 @@ function base64(data) {
 }
 
 /** What the client's model answered. */
-export class Sampled {
+export class CreateMessageResult {
   constructor({ content, ...fields }) {
     Object.assign(this, fields, { content: [].concat(content ?? []) });
   }
@@ -65,7 +65,7 @@ export function formParams(message, form) {
 }
 
 function formSchema(form) {
-  const { additionalProperties, $schema, ...schema } = JSON.parse(shapeOf(form, "form").json);
+  const { additionalProperties, $schema, ...schema } = JSON.parse(toJsonSchema(form, "form").json);
   return { properties: {}, ...schema, type: "object" };
 }
 
@@ -75,7 +75,7 @@ export function pageParams(message, url, elicitationId) {
 }
 
 /** What the person answered: `accept` with the form's content, `decline` or `cancel`. */
-export class Elicited {
+export class ElicitResult {
   constructor({ action, content }) {
     this.action = action;
     this.content = content;
@@ -89,16 +89,16 @@ export class Elicited {
   }
 }
 
-/** Reads an answer in JSON. */
-export function answered(kind, text) {
+/** Reads a result in JSON. */
+export function resultOf(kind, text) {
   const value = JSON.parse(text);
-  if (kind === "sample") return new Sampled(value);
-  if (kind === "elicit") return new Elicited(value);
+  if (kind === "sample") return new CreateMessageResult(value);
+  if (kind === "elicit") return new ElicitResult(value);
   return value.roots ?? value;
 }
 
-/** A question of `gather` for the interface. */
-export function questionOf(key, { sample, elicit, roots }) {
+/** A request of `requestInputs` for the interface. */
+export function inputRequestOf(key, { sample, elicit, roots }) {
   if (sample !== undefined)
     return { kind: "sample", key, body: { tag: "create-message", val: sampleParams(sample) } };
   if (elicit?.url !== undefined) {
@@ -109,5 +109,5 @@ export function questionOf(key, { sample, elicit, roots }) {
     return { kind: "elicit", key, body: { tag: "elicit", val: formParams(elicit.message, elicit.form) } };
   }
   if (roots) return { kind: "roots", key, body: { tag: "list-roots" } };
-  throw new TypeError(`the question \`${key}\` must have one of sample, elicit and roots`);
+  throw new TypeError(`the request \`${key}\` must have one of sample, elicit and roots`);
 }

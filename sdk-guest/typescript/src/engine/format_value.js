@@ -2,7 +2,7 @@
 
 import { DEEPEST } from "../json.js";
 
-export function shown(value) {
+export function formatValue(value) {
   if (typeof value === "string") return value;
   if (value instanceof Error) return `${value.name}: ${value.message}\n${value.stack ?? ""}`.trimEnd();
   if (typeof value !== "object" || value === null) return String(value);

@@ -6,14 +6,14 @@ import { json } from "./json.js";
 import { s, Schema } from "./schema.js";
 
 /** `json` is the JSON Schema as text, `parse` makes the value that a handler gets; it may return a promise. */
-export function shapeOf(given = {}, what = "schema") {
+export function toJsonSchema(given = {}, what = "schema") {
   if (typeof given === "string") return { json: given.toWellFormed(), parse: asItIs };
   if (given instanceof Schema) return { json: json(given.json), parse: (value) => given.parse(value) };
   if (given?.["~standard"]) return standard(given, what);
   if (given === null || typeof given !== "object") {
     throw new TypeError(`the ${what} must be fields of \`s\`, a JSON Schema or a Standard Schema`);
   }
-  if (Object.values(given).every((field) => field instanceof Schema)) return shapeOf(s.object(given));
+  if (Object.values(given).every((field) => field instanceof Schema)) return toJsonSchema(s.object(given));
   if (Object.values(given).some((field) => field instanceof Schema)) {
     throw new TypeError(`each field of the ${what} must be made with \`s\`, such as s.string()`);
   }
