@@ -96,8 +96,8 @@ func TestOnlyFlatStructsAreForms(t *testing.T) {
 
 func TestTemplatesHaveTheirVariablesInOrder(t *testing.T) {
 	for template, want := range map[string]string{
-		"a:b":                            "[]",
-		"a:{x}/{y}":                      "[{[x] false} {[y] false}]",
+		"a:b":                           "[]",
+		"a:{x}/{y}":                     "[{[x] false} {[y] false}]",
 		"a:{+x}{/y}{?p,q}{&r}{#f}/more": "[{[x] false} {[y] true} {[p q] true} {[r] true} {[f] true}]",
 	} {
 		expressions, err := parseTemplate(template)
@@ -113,7 +113,7 @@ func TestTemplatesHaveTheirVariablesInOrder(t *testing.T) {
 }
 
 func TestBlocksAreWrittenAsMCPWritesThem(t *testing.T) {
-	text, err := sampleParams(Sample{Messages: []Message{UserSays(TextBlock("a"), ImageBlock([]byte{0, 1}, "image/png")), AssistantSays(TextBlock(""))}})
+	text, err := sampleParams(CreateMessageRequest{Messages: []Message{UserSays(TextBlock("a"), ImageBlock([]byte{0, 1}, "image/png")), AssistantSays(TextBlock(""))}})
 	want := `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","data":"AAE=","mimeType":"image/png"}]},` +
 		`{"role":"assistant","content":{"type":"text","text":""}}],"maxTokens":1000}`
 	if text != want || err != nil {

@@ -1,7 +1,7 @@
-// Package shape reads the fields of an author's struct, once and in one way for all that is made of them: the schema that
+// Package structfields reads the fields of an author's struct, once and in one way for all that is made of them: the schema that
 // a client sees, the arguments of a call, the variables of a URI. Names and what may be left out follow encoding/json, so
 // that a struct means the same here as everywhere else in Go.
-package shape
+package structfields
 
 import (
 	"fmt"

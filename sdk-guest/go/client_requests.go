@@ -7,8 +7,8 @@ import (
 )
 
 // The bridges to the host are functions and not methods of one interface: an interface with all of them would make every
-// plugin import every question, whether it asks or not. What nobody asks the linker drops, and the operator sees what a
-// plugin would really need.
+// plugin import sampling, elicitation and roots, whether it uses them or not. What nobody calls the linker drops, and the
+// operator sees what a plugin would really need.
 
 const (
 	methodSample = "sampling/createMessage"
@@ -16,19 +16,19 @@ const (
 	methodRoots  = "roots/list"
 )
 
-// read reads a client's answer.
-func read(answer string, into any) error {
-	if err := json.Unmarshal([]byte(answer), into); err != nil {
+// read reads a client's result.
+func read(result string, into any) error {
+	if err := json.Unmarshal([]byte(result), into); err != nil {
 		return Errorf(Internal, "the client's answer cannot be read: %s", err)
 	}
 	return nil
 }
 
-// params writes a question.
+// params writes the params of a request.
 func params(of any) (string, error) {
 	text, err := schema.Marshal(of)
 	if err != nil {
-		return "", Errorf(Internal, "the question cannot be written as JSON: %s", err)
+		return "", Errorf(Internal, "the request cannot be written as JSON: %s", err)
 	}
 	return string(text), nil
 }

@@ -67,7 +67,7 @@ type fake struct {
 	cancelled       bool
 	logs            []LogRecord
 	progress        []ProgressRecord
-	asked           []Asking
+	requests        []RecordedRequest
 	changes         []string
 	answers         map[string][]answer
 }
@@ -97,11 +97,11 @@ func (f *fake) Changed(listing int, uri string) {
 }
 
 func (f *fake) Answer(key, method, params string) (string, error) {
-	asking := Asking{Key: key, Method: method}
-	if err := json.Unmarshal([]byte(params), &asking.Params); err != nil {
-		return "", fmt.Errorf("the question is no JSON object: %w", err)
+	request := RecordedRequest{Key: key, Method: method}
+	if err := json.Unmarshal([]byte(params), &request.Params); err != nil {
+		return "", fmt.Errorf("the params are no JSON object: %w", err)
 	}
-	f.asked = append(f.asked, asking)
+	f.requests = append(f.requests, request)
 	capability, offered := f.capability(method)
 	if !offered {
 		return "", plugport.Errorf(plugport.MissingCapability, "%s", capability)

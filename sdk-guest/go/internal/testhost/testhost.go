@@ -1,6 +1,6 @@
-// Package script is what a test puts in the place of the host. It lies below both the SDK and its package of fakes, so that
+// Package testhost is what a test puts in the place of the host. It lies below both the SDK and its package of fakes, so that
 // neither has to show the other's authors what only they need.
-package script
+package testhost
 
 // Client is a client whose answers were written down before. Texts are JSON where the WIT says so.
 type Client interface {
@@ -10,7 +10,7 @@ type Client interface {
 	Cancelled() bool
 	Log(level int, logger, data string)
 	Progress(done, total float64, message string)
-	// Answer gives the result of a question of this MCP method.
+	// Answer gives the result of a client request of this MCP method.
 	Answer(key, method, params string) (string, error)
 	// Changed hears what else than the call was changed.
 	Changed(listing int, uri string)
@@ -32,5 +32,5 @@ var SDK struct {
 	ReadResource  func(call any, uri, template string, variables map[string]string) (any, error)
 	ListPrompts   func() (any, error)
 	GetPrompt     func(call any, name string, args map[string]string) (any, error)
-	Complete      func(call any, template bool, target, argument, value string, known map[string]string) (any, error)
+	Complete      func(call any, template bool, target, argument, value string, context map[string]string) (any, error)
 }
