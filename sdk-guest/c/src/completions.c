@@ -60,10 +60,10 @@ static const pp_completion *find(bool of_prompt, const char *name, const char *a
     return NULL;
 }
 
-static void run(pp_call *call, const pp_completion *completion, const char *typed, const pp_json *known,
+static void run(pp_call *call, const pp_completion *completion, const char *typed, const pp_json *context,
                 pp_suggestions *out)
 {
-    pp_args args = {NULL, 0, true, known};
+    pp_args args = {NULL, 0, true, context};
     if (completion->choices) {
         pp_suggest_from(out, typed, completion->choices);
     }

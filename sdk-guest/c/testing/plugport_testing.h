@@ -22,7 +22,7 @@ void pp_test_declines(void);
 /* Closes the form without an answer. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
-/* The operator grants no questions. */
+/* The operator grants no requests to the client. */
 void pp_test_denies(void);
 /* The client no longer waits. */
 void pp_test_cancels(void);
@@ -62,8 +62,8 @@ const char *pp_test_output_schema(const char *tool);
 /* What the client has seen since it was new: lines such as "info logger: \"text\"" and "1/3 message". */
 const char *pp_test_logs(void);
 const char *pp_test_progress(void);
-/* The params of the last question, or NULL. */
-const char *pp_test_asked(void);
+/* The params of the last request that the client got, or NULL. */
+const char *pp_test_request(void);
 /* Lines such as "tools" and "resource notes://1". */
 const char *pp_test_changes(void);
 

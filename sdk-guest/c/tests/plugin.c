@@ -82,10 +82,10 @@ static pp_result *review(pp_call *call, const pp_args *args)
     return pp_add_assistant(result, "In %s?", pp_string(args, "language"));
 }
 
-static void suggest_languages(pp_call *call, const char *typed, const pp_args *known, pp_suggestions *out)
+static void suggest_languages(pp_call *call, const char *typed, const pp_args *context, pp_suggestions *out)
 {
     (void)call;
-    pp_suggest(out, pp_has(known, "code") ? "known" : typed);
+    pp_suggest(out, pp_has(context, "code") ? "context" : typed);
 }
 
 PP_PROMPTS({

@@ -61,8 +61,8 @@ typedef struct pp_prompt {
 
 typedef struct pp_suggestions pp_suggestions;
 
-/* `typed` is what stands there so far, `known` the other arguments. */
-typedef void pp_suggester(pp_call *call, const char *typed, const pp_args *known, pp_suggestions *out);
+/* `typed` is what stands there so far, `context` the other arguments. */
+typedef void pp_suggester(pp_call *call, const char *typed, const pp_args *context, pp_suggestions *out);
 
 void pp_suggest(pp_suggestions *out, const char *value);
 /* Those of "a|b|c" that begin with `typed`, in whatever case. */

@@ -1,5 +1,5 @@
-/* Questions to the person: a form of declared fields, or a page on the web. */
-#include "questions.h"
+/* The interface `elicitation`: a form of declared fields, or a page on the web. */
+#include "client_requests.h"
 
 const char *ppi_form_params(const char *message, const pp_form *form)
 {
@@ -28,7 +28,7 @@ static const pp_failure *unfit(const char *why)
 }
 
 /* What was filled in, if it fits. */
-static void take_values(const pp_form *form, const pp_json *content, pp_elicited *elicited)
+static void take_values(const pp_form *form, const pp_json *content, pp_elicit_result *elicited)
 {
     static const pp_json nothing = {.kind = PP_JSON_OBJECT};
     pp_args *values = pp_alloc(sizeof(pp_args));
@@ -44,10 +44,10 @@ static void take_values(const pp_form *form, const pp_json *content, pp_elicited
     elicited->values = values;
 }
 
-pp_elicited ppi_elicited(const pp_form *form, plugin_string_t *answer)
+pp_elicit_result ppi_elicit_result(const pp_form *form, plugin_string_t *answer)
 {
-    pp_elicited elicited = {PP_FAILED, NULL, NULL};
-    const pp_json *outcome = ppi_answer(answer, &elicited.failure);
+    pp_elicit_result elicited = {PP_FAILED, NULL, NULL};
+    const pp_json *outcome = ppi_result_json(answer, &elicited.failure);
     const char *action = pp_json_text(pp_json_member(outcome, "action"), NULL);
     if (action && strcmp(action, "accept") == 0) {
         take_values(form, pp_json_member(outcome, "content"), &elicited);
@@ -57,32 +57,32 @@ pp_elicited ppi_elicited(const pp_form *form, plugin_string_t *answer)
     return elicited;
 }
 
-static pp_elicited ask(pp_call *call, const pp_form *form, const char *body)
+static pp_elicit_result send(pp_call *call, const pp_form *form, const char *body)
 {
     plugin_string_t room, answer, params = ppi_lend(body);
     plugport_plugin_types_error_t error;
     if (!plugport_plugin_elicitation_elicit(call->handle, ppi_key(form ? form->key : NULL, &room), &params, &answer,
                                             &error)) {
-        pp_elicited refused = {PP_FAILED, ppi_lift_failure(&error), NULL};
+        pp_elicit_result refused = {PP_FAILED, ppi_lift_failure(&error), NULL};
         return refused;
     }
-    return ppi_elicited(form, &answer);
+    return ppi_elicit_result(form, &answer);
 }
 
-pp_elicited pp_elicit(pp_call *call, const pp_form *form, const char *format, ...)
+pp_elicit_result pp_elicit(pp_call *call, const pp_form *form, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
     const char *message = ppi_format(format, values);
     va_end(values);
-    return ask(call, form, ppi_form_params(message, form));
+    return send(call, form, ppi_form_params(message, form));
 }
 
-pp_elicited pp_elicit_url(pp_call *call, const char *url, const char *format, ...)
+pp_elicit_result pp_elicit_url(pp_call *call, const char *url, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
     const char *message = ppi_format(format, values);
     va_end(values);
-    return ask(call, NULL, url_params(message, url));
+    return send(call, NULL, url_params(message, url));
 }

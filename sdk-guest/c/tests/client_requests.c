@@ -1,4 +1,4 @@
-/* Questions to the client, and the client's answers. These need a call, but no table. */
+/* Requests to the client, and their results. These need a call, but no table. */
 #include "../src/internal.h"
 #include "tests.h"
 
@@ -11,10 +11,10 @@ static void forms_are_filled_in(void)
 {
     pp_test_new_client();
     pp_test_accepts("{\"name\":\"Ada\",\"age\":36}");
-    pp_elicited answer = pp_elicit(&call, &form, "Who are %s?", "you");
+    pp_elicit_result answer = pp_elicit(&call, &form, "Who are %s?", "you");
     PP_CHECK(answer.action == PP_ACCEPTED && pp_integer(answer.values, "age") == 36);
     PP_CHECK_TEXT(pp_string(answer.values, "name"), "Ada");
-    PP_CHECK_TEXT(pp_test_asked(),
+    PP_CHECK_TEXT(pp_test_request(),
                   "{\"mode\":\"form\",\"message\":\"Who are you?\",\"requestedSchema\":{\"type\":\"object\","
                   "\"properties\":{\"name\":{\"type\":\"string\",\"description\":\"Your name\"},\"age\":{\"type\":"
                   "\"integer\",\"minimum\":0,\"maximum\":150,\"description\":\"Your age\"}},\"required\":[\"name\"]}}");
@@ -27,23 +27,23 @@ static void forms_are_not_filled_in(void)
     pp_test_closes();
     PP_CHECK(pp_elicit(&call, &form, "?").action == PP_CANCELLED);
     pp_test_accepts("{\"age\":-1}");
-    pp_elicited answer = pp_elicit(&call, &form, "?");
+    pp_elicit_result answer = pp_elicit(&call, &form, "?");
     PP_CHECK(answer.action == PP_FAILED);
     PP_CHECK_TEXT(answer.failure->message, "the answer does not fit the form: the field `name` is missing");
     pp_test_new_client();
     PP_CHECK(pp_elicit(&call, &form, "?").failure->kind == PP_FAILED_MISSING_CAPABILITY);
 }
 
-static void models_are_asked(void)
+static void models_are_sampled(void)
 {
     pp_test_new_client();
     pp_test_samples("for\"ty\"");
     PP_CHECK_TEXT(pp_sample(&call, "Why?").text, "for\"ty\"");
-    PP_CHECK_TEXT(pp_test_asked(),
+    PP_CHECK_TEXT(pp_test_request(),
                   "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Why?\"}}],"
                   "\"maxTokens\":1000}");
     pp_test_denies();
-    pp_sampled refused = pp_sample(&call, "Why?");
+    pp_create_message_result refused = pp_sample(&call, "Why?");
     PP_CHECK(refused.failure && refused.failure->kind == PP_FAILED_DENIED);
     PP_CHECK_TEXT(refused.text, "");
 }
@@ -76,33 +76,33 @@ static void clients_are_told(void)
     PP_CHECK(pp_cancelled(&call));
 }
 
-static void several_questions_are_asked_at_once(void)
+static void several_requests_are_sent_at_once(void)
 {
     pp_test_new_client();
     pp_test_samples("Folders");
     pp_test_has_root("file:///a", NULL);
-    const pp_sampling title = {.text = "A title?"};
-    pp_question questions[] = {
+    const pp_create_message_request title = {.text = "A title?"};
+    pp_input_request requests[] = {
         {.key = "title", .sampling = &title},
         {.key = "folders", .roots = true},
         {.key = "who", .form = &form, .message = "Who?"},
     };
-    PP_CHECK(!pp_gather(&call, questions, 3));
-    PP_CHECK_TEXT(questions[0].sampled.text, "Folders");
-    PP_CHECK(questions[1].found.count == 1 && !questions[1].found.items[0].name);
-    PP_CHECK_TEXT(questions[1].found.items[0].uri, "file:///a");
-    PP_CHECK(questions[2].elicited.failure->kind == PP_FAILED_MISSING_CAPABILITY);
+    PP_CHECK(!pp_request_inputs(&call, requests, 3));
+    PP_CHECK_TEXT(requests[0].sampled.text, "Folders");
+    PP_CHECK(requests[1].found.count == 1 && !requests[1].found.items[0].name);
+    PP_CHECK_TEXT(requests[1].found.items[0].uri, "file:///a");
+    PP_CHECK(requests[2].elicited.failure->kind == PP_FAILED_MISSING_CAPABILITY);
     pp_test_denies();
-    const pp_failure *failure = pp_gather(&call, questions, 3);
-    PP_CHECK(failure && failure->kind == PP_FAILED_DENIED && questions[0].sampled.failure == failure);
+    const pp_failure *failure = pp_request_inputs(&call, requests, 3);
+    PP_CHECK(failure && failure->kind == PP_FAILED_DENIED && requests[0].sampled.failure == failure);
 }
 
-void test_asking(void)
+void test_client_requests(void)
 {
-    several_questions_are_asked_at_once();
+    several_requests_are_sent_at_once();
     forms_are_filled_in();
     forms_are_not_filled_in();
-    models_are_asked();
+    models_are_sampled();
     roots_are_listed();
     clients_are_told();
 }
