@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::bindings::types::{ResourceContents, ResourceData};
-use crate::returns::Kind;
+use crate::return_value::Kind;
 use crate::{Error, json};
 
-use super::Read;
+use super::ReadResult;
 
 /// A value that is sent as JSON, with the type `application/json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl<T> Kind<T> {
     ///
     /// # Errors
     /// Those of [`IntoContents::into_contents`].
-    pub fn contents(self, value: T, uri: &str, mime_type: Option<&str>) -> Read
+    pub fn contents(self, value: T, uri: &str, mime_type: Option<&str>) -> ReadResult
     where
         T: IntoContents,
     {

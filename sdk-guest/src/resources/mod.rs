@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::bindings::request;
 use crate::bindings::resources as wit;
-use crate::entry::Entry;
-use crate::failure::{Failure, ToolError};
+use crate::export_entry::ExportEntry;
+use crate::tool_error::{Failure, ToolError};
 use crate::{Call, Error, logging};
 
 mod contents;
@@ -19,10 +19,10 @@ pub use crate::bindings::types::{ResourceContents, ResourceDescriptor as Resourc
 pub use contents::{Contents, IntoContents, Json};
 
 /// The resources that there are.
-pub type Listed = Result<Vec<ResourceInfo>, Error>;
+pub type ListResult = Result<Vec<ResourceInfo>, Error>;
 
 /// What a resource holds.
-pub type Read = Result<Vec<ResourceContents>, Error>;
+pub type ReadResult = Result<Vec<ResourceContents>, Error>;
 
 /// A resource, or a template for many. `#[resource]` and `#[resource_template]` implement it for a type that has the
 /// function's name.
@@ -44,7 +44,7 @@ pub trait Resource {
     ///
     /// # Errors
     /// The list function's own.
-    fn list() -> Listed;
+    fn list() -> ListResult;
 
     /// What clients are told of the template.
     fn template() -> Option<ResourceTemplateInfo>;
@@ -53,19 +53,19 @@ pub trait Resource {
     ///
     /// # Errors
     /// `NotFound` when the values do not fit the parameters, and the function's own.
-    fn read(call: &Call, uri: &str, variables: &[(String, String)]) -> Read;
+    fn read(call: &Call, uri: &str, variables: &[(String, String)]) -> ReadResult;
 }
 
 /// One line of the list that `export!` makes.
-pub type ResourceEntry = Entry<ResourceFunctions>;
+pub type ResourceEntry = ExportEntry<ResourceFunctions>;
 
 /// What the host can do with a resource.
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceFunctions {
     is_template: bool,
-    list: fn() -> Listed,
+    list: fn() -> ListResult,
     template: fn() -> Option<ResourceTemplateInfo>,
-    read: fn(&Call, &str, &[(String, String)]) -> Read,
+    read: fn(&Call, &str, &[(String, String)]) -> ReadResult,
 }
 
 impl ResourceEntry {
@@ -104,7 +104,7 @@ impl<P: Resources> wit::Guest for P {
         Ok(P::resources().iter().filter_map(|resource| (resource.functions.template)()).collect())
     }
 
-    fn read_resource(call: request::Call, uri: String, template: Option<MatchedTemplate>) -> Read {
+    fn read_resource(call: request::Call, uri: String, template: Option<MatchedTemplate>) -> ReadResult {
         read(P::resources(), &Call::new(call), &uri, template.as_ref())
     }
 }
@@ -115,7 +115,7 @@ pub(crate) fn read(
     call: &Call,
     uri: &str,
     template: Option<&MatchedTemplate>,
-) -> Read {
+) -> ReadResult {
     let find = |name: &str, is_template| {
         resources.iter().find(|it| it.name == name && it.functions.is_template == is_template)
     };
@@ -187,17 +187,17 @@ pub trait IntoListing {
     ///
     /// # Errors
     /// The function's own.
-    fn into_listing(self) -> Listed;
+    fn into_listing(self) -> ListResult;
 }
 
 impl IntoListing for Vec<ResourceInfo> {
-    fn into_listing(self) -> Listed {
+    fn into_listing(self) -> ListResult {
         Ok(self)
     }
 }
 
 impl<E: ToolError> IntoListing for Result<Vec<ResourceInfo>, E> {
-    fn into_listing(self) -> Listed {
+    fn into_listing(self) -> ListResult {
         self.map_err(|error| Failure::new(error).into_error())
     }
 }
@@ -205,7 +205,7 @@ impl<E: ToolError> IntoListing for Result<Vec<ResourceInfo>, E> {
 /// What the attribute says. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct About {
+pub struct ResourceOptions {
     pub uri: &'static str,
     pub name: &'static str,
     pub title: Option<&'static str>,
@@ -214,7 +214,7 @@ pub struct About {
     pub extra: Option<&'static str>,
 }
 
-impl About {
+impl ResourceOptions {
     /// As the description of a resource.
     pub fn resource(self) -> ResourceInfo {
         ResourceInfo {

@@ -2,8 +2,8 @@
 //!
 //! `String` is text, but it is `Serialize` too, and so is nearly all else that a tool may return; a trait with one
 //! implementation for each could not have one for all. So the choice is made where the type is known, in the macro's
-//! output, by method resolution: `(&&kind).convert(value)` finds [`Ready`] on `&&Kind<T>` first, then [`Described`] on
-//! `&Kind<T>`, then [`Bare`] on `Kind<T>`. Errors are split off before, in the same way: an inherent method for
+//! output, by method resolution: `(&&kind).convert(value)` finds [`IsContent`] on `&&Kind<T>` first, then [`WithSchema`] on
+//! `&Kind<T>`, then [`WithoutSchema`] on `Kind<T>`. Errors are split off before, in the same way: an inherent method for
 //! `Result` hides [`Infallible`]'s of the same name.
 
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::failure::{Failure, ToolError};
+use crate::tool_error::{Failure, ToolError};
 use crate::{Content, Error, ToolResult, json, schema};
 
 /// The type that a function returns.
@@ -127,7 +127,7 @@ impl IntoToolResult for Cow<'_, str> {
 }
 
 /// Content, which has no schema.
-pub trait Ready<T> {
+pub trait IsContent<T> {
     /// The result that a client gets.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ pub trait Ready<T> {
     fn output_schema(self) -> Option<String>;
 }
 
-impl<T: IntoToolResult> Ready<T> for &&Kind<T> {
+impl<T: IntoToolResult> IsContent<T> for &&Kind<T> {
     fn convert(self, value: T) -> Result<ToolResult, Error> {
         Ok(value.into_tool_result())
     }
@@ -149,7 +149,7 @@ impl<T: IntoToolResult> Ready<T> for &&Kind<T> {
 }
 
 /// Structured content with a schema.
-pub trait Described<T> {
+pub trait WithSchema<T> {
     /// The result that a client gets.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ pub trait Described<T> {
     fn output_schema(self) -> Option<String>;
 }
 
-impl<T: Serialize + JsonSchema> Described<T> for &Kind<T> {
+impl<T: Serialize + JsonSchema> WithSchema<T> for &Kind<T> {
     fn convert(self, value: T) -> Result<ToolResult, Error> {
         structured(&value)
     }
@@ -173,23 +173,23 @@ impl<T: Serialize + JsonSchema> Described<T> for &Kind<T> {
 /// Structured content without a schema.
 ///
 /// The bound is the methods' and not the implementation's: so a type that is none of all this is told what it lacks.
-pub trait Bare<T> {
+pub trait WithoutSchema<T> {
     /// The result that a client gets.
     ///
     /// # Errors
     /// `internal` when the value cannot be JSON.
     fn convert(self, value: T) -> Result<ToolResult, Error>
     where
-        T: Returned;
+        T: Returnable;
 
     /// The schema of the structured content.
     fn output_schema(self) -> Option<String>;
 }
 
-impl<T> Bare<T> for Kind<T> {
+impl<T> WithoutSchema<T> for Kind<T> {
     fn convert(self, value: T) -> Result<ToolResult, Error>
     where
-        T: Returned,
+        T: Returnable,
     {
         structured(&value)
     }
@@ -204,10 +204,10 @@ impl<T> Bare<T> for Kind<T> {
     message = "`{Self}` cannot be returned by a tool; return text, `Content`, or derive `serde::Serialize` for it",
     label = "this type cannot be written as JSON"
 )]
-pub trait Returned: Serialize {}
+pub trait Returnable: Serialize {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize> Returned for T {}
+impl<T: Serialize> Returnable for T {}
 
 /// JSON, as structured content for programs and as text for clients that know no structured content.
 fn structured(value: &impl Serialize) -> Result<ToolResult, Error> {

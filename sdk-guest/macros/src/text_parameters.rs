@@ -14,7 +14,7 @@ pub(crate) fn arguments(parameters: &[Parameter], what: &str) -> syn::Result<Vec
         match parameter {
             Parameter::Call(_) => {}
             Parameter::Argument(argument) => arguments.push((**argument).clone()),
-            Parameter::Whole(ty) => {
+            Parameter::AllArguments(ty) => {
                 let message = format!("`#[args]` is for tools; {what} has a parameter for each argument");
                 return Err(syn::Error::new_spanned(ty, message));
             }
@@ -59,7 +59,7 @@ pub(crate) fn passed(parameters: &[Parameter]) -> Vec<TokenStream> {
     let mut count = 0..;
     let passed = parameters.iter().map(|parameter| match parameter {
         Parameter::Call(_) => quote! { __call },
-        Parameter::Argument(_) | Parameter::Whole(_) => {
+        Parameter::Argument(_) | Parameter::AllArguments(_) => {
             let local = local(count.next().unwrap_or_default());
             quote! { #local }
         }

@@ -1,8 +1,8 @@
-//! Answers for tests: what a closure says, one per thread.
+//! Responses for tests: what a closure returns, one per thread.
 
 use std::cell::RefCell;
 
-use super::{Failure, Place, Request, Response};
+use super::{Failure, Request, Response, UrlParts};
 
 type Answer = Box<dyn FnMut(&Request) -> Result<Response, Failure>>;
 
@@ -11,12 +11,12 @@ thread_local! {
     static ASKED: RefCell<Vec<Request>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) fn send(request: &Request, place: &Place<'_>) -> Result<Response, Failure> {
+pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Failure> {
     ASKED.with_borrow_mut(|asked| asked.push(request.clone()));
     // Taken out meanwhile, so that an answer may itself ask.
     let Some(mut answer) = ANSWER.take() else {
-        let scheme = if place.secure { "https" } else { "http" };
-        return Err(Failure::Denied(format!("{scheme}://{}{}", place.authority, place.path)));
+        let scheme = if url.secure { "https" } else { "http" };
+        return Err(Failure::Denied(format!("{scheme}://{}{}", url.authority, url.path)));
     };
     let answered = answer(request);
     ANSWER.with_borrow_mut(|slot| *slot = slot.take().or(Some(answer)));

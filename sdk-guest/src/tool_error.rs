@@ -5,7 +5,7 @@
 
 use std::error::Error as StdError;
 
-use crate::returns::IntoToolResult;
+use crate::return_value::IntoToolResult;
 use crate::{Error, ToolResult};
 
 /// What can be the `Err` of a tool.

@@ -2,13 +2,13 @@
 
 /// A name and what it stands for.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<F> {
+pub struct ExportEntry<F> {
     pub(crate) name: &'static str,
     pub(crate) functions: F,
 }
 
 /// Whether every entry has a name of its own.
-pub const fn names_differ<F>(entries: &[Entry<F>]) -> bool {
+pub const fn names_differ<F>(entries: &[ExportEntry<F>]) -> bool {
     let mut rest = entries;
     while let [first, others @ ..] = rest {
         if contains(others, first.name) {
@@ -27,7 +27,7 @@ pub const fn has(names: &[&str], name: &str) -> bool {
     }
 }
 
-const fn contains<F>(entries: &[Entry<F>], name: &str) -> bool {
+const fn contains<F>(entries: &[ExportEntry<F>], name: &str) -> bool {
     match entries {
         [] => false,
         [first, others @ ..] => same(first.name.as_bytes(), name.as_bytes()) || contains(others, name),
@@ -46,8 +46,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    const fn entry(name: &'static str) -> Entry<()> {
-        Entry { name, functions: () }
+    const fn entry(name: &'static str) -> ExportEntry<()> {
+        ExportEntry { name, functions: () }
     }
 
     #[test]

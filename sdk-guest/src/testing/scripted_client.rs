@@ -1,4 +1,4 @@
-//! What a client answers in a test, written down before.
+//! How a test's client responds to requests, scripted before.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use crate::Error;
-use crate::ask::Question;
-use crate::testing::Recorder;
+use crate::client_requests::ClientRequest;
+use crate::testing::TestClient;
 
-/// A question that was asked.
+/// A request that the client got.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asking {
-    /// The name that the question was given.
+pub struct RecordedRequest {
+    /// The key that the request was given.
     pub key: Option<String>,
     /// `sampling/createMessage`, `elicitation/create` or `roots/list`.
     pub method: &'static str,
@@ -24,45 +24,45 @@ pub struct Asking {
 type Queue = RefCell<Option<VecDeque<Result<Value, Error>>>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct ScriptedResponses {
     sampling: Queue,
     elicitation: Queue,
     roots: RefCell<Option<Value>>,
-    asked: RefCell<Vec<Asking>>,
+    requests: RefCell<Vec<RecordedRequest>>,
 }
 
-impl Answers {
-    pub(super) fn answer(&self, key: Option<&str>, question: &Question) -> Result<String, Error> {
-        let (method, params) = match question {
-            Question::CreateMessage(params) => ("sampling/createMessage", params.as_str()),
-            Question::Elicit(params) => ("elicitation/create", params.as_str()),
-            Question::ListRoots => ("roots/list", "{}"),
+impl ScriptedResponses {
+    pub(super) fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error> {
+        let (method, params) = match request {
+            ClientRequest::CreateMessage(params) => ("sampling/createMessage", params.as_str()),
+            ClientRequest::Elicit(params) => ("elicitation/create", params.as_str()),
+            ClientRequest::ListRoots => ("roots/list", "{}"),
         };
         let params = serde_json::from_str(params).unwrap_or_else(|_| params.into());
-        self.asked.borrow_mut().push(Asking { key: key.map(str::to_owned), method, params });
-        let answer = match question {
-            Question::CreateMessage(_) => next(&self.sampling, "sampling"),
-            Question::Elicit(_) => next(&self.elicitation, "elicitation"),
-            Question::ListRoots => {
+        self.requests.borrow_mut().push(RecordedRequest { key: key.map(str::to_owned), method, params });
+        let result = match request {
+            ClientRequest::CreateMessage(_) => next(&self.sampling, "sampling"),
+            ClientRequest::Elicit(_) => next(&self.elicitation, "elicitation"),
+            ClientRequest::ListRoots => {
                 let roots = self.roots.borrow().clone();
                 roots.ok_or_else(|| Error::MissingCapability("roots".to_owned()))
             }
         };
-        answer.map(|answer| answer.to_string())
+        result.map(|result| result.to_string())
     }
 }
 
 fn next(queue: &Queue, capability: &str) -> Result<Value, Error> {
     match queue.borrow_mut().as_mut() {
         None => Err(Error::MissingCapability(capability.to_owned())),
-        Some(answers) => answers.pop_front().unwrap_or_else(|| {
-            Err(Error::Internal(format!("the test has no more answers for {capability}")))
+        Some(results) => results.pop_front().unwrap_or_else(|| {
+            Err(Error::Internal(format!("the test has no more responses for {capability}")))
         }),
     }
 }
 
-/// Answers to questions, each to the next one of its kind. A client that has one to give offers the capability too.
-impl Recorder {
+/// Responses, each to the next request of its kind. A client that has one to give offers the capability too.
+impl TestClient {
     /// Lets the model say this.
     #[must_use]
     pub fn samples(self, text: impl Into<String>) -> Self {
@@ -76,7 +76,7 @@ impl Recorder {
     #[must_use]
     pub fn samples_with(self, outcome: Result<Value, Error>) -> Self {
         self.0.client.borrow_mut().sampling = true;
-        self.0.answers.sampling.borrow_mut().get_or_insert_default().push_back(outcome);
+        self.0.responses.sampling.borrow_mut().get_or_insert_default().push_back(outcome);
         self
     }
 
@@ -108,7 +108,7 @@ impl Recorder {
     #[must_use]
     pub fn elicits_with(self, outcome: Result<Value, Error>) -> Self {
         self.0.client.borrow_mut().elicitation = true;
-        self.0.answers.elicitation.borrow_mut().get_or_insert_default().push_back(outcome);
+        self.0.responses.elicitation.borrow_mut().get_or_insert_default().push_back(outcome);
         self
     }
 
@@ -121,12 +121,12 @@ impl Recorder {
         });
         let listed = json!({"roots": listed.collect::<Value>()});
         self.0.client.borrow_mut().roots = true;
-        self.0.answers.roots.replace(Some(listed));
+        self.0.responses.roots.replace(Some(listed));
         self
     }
 
-    /// What was asked so far.
-    pub fn asked(&self) -> Vec<Asking> {
-        self.0.answers.asked.borrow().clone()
+    /// The requests that the client got so far.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.0.responses.requests.borrow().clone()
     }
 }

@@ -1,7 +1,7 @@
 //! A parameter that is filled from a text: an argument of a prompt, or a variable of a URI template.
 //!
 //! Whether it may be missing is asked of its type, by method resolution: the inherent methods for `Option<T>` hide those
-//! that [`Plain`] has for every type.
+//! that [`NotOption`] has for every type.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -31,14 +31,14 @@ impl<T: FromStr<Err: Display>> FromText for T {
 
 /// Why there is no value.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unusable {
+pub enum ParseError {
     /// It was not given.
     Missing,
     /// It is not what it should be.
     Wrong(String),
 }
 
-impl Unusable {
+impl ParseError {
     /// The value that stands in for a missing one.
     ///
     /// # Errors
@@ -86,13 +86,13 @@ impl<T: FromText> Variable<Option<T>> {
     ///
     /// # Errors
     /// When it is wrong.
-    pub fn take(&self, values: &[(String, String)]) -> Result<Option<T>, Unusable> {
-        self.find(values).map(T::from_text).transpose().map_err(Unusable::Wrong)
+    pub fn take(&self, values: &[(String, String)]) -> Result<Option<T>, ParseError> {
+        self.find(values).map(T::from_text).transpose().map_err(ParseError::Wrong)
     }
 }
 
 /// A type that is not an `Option`.
-pub trait Plain<T> {
+pub trait NotOption<T> {
     /// Whether it must be given.
     fn required(&self) -> bool {
         true
@@ -102,17 +102,17 @@ pub trait Plain<T> {
     ///
     /// # Errors
     /// When it is missing or wrong.
-    fn take(&self, values: &[(String, String)]) -> Result<T, Unusable>
+    fn take(&self, values: &[(String, String)]) -> Result<T, ParseError>
     where
         T: FromText;
 }
 
-impl<T> Plain<T> for Variable<T> {
-    fn take(&self, values: &[(String, String)]) -> Result<T, Unusable>
+impl<T> NotOption<T> for Variable<T> {
+    fn take(&self, values: &[(String, String)]) -> Result<T, ParseError>
     where
         T: FromText,
     {
-        T::from_text(self.find(values).ok_or(Unusable::Missing)?).map_err(Unusable::Wrong)
+        T::from_text(self.find(values).ok_or(ParseError::Missing)?).map_err(ParseError::Wrong)
     }
 }
 
@@ -143,15 +143,15 @@ mod tests {
         assert_eq!(Variable::<u8>::new("n").take(&values), Ok(7));
         assert_eq!(Variable::<Option<u8>>::new("n").take(&values), Ok(Some(7)));
         assert_eq!(Variable::<Option<u8>>::new("m").take(&values), Ok(None));
-        assert_eq!(Variable::<String>::new("m").take(&values), Err(Unusable::Missing));
-        assert!(matches!(Variable::<Option<u8>>::new("x").take(&values), Err(Unusable::Wrong(_))));
+        assert_eq!(Variable::<String>::new("m").take(&values), Err(ParseError::Missing));
+        assert!(matches!(Variable::<Option<u8>>::new("x").take(&values), Err(ParseError::Wrong(_))));
         assert!(Variable::<u8>::new("n").required() && !Variable::<Option<u8>>::new("n").required());
     }
 
     #[test]
     fn a_default_stands_in_for_what_is_missing_and_not_for_what_is_wrong() {
-        assert_eq!(Unusable::Missing.or(|| 1), Ok(1));
-        let wrong = Unusable::Wrong("no".to_owned()).or(|| 1).unwrap_err();
+        assert_eq!(ParseError::Missing.or(|| 1), Ok(1));
+        let wrong = ParseError::Wrong("no".to_owned()).or(|| 1).unwrap_err();
         let error = wrong.into_error("n").to_string();
         assert_eq!(error, "the argument `n` cannot be used: no");
     }
