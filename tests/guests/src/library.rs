@@ -202,6 +202,9 @@ fn questions(text: &str) -> Vec<inputs::InputRequest> {
         _ => inputs::Body::ListRoots,
     };
     (0..6)
-        .map(|at| inputs::InputRequest { key: format!("{at}{}", &text[..text.len().min(100)]), body: body(at) })
+        .map(|at| inputs::InputRequest {
+            key: format!("{at}{}", &text[..text.len().min(100)]),
+            body: body(at),
+        })
         .collect()
 }
