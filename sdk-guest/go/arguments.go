@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
-	"github.com/plugport/plugport/sdk-guest/go/internal/shape"
+	"github.com/plugport/plugport/sdk-guest/go/internal/structfields"
 )
 
 // readArguments reads the JSON object of a call into an author's struct. Each member is read by itself, so that a message
@@ -28,7 +28,7 @@ func readArguments(text string, into any) error {
 		return Errorf(InvalidParams, "the arguments are not a JSON object: %s", err)
 	}
 	target := reflect.ValueOf(into).Elem()
-	fields, err := shape.Fields(target.Type())
+	fields, err := structfields.Fields(target.Type())
 	if err != nil {
 		return Errorf(Internal, "%s", err)
 	}
@@ -42,7 +42,7 @@ func readArguments(text string, into any) error {
 	return refuseOthers(members, fields)
 }
 
-func refuseOthers(members map[string]json.RawMessage, fields []shape.Field) error {
+func refuseOthers(members map[string]json.RawMessage, fields []structfields.Field) error {
 	if len(members) == 0 {
 		return nil
 	}
@@ -60,7 +60,7 @@ func refuseOthers(members map[string]json.RawMessage, fields []shape.Field) erro
 	return Errorf(InvalidParams, "there is no argument `%s`; %s", slices.Min(unknown), takes)
 }
 
-func readMember(field shape.Field, value json.RawMessage, given bool, into reflect.Value) error {
+func readMember(field structfields.Field, value json.RawMessage, given bool, into reflect.Value) error {
 	if !given {
 		text, has := field.Default()
 		switch {
@@ -78,7 +78,7 @@ func readMember(field shape.Field, value json.RawMessage, given bool, into refle
 }
 
 // readDefault fails by nobody's fault but the author's, who is told so when the tools are listed.
-func readDefault(field shape.Field, text string, into reflect.Value) error {
+func readDefault(field structfields.Field, text string, into reflect.Value) error {
 	value, err := schema.Default(field.Type, text)
 	if err == nil {
 		err = readJSON(value, into.Addr().Interface())
@@ -94,7 +94,7 @@ func checkDefaults(t reflect.Type) error {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return nil
 	}
-	fields, err := shape.Fields(t)
+	fields, err := structfields.Fields(t)
 	for _, field := range fields {
 		if text, has := field.Default(); has && err == nil {
 			err = readDefault(field, text, reflect.New(field.Type).Elem())
@@ -126,7 +126,7 @@ func kindBehind(t reflect.Type) reflect.Kind {
 // readTexts reads the arguments of a prompt or the variables of a URI, which are texts, into an author's struct.
 func readTexts(values map[string]string, into any) error {
 	target := reflect.ValueOf(into).Elem()
-	fields, err := shape.Fields(target.Type())
+	fields, err := structfields.Fields(target.Type())
 	if err != nil {
 		return Errorf(Internal, "%s", err)
 	}
@@ -196,8 +196,8 @@ func setPlain(into reflect.Value, text string) error {
 }
 
 // textFields are the fields of a struct that holds texts.
-func textFields(t reflect.Type) ([]shape.Field, error) {
-	fields, err := shape.Fields(t)
+func textFields(t reflect.Type) ([]structfields.Field, error) {
+	fields, err := structfields.Fields(t)
 	for _, field := range fields {
 		kind := kindBehind(field.Type)
 		own := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

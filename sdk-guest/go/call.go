@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
-	"github.com/plugport/plugport/sdk-guest/go/internal/script"
+	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
 // Level says how much a line of the log matters.
@@ -25,30 +25,30 @@ const (
 
 // ClientInfo is what a client says of itself: its name and version, the MCP revision spoken with it, and whether it can be
 // asked for samples, by forms and for roots.
-type ClientInfo = script.Info
+type ClientInfo = testhost.Info
 
 // Call is the request being served: who asks, whether they still want the answer, and ways to tell them how it goes.
 //
 // It ends with the function that got it.
 type Call struct {
-	host   handle
-	script script.Client
-	logger string
-	key    string
+	host       handle
+	testClient testhost.Client
+	logger     string
+	key        string
 }
 
 // Client tells who asks and what they can be asked.
 func (c *Call) Client() ClientInfo {
-	if c.script != nil {
-		return c.script.Client()
+	if c.testClient != nil {
+		return c.testClient.Client()
 	}
 	return hostClient(c.host)
 }
 
 // Principal tells who makes the request; empty when the server does not authenticate its callers.
 func (c *Call) Principal() string {
-	if c.script != nil {
-		return c.script.Principal()
+	if c.testClient != nil {
+		return c.testClient.Principal()
 	}
 	return hostPrincipal(c.host)
 }
@@ -56,8 +56,8 @@ func (c *Call) Principal() string {
 // Meta is the request's _meta without the keys that MCP reserves; empty when there is none.
 func (c *Call) Meta() map[string]any {
 	text := ""
-	if c.script != nil {
-		text = c.script.Meta()
+	if c.testClient != nil {
+		text = c.testClient.Meta()
 	} else {
 		text = hostMeta(c.host)
 	}
@@ -70,8 +70,8 @@ func (c *Call) Meta() map[string]any {
 
 // Cancelled tells whether the client no longer waits. A tool that takes long asks now and then and returns early.
 func (c *Call) Cancelled() bool {
-	if c.script != nil {
-		return c.script.Cancelled()
+	if c.testClient != nil {
+		return c.testClient.Cancelled()
 	}
 	return hostCancelled(c.host)
 }
@@ -83,8 +83,8 @@ func (c *Call) Logger(name string) *Call {
 	return &named
 }
 
-// Keyed is the same call with a name for the next question, which clients of the revision 2026-07-28 see. Without one the
-// host picks a name. A name may be used once in a call.
+// Keyed is the same call with a key for the next client request, which clients of the revision 2026-07-28 see. Without one the
+// host picks a key. A key may be used once in a call.
 func (c *Call) Keyed(key string) *Call {
 	keyed := *c
 	keyed.key = key
@@ -97,8 +97,8 @@ func (c *Call) Log(level Level, data any) {
 	if err != nil {
 		text, _ = json.Marshal(err.Error())
 	}
-	if c.script != nil {
-		c.script.Log(int(level), c.logger, string(text))
+	if c.testClient != nil {
+		c.testClient.Log(int(level), c.logger, string(text))
 		return
 	}
 	hostLog(c.host, level, c.logger, string(text))
@@ -130,8 +130,8 @@ func (c *Call) line(level Level, format string, args []any) {
 // Progress tells the client how far the tool is: done of total, and what it is doing. The total is 0 when it is not known,
 // and the message may be empty. What is done must grow from one report to the next.
 func (c *Call) Progress(done, total float64, message string) {
-	if c.script != nil {
-		c.script.Progress(done, total, message)
+	if c.testClient != nil {
+		c.testClient.Progress(done, total, message)
 		return
 	}
 	hostProgress(c.host, done, total, message)

@@ -21,8 +21,8 @@ func (c *Call) PromptsChanged() { c.changed(listingPrompts, "") }
 func (c *Call) ResourceUpdated(uri string) { c.changed(oneResource, uri) }
 
 func (c *Call) changed(listing int, uri string) {
-	if c.script != nil {
-		c.script.Changed(listing, uri)
+	if c.testClient != nil {
+		c.testClient.Changed(listing, uri)
 		return
 	}
 	hostChanged(listing, uri)

@@ -17,11 +17,11 @@ type Completion struct {
 	HasMore bool
 }
 
-// Known are the other arguments, as far as they are known already.
-type Known map[string]string
+// CompletionContext has the other arguments, as far as they are known already.
+type CompletionContext map[string]string
 
 // Completer suggests what a value, which somebody is typing, may become.
-type Completer func(call *Call, value string, known Known) (Completion, error)
+type Completer func(call *Call, value string, context CompletionContext) (Completion, error)
 
 type completer struct {
 	template         bool
@@ -63,13 +63,13 @@ func completerProblems(template bool, arguments map[string][]string) []string {
 func Suggest(values ...string) Completion { return Completion{Values: values} }
 
 // complete has no suggestions for what nobody completes, which is no error.
-func complete(call *Call, template bool, target, argument, value string, known Known) (made Completion, err error) {
+func complete(call *Call, template bool, target, argument, value string, context CompletionContext) (made Completion, err error) {
 	defer guard(call, "completing `"+argument+"`", &err)
 	for _, it := range registered.completers {
 		if it.template != template || it.target != target || it.argument != argument {
 			continue
 		}
-		made, err := it.complete(call, value, known)
+		made, err := it.complete(call, value, context)
 		if err != nil {
 			return Completion{}, toError(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// Action is what a person did with a question.
+// Action is what a person did with a form or a page.
 type Action string
 
 // A person may always refuse, so that they did is an answer and no error.
@@ -17,15 +17,15 @@ const (
 	Dismissed Action = "cancel"
 )
 
-// Elicited is what a person answered. Value is what they filled in, when they accepted.
-type Elicited[T any] struct {
+// ElicitResult is what a person answered. Value is what they filled in, when they accepted.
+type ElicitResult[T any] struct {
 	Action Action
 	Value  T
 }
 
 // Accepted is what they filled in, for those who cannot go on without it: an error of the kind Rejected when they declined
 // or went away.
-func (e Elicited[T]) Accepted() (T, error) {
+func (e ElicitResult[T]) Accepted() (T, error) {
 	switch e.Action {
 	case Accepted:
 		return e.Value, nil
@@ -37,16 +37,16 @@ func (e Elicited[T]) Accepted() (T, error) {
 
 // Elicit shows a form to the person at the client. The fields of the struct T are those of the form: texts, numbers, bools,
 // lists of texts with an enum tag, and pointers to these.
-func Elicit[T any](call *Call, message string) (Elicited[T], error) {
+func Elicit[T any](call *Call, message string) (ElicitResult[T], error) {
 	form, err := schema.Form(reflect.TypeFor[T]())
 	if err != nil {
-		return Elicited[T]{}, Errorf(Internal, "%s", err)
+		return ElicitResult[T]{}, Errorf(Internal, "%s", err)
 	}
 	return elicit[T](call, asForm(message, form))
 }
 
 // ElicitForm shows a form with a JSON Schema of your own, for forms that no Go type describes.
-func (c *Call) ElicitForm(message string, schema json.RawMessage) (Elicited[map[string]any], error) {
+func (c *Call) ElicitForm(message string, schema json.RawMessage) (ElicitResult[map[string]any], error) {
 	return elicit[map[string]any](c, asForm(message, schema))
 }
 
@@ -72,7 +72,7 @@ func asPage(message, url string) formParams {
 	return formParams{Mode: "url", Message: message, URL: url}
 }
 
-func elicit[T any](call *Call, form formParams) (elicited Elicited[T], err error) {
+func elicit[T any](call *Call, form formParams) (elicited ElicitResult[T], err error) {
 	answer, err := sendForm(call, form)
 	if err == nil {
 		err = readForm(answer, &elicited.Action, &elicited.Value)
@@ -85,8 +85,8 @@ func sendForm(call *Call, form formParams) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if call.script != nil {
-		return call.script.Answer(call.key, methodElicit, text)
+	if call.testClient != nil {
+		return call.testClient.Answer(call.key, methodElicit, text)
 	}
 	return hostElicit(call.host, call.key, text)
 }

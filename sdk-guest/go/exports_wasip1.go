@@ -35,9 +35,9 @@ func init() {
 	exported_resources.ListResourceTemplates = func() wit.Result[[]plugport_plugin_resources.ResourceTemplate, plugport_plugin_types.Error] {
 		return each(listTemplates, templateOf)
 	}
-	exported_resources.ReadResource = func(call handle, uri string) wit.Result[[]plugport_plugin_types.ResourceContents, plugport_plugin_types.Error] {
+	exported_resources.ReadResource = func(call handle, uri string, template exported_resources.Matched) wit.Result[[]plugport_plugin_types.ResourceContents, plugport_plugin_types.Error] {
 		defer call.Drop()
-		read := func() ([]Contents, error) { return readResource(&Call{host: call}, uri) }
+		read := func() ([]Contents, error) { return readResource(&Call{host: call}, uri, matchedOf(template)) }
 		return each(read, resourceOf)
 	}
 	exported_prompts.ListPrompts = func() wit.Result[[]plugport_plugin_prompts.Prompt, plugport_plugin_types.Error] {
@@ -48,8 +48,8 @@ func init() {
 			return exportGetPrompt(call, name, args)
 		})
 	}
-	exported_completions.Complete = func(call handle, target plugport_plugin_completions.Target, argument, value string, known exported_completions.Pairs) exported_completions.Completed {
-		return rescued(func() exported_completions.Completed { return exportComplete(call, target, argument, value, known) })
+	exported_completions.Complete = func(call handle, target plugport_plugin_completions.Target, argument, value string, context exported_completions.Pairs) exported_completions.Completed {
+		return rescued(func() exported_completions.Completed { return exportComplete(call, target, argument, value, context) })
 	}
 }
 
@@ -158,7 +158,7 @@ func exportGetPrompt(call handle, name string, args exported_prompts.Pairs) wit.
 	return wit.Ok[plugport_plugin_prompts.PromptResult, plugport_plugin_types.Error](converted)
 }
 
-func exportComplete(call handle, target plugport_plugin_completions.Target, argument, value string, known exported_completions.Pairs) exported_completions.Completed {
+func exportComplete(call handle, target plugport_plugin_completions.Target, argument, value string, context exported_completions.Pairs) exported_completions.Completed {
 	defer call.Drop()
 	template, name := target.Tag() == plugport_plugin_completions.TargetResourceUri, ""
 	if template {
@@ -166,7 +166,7 @@ func exportComplete(call handle, target plugport_plugin_completions.Target, argu
 	} else {
 		name = target.Prompt()
 	}
-	made, err := complete(&Call{host: call}, template, name, argument, value, textsOf(known))
+	made, err := complete(&Call{host: call}, template, name, argument, value, textsOf(context))
 	if err != nil {
 		return wit.Err[plugport_plugin_completions.Completion](errorOf(err))
 	}
@@ -178,6 +178,14 @@ func exportComplete(call handle, target plugport_plugin_completions.Target, argu
 		converted.Total = wit.Some(uint32(made.Total))
 	}
 	return wit.Ok[plugport_plugin_completions.Completion, plugport_plugin_types.Error](converted)
+}
+
+func matchedOf(template exported_resources.Matched) matchedTemplate {
+	if template.IsNone() {
+		return matchedTemplate{}
+	}
+	matched := template.Some()
+	return matchedTemplate{matched.UriTemplate, textsOf(matched.Variables)}
 }
 
 func textsOf(pairs []wit.Tuple2[string, string]) map[string]string {

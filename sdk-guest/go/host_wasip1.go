@@ -71,28 +71,28 @@ func hostRoots(h handle, key string) ([]Root, error) {
 	return roots, nil
 }
 
-func hostGather(h handle, questions []question) (map[string]outcome, error) {
-	var asked []plugport_plugin_inputs.Question
-	for _, question := range questions {
+func hostRequestInputs(h handle, batch []inputRequest) (map[string]outcome, error) {
+	var requests []plugport_plugin_inputs.InputRequest
+	for _, request := range batch {
 		body := plugport_plugin_inputs.MakeBodyListRoots()
-		switch question.method {
+		switch request.method {
 		case methodSample:
-			body = plugport_plugin_inputs.MakeBodyCreateMessage(valid(question.params))
+			body = plugport_plugin_inputs.MakeBodyCreateMessage(valid(request.params))
 		case methodElicit:
-			body = plugport_plugin_inputs.MakeBodyElicit(valid(question.params))
+			body = plugport_plugin_inputs.MakeBodyElicit(valid(request.params))
 		}
-		asked = append(asked, plugport_plugin_inputs.Question{Key: valid(question.key), Body: body})
+		requests = append(requests, plugport_plugin_inputs.InputRequest{Key: valid(request.key), Body: body})
 	}
-	result := plugport_plugin_inputs.Gather(h, asked)
+	result := plugport_plugin_inputs.RequestInputs(h, requests)
 	if result.IsErr() {
 		return nil, fromError(result.Err())
 	}
-	answers := map[string]outcome{}
-	for _, answer := range result.Ok() {
-		text, err := answered(answer.Outcome)
-		answers[answer.Key] = outcome{text, err}
+	outcomes := map[string]outcome{}
+	for _, response := range result.Ok() {
+		text, err := answered(response.Outcome)
+		outcomes[response.Key] = outcome{text, err}
 	}
-	return answers, nil
+	return outcomes, nil
 }
 
 func answered(result wit.Result[string, plugport_plugin_types.Error]) (string, error) {

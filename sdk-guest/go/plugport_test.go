@@ -79,7 +79,7 @@ func init() {
 	}) ([]plugport.PromptMessage, error) {
 		return []plugport.PromptMessage{plugport.UserMessage(fmt.Sprintf("Review %d lines of %s", args.Lines, args.Code))}, nil
 	})
-	plugport.CompletePrompt("review", "code", func(_ *plugport.Call, value string, _ plugport.Known) (plugport.Completion, error) {
+	plugport.CompletePrompt("review", "code", func(_ *plugport.Call, value string, _ plugport.CompletionContext) (plugport.Completion, error) {
 		return plugport.Rank(value, "Las Palmas", "Paris", "Aspar", "Pa", "Oslo"), nil
 	})
 }
@@ -93,7 +93,7 @@ func ask(call *plugport.Call, _ struct{}) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := call.Sample(plugport.Ask("Greet " + filled.Name))
+	answer, err := call.Sample(plugport.TextRequest("Greet " + filled.Name))
 	if err != nil {
 		return "", fmt.Errorf("no model: %w", err)
 	}
@@ -168,7 +168,7 @@ func TestAnErrorIsAToolErrorAndAPanicAnInternalOne(t *testing.T) {
 func TestTheClientIsAsked(t *testing.T) {
 	client := plugporttest.New().Accepts(map[string]any{"name": "Ada"}).Samples("Hello, Ada!")
 	equal(t, client.CallTool("ask", struct{}{}).Text(), "Hello, Ada!")
-	asked := client.Asked()
+	asked := client.Requests()
 	equal(t, fmt.Sprint(asked[0]), "{whom elicitation/create map[message:Whom? mode:form requestedSchema:map["+
 		"properties:map[name:map[minLength:1 type:string] tone:map[enum:[formal friendly] type:string]] required:[name] type:object]]}")
 	equal(t, fmt.Sprint(asked[1].Params), "map[maxTokens:1000 messages:[map[content:map[text:Greet Ada type:text] role:user]]]")
@@ -191,14 +191,14 @@ func TestRefusalsAreHandedOn(t *testing.T) {
 
 func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 	client := plugporttest.New().Samples("A title").HasRoots(plugport.Root{URI: "file:///a"})
-	questions := plugport.GatherForm[wish](new(plugport.Gather).Sample("title", plugport.Ask("?")).Roots("folders"), "wish", "?")
-	answers, err := client.Call().Gather(questions)
+	batch := plugport.AddForm[wish](new(plugport.InputBatch).Sample("title", plugport.TextRequest("?")).Roots("folders"), "wish", "?")
+	answers, err := client.Call().RequestInputs(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
 	title, _ := answers.Sampled("title")
 	roots, _ := answers.Roots("folders")
-	_, refused := plugport.GatheredForm[wish](answers, "wish")
+	_, refused := plugport.FormResult[wish](answers, "wish")
 	_, unknown := answers.Roots("none")
 	equal(t, title.Text()+roots[0].URI, "A titlefile:///a")
 	equal(t, plugport.KindOf(refused), plugport.MissingCapability)
@@ -207,18 +207,23 @@ func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 
 func TestResourcesAreRead(t *testing.T) {
 	client := plugporttest.New()
-	for uri, want := range map[string]string{
-		"notes://help": "Read.", "notes://note/2": "note 2 ", "notes://note/2?part=a%20b": "note 2 a b",
-	} {
-		contents, err := client.ReadResource(uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, contents[0].Text, want)
-		equal(t, contents[0].MIMEType, "text/plain")
+	help, err := client.ReadResource("notes://help")
+	equal(t, err == nil && help[0].Text == "Read.", true)
+	const note = "notes://note/{id}{?part}"
+	contents, err := client.ReadTemplate(note, "notes://note/2?part=a%20b", map[string]string{"id": "2", "part": "a b"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, uri := range []string{"notes://note/x", "notes://note/", "notes://note/1/2", "notes://note/9", "notes://note/1?other=2"} {
-		_, err := client.ReadResource(uri)
+	equal(t, contents[0].URI+" "+contents[0].MIMEType, "notes://note/2?part=a%20b text/plain")
+	equal(t, contents[0].Text, "note 2 a b")
+	before, err := client.ReadTemplate(note, "notes://help", map[string]string{"id": "2"})
+	equal(t, err == nil && before[0].Text == "Read.", true)
+	for _, id := range []string{"x", "", "9"} {
+		_, err := client.ReadTemplate(note, "notes://note/"+id, map[string]string{"id": id})
+		equal(t, plugport.KindOf(err), plugport.NotFound)
+	}
+	for _, template := range []string{"", "notes://note/{id}", "notes://help"} {
+		_, err := client.ReadTemplate(template, "notes://note/2", map[string]string{"id": "2"})
 		equal(t, plugport.KindOf(err), plugport.NotFound)
 	}
 	templates, err := plugporttest.ResourceTemplates()

@@ -113,49 +113,52 @@ func checkResources() error {
 		if err := checkTemplate(it.uri, it.variables()); err != nil {
 			found = append(found, "the template `"+it.uri+"` cannot be used: "+err.Error())
 		}
-		pieces, _ := parseTemplate(it.uri)
-		for _, piece := range pieces {
-			variables[it.uri] = append(variables[it.uri], piece.names...)
+		expressions, _ := parseTemplate(it.uri)
+		for _, expression := range expressions {
+			variables[it.uri] = append(variables[it.uri], expression.names...)
 		}
 	}
 	found = append(found, completerProblems(true, variables)...)
 	return mistakes("resource", uris, found)
 }
 
-// readResource tries fixed resources first, since a template may match their URIs too.
-func readResource(call *Call, uri string) (contents []Contents, err error) {
-	defer guard(call, "reading `"+uri+"`", &err)
-	for _, wanted := range [...]entity{aResource, aTemplate} {
-		for _, it := range registered.resources {
-			if it.entity != wanted {
-				continue
-			}
-			values, is := it.match(uri)
-			if !is {
-				continue
-			}
-			value, err := it.read(call, values)
-			if err == errNoFit {
-				continue
-			}
-			if err != nil {
-				return nil, toError(err)
-			}
-			return toContents(value, uri, it.mimeType())
-		}
-	}
-	return nil, Errorf(NotFound, "there is no resource `%s`", uri)
+// matchedTemplate is a template that a URI comes from, and the values of its variables. The host finds both.
+type matchedTemplate struct {
+	template  string
+	variables map[string]string
 }
 
-func (r *resource) match(uri string) (map[string]string, bool) {
-	if r.entity == aResource {
-		return nil, r.uri == uri
+// readResource reads the fixed resource of the URI, or else one of the template.
+func readResource(call *Call, uri string, matched matchedTemplate) (contents []Contents, err error) {
+	defer guard(call, "reading `"+uri+"`", &err)
+	it := findResource(aResource, uri)
+	if it == nil {
+		it = findResource(aTemplate, matched.template)
 	}
-	pieces, err := parseTemplate(r.uri)
+	if it == nil {
+		return nil, noSuchResource(uri)
+	}
+	value, err := it.read(call, matched.variables)
+	if err == errNoFit {
+		return nil, noSuchResource(uri)
+	}
 	if err != nil {
-		return nil, false
+		return nil, toError(err)
 	}
-	return matchTemplate(pieces, uri)
+	return toContents(value, uri, it.mimeType())
+}
+
+func findResource(kind entity, uri string) *resource {
+	for _, it := range registered.resources {
+		if it.entity == kind && it.uri == uri {
+			return it
+		}
+	}
+	return nil
+}
+
+func noSuchResource(uri string) error {
+	return Errorf(NotFound, "there is no resource `%s`", uri)
 }
 
 const (

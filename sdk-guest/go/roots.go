@@ -9,10 +9,10 @@ type Root struct {
 // Roots asks the client for its user's folders. It fails with MissingCapability when the client has none to tell of, and
 // with Denied when the plugin may not ask.
 func (c *Call) Roots() ([]Root, error) {
-	if c.script == nil {
+	if c.testClient == nil {
 		return hostRoots(c.host, c.key)
 	}
-	answer, err := c.script.Answer(c.key, methodRoots, "{}")
+	answer, err := c.testClient.Answer(c.key, methodRoots, "{}")
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go/internal/schema"
 )
 
-// Sample is a question to the client's model. The client decides which model answers, and may show the question to its user
-// first. Of the fields only Messages must be there; see [Ask] for the shortest way to have one.
-type Sample struct {
+// CreateMessageRequest is a request to the client's model. The client decides which model answers, and may show the request to
+// its user
+// first. Of the fields only Messages must be there; see [TextRequest] for the shortest way to have one.
+type CreateMessageRequest struct {
 	Messages         []Message         `json:"messages"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	// SystemPrompt tells the model how to behave.
@@ -22,8 +23,8 @@ type Sample struct {
 	StopSequences []string       `json:"stopSequences,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	// Tools are for the model to ask for. Whoever asked the model calls them. Not every client allows it.
-	Tools      []SampleTool `json:"tools,omitempty"`
-	ToolChoice *ToolChoice  `json:"toolChoice,omitempty"`
+	Tools      []SamplingTool `json:"tools,omitempty"`
+	ToolChoice *ToolChoice    `json:"toolChoice,omitempty"`
 }
 
 // ModelPreferences says what matters in a model, from 0 to 1. Hints are names of models or parts of them.
@@ -39,8 +40,8 @@ type ModelHint struct {
 	Name string `json:"name"`
 }
 
-// SampleTool is a tool that the model may ask for.
-type SampleTool struct {
+// SamplingTool is a tool that the model may ask for.
+type SamplingTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema"`
@@ -51,59 +52,59 @@ type ToolChoice struct {
 	Mode string `json:"mode"`
 }
 
-// SampleToolOf describes a tool that takes the struct A.
-func SampleToolOf[A any](name, description string) (SampleTool, error) {
+// SamplingToolOf describes a tool that takes the struct A.
+func SamplingToolOf[A any](name, description string) (SamplingTool, error) {
 	input, err := schema.Input(reflect.TypeFor[A]())
 	if err != nil {
-		return SampleTool{}, Errorf(Internal, "%s", err)
+		return SamplingTool{}, Errorf(Internal, "%s", err)
 	}
-	return SampleTool{Name: name, Description: description, InputSchema: json.RawMessage(input)}, nil
+	return SamplingTool{Name: name, Description: description, InputSchema: json.RawMessage(input)}, nil
 }
 
-// Ask is a question of one text from the user.
-func Ask(question string) Sample {
-	return Sample{Messages: []Message{UserSays(TextBlock(question))}}
+// TextRequest is a request of one text from the user.
+func TextRequest(text string) CreateMessageRequest {
+	return CreateMessageRequest{Messages: []Message{UserSays(TextBlock(text))}}
 }
 
 // Sample asks the client's model. It fails with MissingCapability when the client has no model to ask, with Denied when the
 // plugin may not ask, with OverBudget when it asked too much, with Rejected when a person said no.
-func (c *Call) Sample(sample Sample) (*Sampled, error) {
-	text, err := sampleParams(sample)
+func (c *Call) Sample(request CreateMessageRequest) (*CreateMessageResult, error) {
+	text, err := sampleParams(request)
 	if err != nil {
 		return nil, err
 	}
-	var answer string
-	if c.script != nil {
-		answer, err = c.script.Answer(c.key, methodSample, text)
+	var result string
+	if c.testClient != nil {
+		result, err = c.testClient.Answer(c.key, methodSample, text)
 	} else {
-		answer, err = hostSample(c.host, c.key, text)
+		result, err = hostSample(c.host, c.key, text)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return readSampled(answer)
+	return readSampled(result)
 }
 
-func sampleParams(sample Sample) (string, error) {
-	if sample.MaxTokens == 0 {
-		sample.MaxTokens = 1000
+func sampleParams(request CreateMessageRequest) (string, error) {
+	if request.MaxTokens == 0 {
+		request.MaxTokens = 1000
 	}
-	if sample.Messages == nil {
-		sample.Messages = []Message{}
+	if request.Messages == nil {
+		request.Messages = []Message{}
 	}
-	return params(sample)
+	return params(request)
 }
 
-func readSampled(answer string) (*Sampled, error) {
-	sampled := new(Sampled)
-	if err := read(answer, sampled); err != nil {
+func readSampled(text string) (*CreateMessageResult, error) {
+	result := new(CreateMessageResult)
+	if err := read(text, result); err != nil {
 		return nil, err
 	}
-	return sampled, nil
+	return result, nil
 }
 
-// Sampled is what the model said.
-type Sampled struct {
+// CreateMessageResult is what the model said.
+type CreateMessageResult struct {
 	Role    Role   `json:"role"`
 	Content Blocks `json:"content"`
 	// Model is the model's name.
@@ -113,7 +114,7 @@ type Sampled struct {
 }
 
 // Text is the text of it, its pieces on lines of their own.
-func (s *Sampled) Text() string {
+func (s *CreateMessageResult) Text() string {
 	var texts []string
 	for _, block := range s.Content {
 		if block.Type == "text" {
@@ -124,7 +125,7 @@ func (s *Sampled) Text() string {
 }
 
 // ToolUses are the tools that the model wants to have called, with [ToolResultBlock] as the answer.
-func (s *Sampled) ToolUses() []Block {
+func (s *CreateMessageResult) ToolUses() []Block {
 	var uses []Block
 	for _, block := range s.Content {
 		if block.Type == "tool_use" {
@@ -134,7 +135,7 @@ func (s *Sampled) ToolUses() []Block {
 	return uses
 }
 
-// Message is the answer as a message, for a next [Sample].
-func (s *Sampled) Message() Message {
+// Message is the answer as a message, for a next [CreateMessageRequest].
+func (s *CreateMessageResult) Message() Message {
 	return Message{Role: s.Role, Content: s.Content}
 }

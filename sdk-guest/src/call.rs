@@ -1,8 +1,8 @@
 //! The request that a tool serves, as the tool sees it.
 //!
-//! A tool should run on its author's machine as it runs in the host, so a [`Call`] knows neither: it speaks to a
-//! [`Port`], which is the host's handle inside a plugin and a recorder in a test. The port is shared and not lent,
-//! because the log bridges need it for as long as the tool runs and cannot hold a borrow.
+//! A tool should run on its author's machine as it runs in the host, so a [`Call`] knows neither: behind it stands a
+//! [`CallBackend`], which is the host's handle inside a plugin and a [`TestClient`](crate::testing::TestClient) in a test.
+//! It is shared and not lent, because the log bridges need it for as long as the tool runs and cannot hold a borrow.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Display};
@@ -11,25 +11,25 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::ask::Asked;
 use crate::bindings::request;
+use crate::client_requests::RequestTarget;
 use crate::json;
 
 pub use crate::bindings::request::{ClientInfo, LogLevel as Level};
 
 /// What stands behind a call. Data and meta are JSON.
-pub(crate) trait Port {
+pub(crate) trait CallBackend {
     fn client(&self) -> ClientInfo;
     fn principal(&self) -> Option<String>;
     fn meta(&self) -> Option<String>;
     fn cancelled(&self) -> bool;
     fn log(&self, level: Level, logger: Option<&str>, data: &str);
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>);
-    /// Who answers questions.
-    fn asked(&self) -> Asked<'_>;
+    /// Where requests to the client go.
+    fn request_target(&self) -> RequestTarget<'_>;
 }
 
-impl Port for request::Call {
+impl CallBackend for request::Call {
     fn client(&self) -> ClientInfo {
         self.client()
     }
@@ -48,8 +48,8 @@ impl Port for request::Call {
     fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
         self.progress(done, total, message);
     }
-    fn asked(&self) -> Asked<'_> {
-        Asked::Host(self)
+    fn request_target(&self) -> RequestTarget<'_> {
+        RequestTarget::Host(self)
     }
 }
 
@@ -57,21 +57,21 @@ impl Port for request::Call {
 ///
 /// A tool gets it by having a parameter of type `&Call`.
 pub struct Call {
-    port: Rc<dyn Port>,
+    backend: Rc<dyn CallBackend>,
     client: OnceCell<ClientInfo>,
 }
 
 impl Call {
-    pub(crate) fn new(port: impl Port + 'static) -> Self {
-        Self { port: Rc::new(port), client: OnceCell::new() }
+    pub(crate) fn new(backend: impl CallBackend + 'static) -> Self {
+        Self { backend: Rc::new(backend), client: OnceCell::new() }
     }
 
-    pub(crate) fn port(&self) -> Rc<dyn Port> {
-        Rc::clone(&self.port)
+    pub(crate) fn backend(&self) -> Rc<dyn CallBackend> {
+        Rc::clone(&self.backend)
     }
 
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        self.port.asked()
+    pub(crate) fn request_target(&self) -> RequestTarget<'_> {
+        self.backend.request_target()
     }
 
     /// The client: its name and version, the MCP revision spoken with it, and what it can be asked.
@@ -81,55 +81,55 @@ impl Call {
     ///
     /// [`Error::MissingCapability`]: crate::Error::MissingCapability
     pub fn client(&self) -> &ClientInfo {
-        self.client.get_or_init(|| self.port.client())
+        self.client.get_or_init(|| self.backend.client())
     }
 
     /// Who makes the request, when the server authenticates its callers.
     pub fn principal(&self) -> Option<String> {
-        self.port.principal()
+        self.backend.principal()
     }
 
     /// The request's `_meta` without the keys that MCP reserves; empty when there is none.
     pub fn meta(&self) -> Map<String, Value> {
-        let meta = self.port.meta();
+        let meta = self.backend.meta();
         meta.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     /// Whether the client no longer waits. A long-running tool asks now and then and returns early.
     pub fn cancelled(&self) -> bool {
-        self.port.cancelled()
+        self.backend.cancelled()
     }
 
     /// Sends any JSON to the client's log. Data that cannot be JSON, such as a map with numbers for keys, is logged as
     /// the reason why not.
     pub fn log(&self, level: Level, data: impl Serialize) {
         let data = json::written(&data).unwrap_or_else(|error| text(&error));
-        self.port.log(level, None, &data);
+        self.backend.log(level, None, &data);
     }
 
     /// Logs a line at level debug.
     pub fn debug(&self, message: impl Display) {
-        self.port.log(Level::Debug, None, &text(&message));
+        self.backend.log(Level::Debug, None, &text(&message));
     }
 
     /// Logs a line at level info.
     pub fn info(&self, message: impl Display) {
-        self.port.log(Level::Info, None, &text(&message));
+        self.backend.log(Level::Info, None, &text(&message));
     }
 
     /// Logs a line at level notice.
     pub fn notice(&self, message: impl Display) {
-        self.port.log(Level::Notice, None, &text(&message));
+        self.backend.log(Level::Notice, None, &text(&message));
     }
 
     /// Logs a line at level warning.
     pub fn warning(&self, message: impl Display) {
-        self.port.log(Level::Warning, None, &text(&message));
+        self.backend.log(Level::Warning, None, &text(&message));
     }
 
     /// Logs a line at level error. The call goes on; to fail it, return `Err`.
     pub fn error(&self, message: impl Display) {
-        self.port.log(Level::Error, None, &text(&message));
+        self.backend.log(Level::Error, None, &text(&message));
     }
 
     /// Tells the client how far the tool is: `done` of `total`, when the total is known, and what it is doing.
@@ -147,7 +147,7 @@ impl Call {
         total: impl Into<Option<f64>>,
         message: impl Into<Option<&'m str>>,
     ) {
-        self.port.progress(done, total.into(), message.into());
+        self.backend.progress(done, total.into(), message.into());
     }
 }
 

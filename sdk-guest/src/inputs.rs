@@ -1,7 +1,7 @@
-//! The interface `inputs`: several questions in one round trip.
+//! The interface `inputs`: several requests in one round trip.
 //!
-//! Asked one after the other, three questions cost a client of the stateless protocol three retries of the whole
-//! request. Whatever does not depend on another answer belongs together.
+//! Sent one after the other, three requests cost a client of the stateless protocol three retries of the whole
+//! request. Requests that do not depend on one another's results belong together.
 
 use std::collections::BTreeMap;
 
@@ -9,43 +9,43 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::ask::{Asked, Question, Script};
 use crate::bindings::inputs as wit;
-use crate::elicitation::{self, Elicited};
+use crate::client_requests::{ClientRequest, RequestTarget, ScriptedClient};
+use crate::elicitation::{self, ElicitResult};
 use crate::roots::{self, Root};
-use crate::sampling::{Sample, Sampled};
+use crate::sampling::{CreateMessageRequest, CreateMessageResult};
 use crate::{Call, Error};
 
-/// Questions to be asked together, each under a name of its own, for [`Call::gather`].
+/// Requests to be sent together, each under a key of its own, for [`Call::request_inputs`].
 #[derive(Debug, Clone, Default)]
-pub struct Gather {
-    questions: Vec<(String, Result<Question, Error>)>,
+pub struct InputBatch {
+    requests: Vec<(String, Result<ClientRequest, Error>)>,
 }
 
-impl Gather {
-    /// No question yet.
+impl InputBatch {
+    /// No request yet.
     pub const fn new() -> Self {
-        Self { questions: Vec::new() }
+        Self { requests: Vec::new() }
     }
 
     /// Asks the model, as [`Call::sample`] does.
     #[must_use]
-    pub fn sample(self, key: impl Into<String>, sample: impl Into<Sample>) -> Self {
-        self.with(key.into(), sample.into().params().map(Question::CreateMessage))
+    pub fn sample(self, key: impl Into<String>, sample: impl Into<CreateMessageRequest>) -> Self {
+        self.with(key.into(), sample.into().params().map(ClientRequest::CreateMessage))
     }
 
     /// Shows a form, as [`Call::elicit`] does.
     #[must_use]
     pub fn elicit<T: JsonSchema>(self, key: impl Into<String>, message: impl Into<String>) -> Self {
         let params = elicitation::typed::<T>(message.into());
-        self.with(key.into(), params.map(|params| Question::Elicit(params.to_string())))
+        self.with(key.into(), params.map(|params| ClientRequest::Elicit(params.to_string())))
     }
 
     /// Shows a form, as [`Call::elicit_form`] does.
     #[must_use]
     pub fn elicit_form(self, key: impl Into<String>, message: impl Into<String>, schema: Value) -> Self {
         let params = elicitation::form(message.into(), schema);
-        self.with(key.into(), Ok(Question::Elicit(params.to_string())))
+        self.with(key.into(), Ok(ClientRequest::Elicit(params.to_string())))
     }
 
     /// Sends the person to a web page, as [`Call::elicit_url`] does.
@@ -57,119 +57,124 @@ impl Gather {
         url: impl Into<String>,
     ) -> Self {
         let params = elicitation::page(message.into(), url.into());
-        self.with(key.into(), Ok(Question::Elicit(params.to_string())))
+        self.with(key.into(), Ok(ClientRequest::Elicit(params.to_string())))
     }
 
     /// Asks for the user's folders, as [`Call::roots`] does.
     #[must_use]
     pub fn roots(self, key: impl Into<String>) -> Self {
-        self.with(key.into(), Ok(Question::ListRoots))
+        self.with(key.into(), Ok(ClientRequest::ListRoots))
     }
 
-    fn with(mut self, key: String, question: Result<Question, Error>) -> Self {
-        self.questions.push((key, question));
+    fn with(mut self, key: String, request: Result<ClientRequest, Error>) -> Self {
+        self.requests.push((key, request));
         self
     }
 }
 
-/// The answers, each under the name of its question.
+/// The results, each under the key of its request.
 #[derive(Debug, Clone)]
-pub struct Gathered {
-    answers: BTreeMap<String, Result<String, Error>>,
+pub struct InputResults {
+    outcomes: BTreeMap<String, Result<String, Error>>,
 }
 
-impl Gathered {
+impl InputResults {
     /// What the model said.
     ///
     /// # Errors
-    /// Those of [`Call::sample`], and `Internal` when there was no such question.
-    pub fn sampled(&self, key: &str) -> Result<Sampled, Error> {
-        Sampled::parse(self.answer(key)?)
+    /// Those of [`Call::sample`], and `Internal` when there was no such request.
+    pub fn sampled(&self, key: &str) -> Result<CreateMessageResult, Error> {
+        CreateMessageResult::parse(self.result(key)?)
     }
 
-    /// What the person answered, when the question was [`Gather::elicit`] or [`Gather::elicit_form`].
+    /// What the person answered, when the request was [`InputBatch::elicit`] or [`InputBatch::elicit_form`].
     ///
     /// # Errors
-    /// Those of [`Call::elicit`], and `Internal` when there was no such question.
-    pub fn elicited<T: DeserializeOwned>(&self, key: &str) -> Result<Elicited<T>, Error> {
-        elicitation::parse(self.answer(key)?)
+    /// Those of [`Call::elicit`], and `Internal` when there was no such request.
+    pub fn elicited<T: DeserializeOwned>(&self, key: &str) -> Result<ElicitResult<T>, Error> {
+        elicitation::parse(self.result(key)?)
     }
 
-    /// The same when the question was [`Gather::elicit_form`], as it came.
+    /// The same when the request was [`InputBatch::elicit_form`], as it came.
     ///
     /// # Errors
-    /// Those of [`Gathered::elicited`].
-    pub fn elicited_form(&self, key: &str) -> Result<Elicited<Map<String, Value>>, Error> {
+    /// Those of [`InputResults::elicited`].
+    pub fn elicited_form(&self, key: &str) -> Result<ElicitResult<Map<String, Value>>, Error> {
         self.elicited(key)
     }
 
-    /// Whether the person went to the page of [`Gather::elicit_url`].
+    /// Whether the person went to the page of [`InputBatch::elicit_url`].
     ///
     /// # Errors
-    /// Those of [`Gathered::elicited`].
-    pub fn visited(&self, key: &str) -> Result<Elicited<()>, Error> {
-        elicitation::parse_visit(self.answer(key)?)
+    /// Those of [`InputResults::elicited`].
+    pub fn visited(&self, key: &str) -> Result<ElicitResult<()>, Error> {
+        elicitation::parse_visit(self.result(key)?)
     }
 
     /// The user's folders.
     ///
     /// # Errors
-    /// Those of [`Call::roots`], and `Internal` when there was no such question.
+    /// Those of [`Call::roots`], and `Internal` when there was no such request.
     pub fn roots(&self, key: &str) -> Result<Vec<Root>, Error> {
-        roots::parse(self.answer(key)?)
+        roots::parse(self.result(key)?)
     }
 
-    fn answer(&self, key: &str) -> Result<&str, Error> {
-        match self.answers.get(key) {
-            Some(Ok(answer)) => Ok(answer),
+    fn result(&self, key: &str) -> Result<&str, Error> {
+        match self.outcomes.get(key) {
+            Some(Ok(result)) => Ok(result),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(Error::Internal(format!("no question was called `{key}`"))),
+            None => Err(Error::Internal(format!("no request has the key `{key}`"))),
         }
     }
 }
 
 impl Call {
-    /// Asks several questions at once. Each has its own outcome, so that one refusal does not spoil the others.
+    /// Sends several requests at once. Each has its own outcome, so that one refusal does not spoil the others.
     ///
     /// ```
     /// use plugport_sdk::prelude::*;
     ///
-    /// # let call = plugport_sdk::testing::Recorder::new().samples("Hi!").has_roots([("file:///a", None)]).call();
-    /// let answers = call.gather(Gather::new().sample("greeting", "Greet me.").roots("folders"))?;
-    /// assert_eq!(answers.sampled("greeting")?.text(), "Hi!");
-    /// assert_eq!(answers.roots("folders")?[0].uri, "file:///a");
+    /// # let call = plugport_sdk::testing::TestClient::new().samples("Hi!").has_roots([("file:///a", None)]).call();
+    /// let results = call.request_inputs(InputBatch::new().sample("greeting", "Greet me.").roots("folders"))?;
+    /// assert_eq!(results.sampled("greeting")?.text(), "Hi!");
+    /// assert_eq!(results.roots("folders")?[0].uri, "file:///a");
     /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Internal` when a form is none, and the host's when it asks none of the questions.
-    pub fn gather(&self, gather: Gather) -> Result<Gathered, Error> {
-        let mut questions = Vec::new();
-        for (key, question) in gather.questions {
-            questions.push((key, question?));
+    /// `Internal` when a form is none, and the host's when it sends none of the requests.
+    pub fn request_inputs(&self, batch: InputBatch) -> Result<InputResults, Error> {
+        let mut requests = Vec::new();
+        for (key, request) in batch.requests {
+            requests.push((key, request?));
         }
-        let answers = match self.asked() {
-            Asked::Host(handle) => {
-                let questions: Vec<_> = questions.into_iter().map(question).collect();
-                let answers = wit::gather(handle, &questions)?;
-                answers.into_iter().map(|answer| (answer.key, answer.outcome)).collect()
+        let outcomes = match self.request_target() {
+            RequestTarget::Host(handle) => {
+                let requests: Vec<_> = requests.into_iter().map(input_request).collect();
+                let responses = wit::request_inputs(handle, &requests)?;
+                responses.into_iter().map(|response| (response.key, response.outcome)).collect()
             }
-            Asked::Script(script) => questions.into_iter().map(|asked| scripted(script, asked)).collect(),
+            RequestTarget::Test(client) => {
+                requests.into_iter().map(|request| scripted(client, request)).collect()
+            }
         };
-        Ok(Gathered { answers })
+        Ok(InputResults { outcomes })
     }
 }
 
-fn question((key, question): (String, Question)) -> wit::Question {
-    let body = match question {
-        Question::CreateMessage(params) => wit::Body::CreateMessage(params),
-        Question::Elicit(params) => wit::Body::Elicit(params),
-        Question::ListRoots => wit::Body::ListRoots,
+fn input_request((key, request): (String, ClientRequest)) -> wit::InputRequest {
+    let body = match request {
+        ClientRequest::CreateMessage(params) => wit::Body::CreateMessage(params),
+        ClientRequest::Elicit(params) => wit::Body::Elicit(params),
+        ClientRequest::ListRoots => wit::Body::ListRoots,
     };
-    wit::Question { key, body }
+    wit::InputRequest { key, body }
 }
 
-fn scripted(script: &dyn Script, (key, question): (String, Question)) -> (String, Result<String, Error>) {
-    let outcome = script.answer(Some(&key), &question);
+fn scripted(
+    client: &dyn ScriptedClient,
+    (key, request): (String, ClientRequest),
+) -> (String, Result<String, Error>) {
+    let outcome = client.respond(Some(&key), &request);
     (key, outcome)
 }

@@ -13,16 +13,16 @@ const DEEPEST: usize = 64;
 /// The value as JSON text.
 pub(crate) fn written(value: &impl Serialize) -> serde_json::Result<String> {
     let mut text = Vec::with_capacity(128);
-    value.serialize(&mut Serializer::with_formatter(&mut text, Bounded { open: 0 }))?;
+    value.serialize(&mut Serializer::with_formatter(&mut text, DepthLimitedFormatter { open: 0 }))?;
     String::from_utf8(text).map_err(serde_json::Error::custom)
 }
 
 /// Writes as briefly as serde does by itself, and counts what is open.
-struct Bounded {
+struct DepthLimitedFormatter {
     open: usize,
 }
 
-impl Bounded {
+impl DepthLimitedFormatter {
     fn enter(&mut self) -> io::Result<()> {
         self.open += 1;
         if self.open > DEEPEST {
@@ -33,7 +33,7 @@ impl Bounded {
     }
 }
 
-impl Formatter for Bounded {
+impl Formatter for DepthLimitedFormatter {
     fn begin_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
         self.enter()?;
         CompactFormatter.begin_array(writer)

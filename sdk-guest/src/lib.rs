@@ -17,7 +17,7 @@
 //!
 //! The crate is shaped so that a tool stays an ordinary function, callable and testable on the author's own machine:
 //! nothing but [`export!`] knows of WebAssembly, and a [`Call`] speaks to whatever stands behind it, be it the host or
-//! a [`testing::Recorder`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
+//! a [`testing::TestClient`]. One module stands for each WIT interface, under the interface's name (but for `changes`,
 //! which is [`notify`], and the standard `wasi:keyvalue`, `wasi:config` and `wasi:http`, which are [`kv`], [`config`] and
 //! [`http`]). An interface that a plugin exports is linked
 //! only when [`export!`] names it, and one that it imports only when it calls it.
@@ -29,17 +29,16 @@
 extern crate self as plugport_sdk;
 
 mod arguments;
-mod ask;
 #[doc(hidden)]
 pub mod bindings;
 mod call;
+mod client_requests;
 pub mod completions;
 pub mod config;
 mod content;
 pub mod elicitation;
-mod entry;
 mod error;
-mod failure;
+mod export_entry;
 pub mod http;
 pub mod inputs;
 mod json;
@@ -49,36 +48,37 @@ pub mod notify;
 mod parameter;
 pub mod prompts;
 pub mod resources;
-mod returns;
+mod return_value;
 pub mod roots;
 pub mod sampling;
 mod schema;
 pub mod testing;
+mod text_parameter;
+mod tool_error;
 pub mod tools;
-mod variable;
 
 pub use plugport_sdk_macros::{complete, export, prompt, resource, resource_template, tool};
 pub use {schemars, serde, serde_json};
 
-pub use ask::Keyed;
 pub use bindings::types::{Annotations, Role, RpcError};
 pub use call::{Call, ClientInfo, Level};
+pub use client_requests::KeyedCall;
 pub use content::Content;
-pub use elicitation::Elicited;
+pub use elicitation::ElicitResult;
 pub use error::Error;
-pub use inputs::{Gather, Gathered};
+pub use inputs::{InputBatch, InputResults};
 pub use prompts::Prompt;
 pub use resources::Resource;
 pub use roots::Root;
-pub use sampling::{Sample, Sampled};
+pub use sampling::{CreateMessageRequest, CreateMessageResult};
 pub use tools::{Tool, ToolResult};
 
 /// What most plugins need: `use plugport_sdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::completions::Known;
+    pub use crate::completions::CompletionContext;
     pub use crate::prompts::PromptMessage;
     pub use crate::resources::{Contents, Json, ResourceInfo};
-    pub use crate::{Call, Content, Elicited, Error, Gather, Level, Sample};
+    pub use crate::{Call, Content, CreateMessageRequest, ElicitResult, Error, InputBatch, Level};
     pub use crate::{complete, prompt, resource, resource_template, tool};
 }
 
@@ -87,14 +87,16 @@ pub mod prelude {
 pub mod __private {
     pub use crate::arguments::Arguments;
     pub use crate::completions::{IntoCompletion, arguments_differ};
-    pub use crate::entry::{has, names_differ};
-    pub use crate::parameter::{Parameter, Whole, shown, text};
-    pub use crate::prompts::AboutPrompt;
-    pub use crate::resources::{About, IntoListing, Listed, Piece, Read, matched};
-    pub use crate::returns::{Bare, Described, Fallibility, Infallible, Ready, fallibility};
+    pub use crate::export_entry::{has, names_differ};
+    pub use crate::parameter::{AllArguments, Parameter, shown, text};
+    pub use crate::prompts::PromptOptions;
+    pub use crate::resources::{IntoListing, ListResult, ReadResult, ResourceOptions, no_such_resource};
+    pub use crate::return_value::{
+        Fallibility, Infallible, IsContent, WithSchema, WithoutSchema, fallibility,
+    };
     pub use crate::schema::Properties;
-    pub use crate::tools::{Hints, describe, verbatim};
-    pub use crate::variable::{Plain, Variable, refuse_others};
+    pub use crate::text_parameter::{NotOption, Variable, refuse_others};
+    pub use crate::tools::{ToolOptions, describe, verbatim};
 }
 
 /// The README's examples are tests.

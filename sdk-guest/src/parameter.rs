@@ -100,12 +100,12 @@ impl<T> Parameter<T> {
 }
 
 /// A parameter that takes all arguments.
-pub struct Whole<T> {
+pub struct AllArguments<T> {
     schema: fn() -> Result<String, Error>,
     read: fn(&str) -> Result<T, Error>,
 }
 
-impl<T: Argument> Whole<T> {
+impl<T: Argument> AllArguments<T> {
     /// For a type that is an object in JSON.
     #[expect(clippy::new_without_default, reason = "only the macro makes one")]
     pub const fn new() -> Self {
@@ -113,7 +113,7 @@ impl<T: Argument> Whole<T> {
     }
 }
 
-impl<T> Whole<T> {
+impl<T> AllArguments<T> {
     /// The input schema.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::bindings::prompts as wit;
 use crate::bindings::request;
-use crate::entry::Entry;
-use crate::returns::Kind;
+use crate::export_entry::ExportEntry;
+use crate::return_value::Kind;
 use crate::{Call, Content, Error, Role, logging};
 
 pub use crate::bindings::prompts::{
@@ -47,7 +47,7 @@ pub trait Prompt {
 }
 
 /// One line of the list that `export!` makes.
-pub type PromptEntry = Entry<PromptFunctions>;
+pub type PromptEntry = ExportEntry<PromptFunctions>;
 
 /// What the host can do with a prompt.
 #[derive(Debug, Clone, Copy)]
@@ -209,14 +209,14 @@ impl<T> Kind<T> {
 /// What the attribute says. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct AboutPrompt {
+pub struct PromptOptions {
     pub name: &'static str,
     pub title: Option<&'static str>,
     pub description: &'static str,
     pub extra: Option<&'static str>,
 }
 
-impl AboutPrompt {
+impl PromptOptions {
     /// The description of a prompt with these arguments: a name, what is said of it, and whether it must be given.
     pub fn describe(self, arguments: &[(&str, Option<&str>, bool)]) -> PromptDescription {
         let argument = |&(name, description, required): &(&str, Option<&str>, bool)| PromptArgument {

@@ -2,19 +2,19 @@
 
 use serde::Deserialize;
 
-use crate::ask::{self, Asked, Keyed, Question};
 use crate::bindings::roots as wit;
+use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
 use crate::{Call, Error};
 
 pub use crate::bindings::roots::Root;
 
 #[derive(Deserialize)]
-struct Listed {
-    roots: Vec<Given>,
+struct ListRootsResult {
+    roots: Vec<RootEntry>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct RootEntry {
     uri: String,
     name: Option<String>,
 }
@@ -29,7 +29,7 @@ impl Call {
     }
 }
 
-impl Keyed<'_> {
+impl KeyedCall<'_> {
     /// As [`Call::roots`].
     ///
     /// # Errors
@@ -40,14 +40,14 @@ impl Keyed<'_> {
 }
 
 fn list(call: &Call, key: Option<&str>) -> Result<Vec<Root>, Error> {
-    match call.asked() {
-        Asked::Host(handle) => wit::list_roots(handle, key),
-        Asked::Script(script) => parse(&script.answer(key, &Question::ListRoots)?),
+    match call.request_target() {
+        RequestTarget::Host(handle) => wit::list_roots(handle, key),
+        RequestTarget::Test(client) => parse(&client.respond(key, &ClientRequest::ListRoots)?),
     }
 }
 
 /// The roots in the result of `roots/list`.
 pub(crate) fn parse(answer: &str) -> Result<Vec<Root>, Error> {
-    let listed: Listed = ask::read(answer)?;
-    Ok(listed.roots.into_iter().map(|Given { uri, name }| Root { uri, name }).collect())
+    let listed: ListRootsResult = client_requests::read(answer)?;
+    Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
 }

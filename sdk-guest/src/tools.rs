@@ -5,7 +5,7 @@
 
 use crate::bindings::request;
 use crate::bindings::tools as wit;
-use crate::entry::Entry;
+use crate::export_entry::ExportEntry;
 use crate::{Call, Error, logging};
 
 pub use crate::bindings::tools::{Tool as ToolDescription, ToolAnnotations, ToolResult};
@@ -38,7 +38,7 @@ pub trait Tool {
 }
 
 /// One line of the list that `export!` makes.
-pub type ToolEntry = Entry<ToolFunctions>;
+pub type ToolEntry = ExportEntry<ToolFunctions>;
 
 /// What the host can do with a tool.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ pub const fn verbatim(text: &str) -> &str {
 /// What the attribute's keys say. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct Hints {
+pub struct ToolOptions {
     pub title: Option<&'static str>,
     pub read_only: Option<bool>,
     pub destructive: Option<bool>,
@@ -109,7 +109,7 @@ pub struct Hints {
     pub extra: Option<&'static str>,
 }
 
-impl Hints {
+impl ToolOptions {
     fn annotations(self) -> Option<ToolAnnotations> {
         let Self { read_only, destructive, idempotent, open_world, .. } = self;
         let any = [read_only, destructive, idempotent, open_world].iter().any(Option::is_some);
@@ -122,7 +122,7 @@ impl Hints {
 pub fn describe(
     name: &str,
     description: &str,
-    hints: Hints,
+    hints: ToolOptions,
     input_schema: String,
     output_schema: Option<String>,
 ) -> ToolDescription {

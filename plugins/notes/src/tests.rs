@@ -1,5 +1,6 @@
 use plugport_sdk::notify::Change;
-use plugport_sdk::testing::{Outcome, changes, complete, get_prompt, invoke, read};
+use plugport_sdk::resources::ResourceContents;
+use plugport_sdk::testing::{Outcome, changes, complete, get_prompt, invoke, read, read_template};
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,8 +19,12 @@ fn write(title: &str, text: &str, tags: &[&str]) -> Value {
     value(invoke::<write_note>(json!({"title": title, "text": text, "tags": tags})))
 }
 
-fn text(uri: &str) -> String {
-    read::<by_slug>(uri).unwrap()[0].as_text().unwrap().to_owned()
+fn note(slug: &str) -> Result<Vec<ResourceContents>, Error> {
+    read_template::<by_slug>(&format!("notes:///{slug}"), [("slug", slug)])
+}
+
+fn text(slug: &str) -> String {
+    note(slug).unwrap()[0].as_text().unwrap().to_owned()
 }
 
 fn updated(uri: &str) -> Change {
@@ -47,13 +52,10 @@ fn a_note_that_is_written_can_be_read() {
     assert_eq!(written["tags"], json!(["home", "to-do"]));
     assert_eq!((&written["excerpt"], &written["created"]), (&json!("- milk"), &json!(true)));
     assert!(written["updated"].as_str().unwrap().parse::<Timestamp>().is_ok(), "{written}");
-    assert_eq!(text("notes:///shopping-list"), "- milk\n- eggs");
-    assert_eq!(
-        read::<by_slug>("notes:///shopping-list").unwrap()[0].mime_type.as_deref(),
-        Some("text/markdown")
-    );
-    for none in ["notes:///Shopping-list", "notes:///eggs", "notes:///tags/home", "notes:///%00"] {
-        assert!(matches!(read::<by_slug>(none), Err(Error::NotFound(_))), "{none}");
+    assert_eq!(text("shopping-list"), "- milk\n- eggs");
+    assert_eq!(note("shopping-list").unwrap()[0].mime_type.as_deref(), Some("text/markdown"));
+    for none in ["Shopping-list", "eggs", "tags/home", "\0"] {
+        assert!(matches!(note(none), Err(Error::NotFound(_))), "{none}");
     }
 }
 
@@ -61,7 +63,7 @@ fn a_note_that_is_written_can_be_read() {
 fn letters_of_any_language_name_a_note() {
     let written = write("Über 東京!", "x", &[]);
     assert_eq!(written["uri"], "notes:///%C3%BCber-%E6%9D%B1%E4%BA%AC");
-    assert_eq!(text("notes:///%C3%BCber-%E6%9D%B1%E4%BA%AC"), "x");
+    assert_eq!(text("über-東京"), "x");
     let longest = write(&"𝐀".repeat(75), "x", &[]);
     assert!(longest["uri"].as_str().unwrap().len() <= 2_048);
 }
@@ -71,7 +73,7 @@ fn writing_again_replaces_the_text_and_keeps_tags_that_are_not_given() {
     write("Plan", "one", &["work"]);
     let again = value(invoke::<write_note>(json!({"title": "PLAN", "text": "two"})));
     assert_eq!((&again["title"], &again["created"]), (&json!("PLAN"), &json!(false)));
-    assert_eq!((&again["tags"], text("notes:///plan")), (&json!(["work"]), "two".to_owned()));
+    assert_eq!((&again["tags"], text("plan")), (&json!(["work"]), "two".to_owned()));
     assert_eq!(write("Plan", "three", &[])["tags"], json!([]));
     assert_eq!(listed().unwrap().len(), 1);
 }
@@ -82,7 +84,7 @@ fn a_note_never_takes_the_place_of_another_with_the_same_uri() {
     changes();
     let refused = refusal(invoke::<write_note>(json!({"title": "C++", "text": "another"})));
     assert!(refused.starts_with("`C++` would replace the note `C`"), "{refused}");
-    assert_eq!((text("notes:///c"), changes()), ("the language".to_owned(), vec![]));
+    assert_eq!((text("c"), changes()), ("the language".to_owned(), vec![]));
 }
 
 #[test]
@@ -92,7 +94,7 @@ fn what_is_appended_begins_a_line() {
         let appended = value(invoke::<append_note>(json!({"note": name, "text": piece})));
         assert_eq!(appended["created"], false);
     }
-    assert_eq!(text("notes:///log"), "one\ntwo\nthree");
+    assert_eq!(text("log"), "one\ntwo\nthree");
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn a_note_that_others_append_to_keeps_every_piece() {
         old.with_more("mine")
     })
     .unwrap();
-    assert_eq!(text("notes:///log"), "start\ntheirs\nmine");
+    assert_eq!(text("log"), "start\ntheirs\nmine");
     book.delete("Log").unwrap();
     let (_, note, created) = book.put(slug, &fresh, |old| old.with_more("never")).unwrap();
     assert_eq!((note.text.as_str(), created), ("start", true));
@@ -144,7 +146,7 @@ fn what_cannot_be_kept_is_explained() {
     self::write("x", &long[1..], &[]);
     let more = refusal(invoke::<append_note>(json!({"note": "x", "text": "y"})));
     assert!(more.starts_with("the note would be longer"), "{more}");
-    assert_eq!(text("notes:///x").len(), 64 << 10);
+    assert_eq!(text("x").len(), 64 << 10);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Recorder, describe } from "plugport-sdk/testing";
+import { TestClient, describe } from "plugport-sdk/testing";
 
 import { run } from "../src/plugin.js";
 
-const invoke = (args) => new Recorder().invoke(run, args);
+const invoke = (args) => new TestClient().invoke(run, args);
 
 test("a result has its structure and its words", async () => {
   const outcome = await invoke({ code: "console.log('adding'); input.a + input.b", input: { a: 1, b: 2 } });

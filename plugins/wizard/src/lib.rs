@@ -6,7 +6,7 @@
 mod plan;
 
 use plugport_sdk::prelude::*;
-use plugport_sdk::{Elicited, Error};
+use plugport_sdk::{ElicitResult, Error};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ fn details(call: &Call, basics: &Basics) -> Result<plan::Details, Fault> {
     })
 }
 
-fn answered<T>(elicited: Elicited<T>) -> Result<T, Fault> {
+fn answered<T>(elicited: ElicitResult<T>) -> Result<T, Fault> {
     elicited.ok().ok_or(Fault::Left)
 }
 

@@ -1,4 +1,4 @@
-use plugport_sdk::testing::Recorder;
+use plugport_sdk::testing::TestClient;
 use serde_json::{Value, json};
 
 fn basics(kind: &str) -> Value {
@@ -7,16 +7,16 @@ fn basics(kind: &str) -> Value {
 
 #[test]
 fn each_form_follows_from_the_one_before() {
-    let recorder = Recorder::new()
+    let client = TestClient::new()
         .accepts(basics("dinner"))
         .accepts(json!({"diets": ["vegan", "nut-free"], "budget": 30}))
         .accepts(json!({"right": true, "note": "by the window"}));
-    let outcome = recorder.invoke::<super::plan_event>(json!({"title": "Launch"}));
+    let outcome = client.invoke::<super::plan_event>(json!({"title": "Launch"}));
     let plan = outcome.structured().unwrap();
     assert_eq!(plan["details"]["diets"], json!(["vegan", "nut-free"]));
     assert_eq!((plan["guests"].as_u64(), plan["note"].as_str()), (Some(4), Some("by the window")));
-    let asked = recorder.asked();
-    let keys: Vec<_> = asked.iter().map(|asking| asking.key.clone().unwrap()).collect();
+    let asked = client.requests();
+    let keys: Vec<_> = asked.iter().map(|request| request.key.clone().unwrap()).collect();
     assert_eq!(keys, ["basics", "details", "confirmation"]);
     let question = asked[2].params["message"].as_str().unwrap();
     assert!(
@@ -34,25 +34,25 @@ fn a_talk_and_a_hike_have_forms_of_their_own() {
         ("talk", json!({"speaker": "Ada", "recorded": true}), "a talk by Ada, recorded"),
         ("hike", json!({"kilometres": 12.5}), "a hike of 12.5 km."),
     ] {
-        let recorder = Recorder::new().accepts(basics(kind)).accepts(details).accepts(json!({"right": true}));
-        let outcome = recorder.invoke::<super::plan_event>(json!({"title": "Out"}));
+        let client = TestClient::new().accepts(basics(kind)).accepts(details).accepts(json!({"right": true}));
+        let outcome = client.invoke::<super::plan_event>(json!({"title": "Out"}));
         assert!(!outcome.is_error(), "{}", outcome.text());
-        assert!(recorder.asked()[2].params["message"].as_str().unwrap().contains(words));
+        assert!(client.requests()[2].params["message"].as_str().unwrap().contains(words));
     }
 }
 
 #[test]
 fn the_person_can_leave_at_every_step() {
     let leaving = [
-        Recorder::new().declines(),
-        Recorder::new().accepts(basics("hike")).closes(),
-        Recorder::new().accepts(basics("hike")).accepts(json!({"kilometres": 5})).declines(),
+        TestClient::new().declines(),
+        TestClient::new().accepts(basics("hike")).closes(),
+        TestClient::new().accepts(basics("hike")).accepts(json!({"kilometres": 5})).declines(),
     ];
-    for recorder in leaving {
-        let outcome = recorder.invoke::<super::plan_event>(json!({"title": "Out"}));
+    for client in leaving {
+        let outcome = client.invoke::<super::plan_event>(json!({"title": "Out"}));
         assert!(outcome.is_error() && outcome.text().contains("nothing was planned"), "{}", outcome.text());
     }
-    let wrong = Recorder::new()
+    let wrong = TestClient::new()
         .accepts(basics("hike"))
         .accepts(json!({"kilometres": 5}))
         .accepts(json!({"right": false}));
@@ -61,6 +61,6 @@ fn the_person_can_leave_at_every_step() {
 
 #[test]
 fn without_a_person_to_ask_it_says_so() {
-    let outcome = Recorder::new().invoke::<super::plan_event>(json!({"title": "Out"}));
+    let outcome = TestClient::new().invoke::<super::plan_event>(json!({"title": "Out"}));
     assert!(outcome.is_error() && outcome.text().contains("lacks the capability `elicitation`"));
 }

@@ -135,11 +135,11 @@ impl roots::Host for State {
 }
 
 impl inputs::Host for State {
-    async fn gather(
+    async fn request_inputs(
         &mut self,
         _: Resource<Call>,
-        _: Vec<inputs::Question>,
-    ) -> HostResult<Vec<inputs::Answer>> {
+        _: Vec<inputs::InputRequest>,
+    ) -> HostResult<Vec<inputs::InputResponse>> {
         unused()
     }
 }

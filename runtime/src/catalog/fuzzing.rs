@@ -80,6 +80,6 @@ impl Matcher {
     /// Whether a URI can come from it.
     #[must_use]
     pub fn matches(&self, uri: &str) -> bool {
-        self.0.matches(uri)
+        self.0.match_uri(uri).is_some()
     }
 }

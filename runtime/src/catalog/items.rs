@@ -9,7 +9,7 @@ use super::param_headers::ParamHeader;
 use super::schema::{Schema, SchemaMismatch};
 use super::uri_template::UriTemplate;
 use crate::json::RawObject;
-use crate::plugin::{ItemKind, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
+use crate::plugin::{ItemKind, MatchedTemplate, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
 use crate::sandbox::{SMALL, WorkBudget, WorkStopped};
 
 /// A tool that clients can see and call.
@@ -140,10 +140,10 @@ fn unfit(checked: Result<(), SchemaMismatch>) -> Result<(), String> {
 }
 
 impl PublishedTemplate {
-    /// Whether a URI can come from it.
-    #[must_use]
-    pub fn matches(&self, uri: &str) -> bool {
-        self.pattern.matches(uri)
+    /// What its plugin is told of a URI that comes from it.
+    pub(super) fn match_uri(&self, uri: &str) -> Option<MatchedTemplate> {
+        let variables = self.pattern.match_uri(uri)?;
+        Some(MatchedTemplate { uri_template: self.template.uri_template.clone(), variables })
     }
 }
 

@@ -13,7 +13,7 @@ use super::name_conflicts::{NameConflicts, UriOwners};
 use super::name_owners::{Claimant, NameOwners, Rank};
 use super::plugin_entry::{PluginEntry, RejectedItem};
 use super::uri;
-use crate::plugin::{ItemKind, Plugin};
+use crate::plugin::{ItemKind, MatchedTemplate, Plugin};
 
 /// One moment's catalog.
 #[derive(Debug)]
@@ -179,20 +179,34 @@ impl Snapshot {
     #[must_use]
     pub fn plugin_for_uri(&self, uri: &str) -> Option<&Arc<Plugin>> {
         let listed = self.resources.get(uri).map(|resource| &resource.plugin);
-        listed.or_else(|| self.templated(uri))
+        listed.or_else(|| self.templated(uri).map(|(plugin, _)| plugin))
     }
 
-    fn templated(&self, uri: &str) -> Option<&Arc<Plugin>> {
-        let mut matching = self.templates.items().iter().filter(|template| template.matches(uri)).peekable();
+    /// The plugin of [`Snapshot::plugin_for_uri`], and the first of its own templates that the URI comes from.
+    #[must_use]
+    pub fn route_uri(&self, uri: &str) -> Option<(&Arc<Plugin>, Option<MatchedTemplate>)> {
+        let Some(listed) = self.resources.get(uri) else {
+            return self.templated(uri).map(|(plugin, template)| (plugin, Some(template)));
+        };
+        // A plugin may list what one of its templates makes, also one that another plugin's template hides.
+        let templates = self.entry(listed.owner()).map(|entry| &entry.templates);
+        let template = templates.into_iter().flatten().find_map(|template| template.match_uri(uri));
+        Some((&listed.plugin, template))
+    }
+
+    fn templated(&self, uri: &str) -> Option<(&Arc<Plugin>, MatchedTemplate)> {
+        let templates = self.templates.items().iter();
+        let mut matching =
+            templates.filter_map(|template| Some((template, template.match_uri(uri)?))).peekable();
         matching.peek()?;
         let form = uri::canonical(uri);
         let lists = self.uri_owners.get(&form.text);
-        let may_answer = |template: &&Arc<PublishedTemplate>| {
+        let may_answer = |(template, _): &(&Arc<PublishedTemplate>, MatchedTemplate)| {
             let own = template.owner();
             !self.owners.is_owned_by_other(own, &form)
                 && lists.is_none_or(|lists| lists.as_deref() == Some(own))
         };
-        matching.find(may_answer).map(|template| &template.plugin)
+        matching.find(may_answer).map(|(template, matched)| (&template.plugin, matched))
     }
 
     /// Whether a plugin answers for this URI that no stranger can take it from: the URI names it, or the operator's file does.

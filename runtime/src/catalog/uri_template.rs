@@ -1,12 +1,30 @@
-//! URI templates (RFC 6570), read backwards: does a URI come from a template?
+//! URI templates (RFC 6570), read backwards: does a URI come from a template, and with which values of its variables?
 //!
-//! A template becomes a row of tokens. Matching keeps the set of places in the URI that a prefix of the row can reach, and
-//! moves the whole set over one token at a time, so there is nothing to try again and the time is bounded by the length of
-//! the URI times the length of the template. Variables of a path have at least one character, those of a query, of
-//! parameters and of a fragment may be left out, and prefix lengths are not held against a URI.
+//! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it computes the
+//! places of the URI from which the rest of the row makes the rest of the URI; from the first to the last it then gives each
+//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the length of
+//! the template.
+//!
+//! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be decoded to
+//! UTF-8 without NUL is in no value. A value has at least one character. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together
+//! with what stands before them. Prefix lengths (`{x:3}`) are not checked.
 
-/// Most expressions in one template.
+mod pairs;
+mod parse;
+mod uri_text;
+mod value;
+
+use self::pairs::Pairs;
+use self::uri_text::UriText;
+use self::value::Value;
+
+pub(super) use self::parse::UriTemplateError;
+
+/// Most expressions in one template, and most variables in one expression.
 const EXPRESSIONS: usize = 32;
+
+/// Names and decoded values, in the order of the URI.
+pub(super) type Variables = Vec<(String, String)>;
 
 /// A template that can be compared with URIs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,39 +34,22 @@ pub(super) struct UriTemplate {
     longest: usize,
 }
 
-/// Why a text is not a template.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum UriTemplateError {
-    /// Braces that do not pair.
-    #[error("a brace has no partner; write a variable as `{{name}}`")]
-    Brace,
-    /// A character that no URI has.
-    #[error("the character {} cannot stand in a URI; percent-encode it", .0.escape_unicode())]
-    Character(char),
-    /// An operator that RFC 6570 keeps for later.
-    #[error("the operator `{0}` is not defined; use none, or one of + # . / ; ? &")]
-    Operator(char),
-    /// A name that is empty or has other characters than a name may.
-    #[error("a variable's name is not valid; use letters, digits and `_`")]
-    Variable,
-    /// Nothing says which URIs it is about.
-    #[error("it does not begin with a scheme, such as `notes:`")]
-    Scheme,
-    /// Beyond [`EXPRESSIONS`].
-    #[error("it has more than {EXPRESSIONS} expressions, or variables in one of them")]
-    TooMany,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
     /// These bytes.
     Literal(Vec<u8>),
-    /// One or more characters of a kind.
-    Run(CharClass),
-    /// `#` and anything, or nothing.
-    Fragment,
+    /// Variables whose names the URI does not have.
+    Value(Value),
     /// Pairs of names and values, or nothing.
-    Pairs { first: u8, between: u8, names: PairNames },
+    Pairs(Pairs),
+}
+
+/// A variable of an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Variable {
+    name: String,
+    /// `{x*}`: each value of a list by itself.
+    explode: bool,
 }
 
 /// Characters that a value can be made of.
@@ -58,18 +59,15 @@ enum CharClass {
     Plain,
     /// One segment of a path.
     Segment,
-    /// The same, and what separates several of them.
+    /// Plain ones, and what separates several values.
     PlainOr(u8),
     /// Whatever a URI can have.
     Any,
 }
 
-/// Names that a pair may have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum PairNames {
-    Any,
-    These(Vec<Vec<u8>>),
-}
+/// One flag for each place of a URI, its end included.
+#[derive(Debug, Clone)]
+struct Places(Vec<bool>);
 
 impl CharClass {
     fn has(self, byte: u8) -> bool {
@@ -83,303 +81,85 @@ impl CharClass {
     }
 }
 
+impl Places {
+    fn none(uri: &UriText<'_>) -> Self {
+        Self(vec![false; uri.len() + 1])
+    }
+
+    fn only_the_end(uri: &UriText<'_>) -> Self {
+        let mut places = Self::none(uri);
+        places.set(uri.len(), true);
+        places
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.0.get(at) == Some(&true)
+    }
+
+    fn set(&mut self, at: usize, is_in: bool) {
+        if let Some(place) = self.0.get_mut(at) {
+            *place = is_in;
+        }
+    }
+}
+
 impl UriTemplate {
     /// Reads a template.
     pub(super) fn parse(text: &str, longest: usize) -> Result<Self, UriTemplateError> {
-        let mut tokens = Vec::new();
-        let mut expressions = 0;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (literal, tail) = rest.split_at(rest.find(['{', '}']).unwrap_or(rest.len()));
-            if let Some(character) = literal.chars().find(|character| !in_uri(*character)) {
-                return Err(UriTemplateError::Character(character));
-            }
-            if !literal.is_empty() {
-                tokens.push(Token::Literal(literal.as_bytes().to_vec()));
-            }
-            rest = tail;
-            if !tail.is_empty() {
-                let inner = tail.strip_prefix('{').ok_or(UriTemplateError::Brace)?;
-                let (expression, after) = inner.split_once('}').ok_or(UriTemplateError::Brace)?;
-                expressions += 1;
-                if expressions > EXPRESSIONS {
-                    return Err(UriTemplateError::TooMany);
-                }
-                parse_expression(expression, &mut tokens)?;
-                rest = after;
-            }
-        }
-        match tokens.first() {
-            Some(Token::Literal(literal)) if super::uri::scheme(literal).is_some() => {
-                Ok(Self { tokens, longest })
-            }
-            _ => Err(UriTemplateError::Scheme),
-        }
+        Ok(Self { tokens: parse::tokens(text)?, longest })
     }
 
-    /// Whether a URI can come from it.
-    pub(super) fn matches(&self, uri: &str) -> bool {
-        let uri = uri.as_bytes();
-        let begins = matches!(self.tokens.first(), Some(Token::Literal(literal)) if uri.starts_with(literal));
+    /// The variables of a URI, if it comes from this template.
+    pub(super) fn match_uri(&self, uri: &str) -> Option<Variables> {
+        let begins = matches!(self.tokens.first(), Some(Token::Literal(literal)) if uri.as_bytes().starts_with(literal));
         if uri.len() > self.longest || !begins {
-            return false;
+            return None;
         }
-        let mut reached = vec![false; uri.len() + 1];
-        if let Some(start) = reached.first_mut() {
-            *start = true;
+        let uri = UriText::new(uri);
+        // Where the row may go on after the last tokens: after all, after all but the last, and so on.
+        let mut starts = vec![Places::only_the_end(&uri)];
+        for token in self.tokens.iter().rev() {
+            let places = token.starts(&uri, starts.last()?);
+            starts.push(places);
         }
+        if !starts.pop()?.has(0) {
+            return None;
+        }
+        let mut variables = Variables::new();
+        let mut at = 0;
         for token in &self.tokens {
-            reached = token.advance(uri, &reached);
+            at = token.read(&uri, at, &starts.pop()?, &mut variables)?;
         }
-        reached.last() == Some(&true)
+        Some(variables)
     }
 }
 
 impl Token {
-    /// The places that can be reached from the places reached so far.
-    fn advance(&self, uri: &[u8], from: &[bool]) -> Vec<bool> {
-        let mut to = vec![false; from.len()];
-        let starts = || from.iter().enumerate().filter(|(_, reached)| **reached).map(|(at, _)| at);
-        let rest = |at: usize| uri.get(at..).unwrap_or_default();
+    /// The places from which this token gets to one of `next`.
+    fn starts(&self, uri: &UriText<'_>, next: &Places) -> Places {
         match self {
             Self::Literal(literal) => {
-                starts()
-                    .filter(|at| rest(*at).starts_with(literal))
-                    .for_each(|at| set(&mut to, at + literal.len()));
-            }
-            Self::Run(kind) => run(*kind, uri, from, &mut to),
-            Self::Fragment => {
-                to.copy_from_slice(from);
-                let first = starts().find(|at| rest(*at).starts_with(b"#"));
-                to.iter_mut().skip(first.map_or(usize::MAX, |at| at + 1)).for_each(|place| *place = true);
-            }
-            Self::Pairs { first, between, names } => {
-                to.copy_from_slice(from);
-                let mut walked = vec![false; from.len()];
-                for start in starts().filter(|at| rest(*at).first() == Some(first)) {
-                    names.walk(uri, start, *between, &mut walked, |at| set(&mut to, at));
+                let mut places = Places::none(uri);
+                for at in 0..=uri.len() {
+                    let end = at + literal.len();
+                    places.set(at, next.has(end) && uri.rest(at).starts_with(literal));
                 }
+                places
             }
-        }
-        to
-    }
-}
-
-/// From every place that was reached, over one or more characters of a kind.
-fn run(kind: CharClass, uri: &[u8], from: &[bool], to: &mut [bool]) {
-    let mut open = false;
-    for (at, byte) in uri.iter().enumerate() {
-        open = (open || from.get(at) == Some(&true)) && kind.has(*byte);
-        if open {
-            set(to, at + 1);
-        }
-    }
-}
-
-impl PairNames {
-    /// Reads pairs from `at` on, each name once, and tells of every place where they may end. Where any name will do, no
-    /// place is `walked` from twice: what follows would be the same.
-    fn walk(&self, text: &[u8], mut at: usize, between: u8, walked: &mut [bool], mut end: impl FnMut(usize)) {
-        let mut used: Vec<&[u8]> = Vec::new();
-        loop {
-            match (self, walked.get_mut(at)) {
-                (Self::Any, Some(true) | None) => return,
-                (Self::Any, Some(place)) => *place = true,
-                (Self::These(_), _) => {}
-            }
-            // The byte that opens a pair.
-            at += 1;
-            let rest = text.get(at..).unwrap_or_default();
-            let length = rest.iter().take_while(|byte| CharClass::Plain.has(**byte)).count();
-            let name = rest.get(..length).unwrap_or_default();
-            if name.is_empty() || !self.allow(name, &used) {
-                return;
-            }
-            if matches!(self, Self::These(_)) {
-                used.push(name);
-            }
-            at += length;
-            end(at);
-            if text.get(at) == Some(&b'=') {
-                let value = text.get(at + 1..).unwrap_or_default();
-                let value = value.iter().take_while(|byte| CharClass::PlainOr(b',').has(**byte)).count();
-                (1..=value + 1).for_each(|length| end(at + length));
-                at += value + 1;
-            }
-            if text.get(at) != Some(&between) || used.len() > EXPRESSIONS {
-                return;
-            }
+            Self::Value(value) => value.starts(uri, next),
+            Self::Pairs(pairs) => pairs.starts(uri, next),
         }
     }
 
-    fn allow(&self, name: &[u8], used: &[&[u8]]) -> bool {
+    /// Reads the token from a place that is one of its starts, as much as it can have; the place of `next` after it.
+    fn read(&self, uri: &UriText<'_>, at: usize, next: &Places, variables: &mut Variables) -> Option<usize> {
         match self {
-            Self::Any => true,
-            Self::These(names) => !used.contains(&name) && names.iter().any(|known| known == name),
+            Self::Literal(literal) => Some(at + literal.len()),
+            Self::Value(value) => value.read(uri, at, next, variables),
+            Self::Pairs(pairs) => pairs.read(uri, at, next, variables),
         }
     }
-}
-
-fn set(places: &mut [bool], at: usize) {
-    if let Some(place) = places.get_mut(at) {
-        *place = true;
-    }
-}
-
-fn parse_expression(expression: &str, tokens: &mut Vec<Token>) -> Result<(), UriTemplateError> {
-    let operator =
-        expression.chars().next().filter(|first| !first.is_ascii_alphanumeric() && !"_%".contains(*first));
-    let list =
-        operator.map_or(expression, |operator| expression.get(operator.len_utf8()..).unwrap_or_default());
-    let variables = list.split(',').map(variable).collect::<Result<Vec<_>, _>>()?;
-    if variables.len() > EXPRESSIONS {
-        return Err(UriTemplateError::TooMany);
-    }
-    let names = || match variables.iter().any(|variable| variable.explode) {
-        true => PairNames::Any,
-        false => {
-            PairNames::These(variables.iter().map(|variable| variable.name.as_bytes().to_vec()).collect())
-        }
-    };
-    match operator {
-        None => tokens.push(Token::Run(CharClass::Segment)),
-        Some('+') => tokens.push(Token::Run(CharClass::Any)),
-        Some('#') => tokens.push(Token::Fragment),
-        Some(separator @ ('.' | '/')) => {
-            for variable in &variables {
-                tokens.push(Token::Literal(separator.to_string().into_bytes()));
-                let kind = match (variable.explode, separator) {
-                    (true, '/') => CharClass::PlainOr(b'/'),
-                    _ => CharClass::Segment,
-                };
-                tokens.push(Token::Run(kind));
-            }
-        }
-        Some(';') => tokens.push(Token::Pairs { first: b';', between: b';', names: names() }),
-        Some(first @ ('?' | '&')) => {
-            tokens.push(Token::Pairs { first: first as u8, between: b'&', names: names() });
-        }
-        Some(other) => return Err(UriTemplateError::Operator(other)),
-    }
-    Ok(())
-}
-
-struct Variable<'a> {
-    name: &'a str,
-    explode: bool,
-}
-
-fn variable(text: &str) -> Result<Variable<'_>, UriTemplateError> {
-    let (name, explode) = text.strip_suffix('*').map_or((text, false), |name| (name, true));
-    let name = match name.split_once(':') {
-        Some((name, length)) if !explode && length.parse::<u16>().is_ok_and(|length| length < 10_000) => name,
-        Some(_) => return Err(UriTemplateError::Variable),
-        None => name,
-    };
-    let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%');
-    if name.is_empty() || !name.chars().all(valid) {
-        return Err(UriTemplateError::Variable);
-    }
-    Ok(Variable { name, explode })
-}
-
-/// Whether a character may stand in a URI.
-fn in_uri(character: char) -> bool {
-    u8::try_from(character).is_ok_and(super::uri::allows)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn matches(template: &str, uri: &str) -> bool {
-        UriTemplate::parse(template, 2_048).unwrap().matches(uri)
-    }
-
-    #[test]
-    fn expansions_of_a_template_match_it() {
-        for (template, uri) in [
-            ("n:{x}/data", "n:O'Neil(b)!*@c:d,e;f=g/data"),
-            ("n:x{?q}", "n:x?q=(a)*!:@"),
-            ("n:x{;a*}{;b*}", "n:x;a=1;b;c=2;d"),
-            ("note://all", "note://all"),
-            ("test://template/{id}/data", "test://template/123/data"),
-            ("n:{x}", "n:caf%C3%A9"),
-            ("n:{x,y}", "n:1,2"),
-            ("n:{+path}", "n:a/b?c#d"),
-            ("n:{+path}/here", "n:a/here/b/here"),
-            ("n:x{#frag}", "n:x#a/b"),
-            ("n:x{#frag}", "n:x"),
-            ("n:x{.ext}", "n:x.tar.gz"),
-            ("n:{/a,b}", "n:/1/2"),
-            ("n:{/a*}", "n:/1/2/3"),
-            ("n:x{;a,b}", "n:x;a=1;b"),
-            ("n:x{?a,b}", "n:x?a=1&b=2"),
-            ("n:x{?a,b}", "n:x?b=2"),
-            ("n:x{?a,b}", "n:x?a="),
-            ("n:x{?a,b}", "n:x"),
-            ("n:x{?a*}", "n:x?any=1&thing=2"),
-            ("n:x?f=1{&a}", "n:x?f=1&a=2"),
-            ("n:{a:3}", "n:abc"),
-            ("n:{a}{b}", "n:12"),
-            ("n:x{?q}{#f}", "n:x?q=1#z"),
-        ] {
-            assert!(matches(template, uri), "{template} {uri}");
-        }
-    }
-
-    #[test]
-    fn what_a_template_does_not_make_does_not_match() {
-        for (template, uri) in [
-            ("note://all", "note://al"),
-            ("note://all", "note://alll"),
-            ("test://template/{id}/data", "test://template/1/2/data"),
-            ("test://template/{id}/data", "test://template//data"),
-            ("n:{x}", "n:a?b"),
-            ("n:{x}", "n:"),
-            ("n:{/a,b}", "n:/1"),
-            ("n:x{?a,b}", "n:x?c=1"),
-            ("n:x{?a,b}", "n:x?a=1&a=2"),
-            ("n:x{?a,b}", "n:x?a=1&"),
-            ("n:x{?a,b}", "n:x?"),
-            ("n:x{?a}", "n:x?a=1?a=1"),
-            ("n:x{#f}", "n:xy"),
-        ] {
-            assert!(!matches(template, uri), "{template} {uri}");
-        }
-        assert!(!UriTemplate::parse("n:{+x}", 9).unwrap().matches("n:34567890"));
-    }
-
-    #[test]
-    fn bad_templates_are_refused_with_a_reason() {
-        let fault = |text: &str| UriTemplate::parse(text, 2_048).unwrap_err();
-        assert_eq!(fault("n:{x"), UriTemplateError::Brace);
-        assert_eq!(fault("n:x}"), UriTemplateError::Brace);
-        assert_eq!(fault("n:{a{b}}"), UriTemplateError::Variable);
-        assert_eq!(fault("n:{}"), UriTemplateError::Variable);
-        assert_eq!(fault("n:{a,}"), UriTemplateError::Variable);
-        assert_eq!(fault("n:{a:x}"), UriTemplateError::Variable);
-        assert_eq!(fault("n:{=a}"), UriTemplateError::Operator('='));
-        assert_eq!(fault("n:a b{x}"), UriTemplateError::Character(' '));
-        assert_eq!(fault("{+everything}"), UriTemplateError::Scheme);
-        assert_eq!(fault(""), UriTemplateError::Scheme);
-        assert_eq!(fault(&format!("n:{}", "{x}".repeat(33))), UriTemplateError::TooMany);
-    }
-
-    #[test]
-    fn hostile_templates_and_uris_end_in_time() {
-        let many = format!("n:{}!", "{+x}a".repeat(32));
-        let pairs = format!("n:{}!", "{?a*}{&b*}{;c*}".repeat(10));
-        let long = format!("n:{{+x}}{}{{+y}}!", "a".repeat(1_000));
-        let started = std::time::Instant::now();
-        let semicolons = format!("n:{}!", "{;x*}".repeat(32));
-        for template in [many, pairs, long, semicolons] {
-            let template = UriTemplate::parse(&template, 2_048).unwrap();
-            for filler in ["a", ";a", "?a=1", "&b=1", ";c", "?a&a&a&a", "#"] {
-                let uri: String = format!("n:{}", filler.repeat(2_046)).chars().take(2_048).collect();
-                assert!(!template.matches(&uri));
-            }
-        }
-        assert!(started.elapsed().as_millis() < 1_000, "{:?}", started.elapsed());
-    }
-}
+mod tests;

@@ -1,21 +1,21 @@
-//! `plugport:plugin/inputs`: several questions at once, answered in one round trip.
+//! `plugport:plugin/inputs`: several input requests in one round trip.
 
 use wasmtime::component::Resource;
 
-use crate::bindings::plugport::plugin::inputs::{self, Answer, Body, Host};
+use crate::bindings::plugport::plugin::inputs::{Body, Host, InputRequest, InputResponse};
 
 use super::client::{ClientRequest, ClientRequestBody};
 use super::{Call, HostCallError, InstanceCtx};
 
-/// What a question takes in the list that a guest hands over, beside its text, bytes.
+/// What a request takes in the list that a guest hands over, beside its text, bytes.
 const ENTRY: usize = 64;
 
 impl Host for InstanceCtx {
-    async fn gather(
+    async fn request_inputs(
         &mut self,
         call: Resource<Call>,
-        requests: Vec<inputs::Question>,
-    ) -> Result<Vec<Answer>, HostCallError> {
+        requests: Vec<InputRequest>,
+    ) -> Result<Vec<InputResponse>, HostCallError> {
         // Before anything is made of them: there may be as many as one call can hand over. They are gone before anything waits.
         if let Err(error) = self.check_count(requests.len()) {
             let price = requests.len().saturating_mul(ENTRY);
@@ -33,6 +33,6 @@ impl Host for InstanceCtx {
             },
         });
         let outcomes = self.send_client_requests(call, requests.collect()).await?;
-        Ok(keys.into_iter().zip(outcomes).map(|(key, outcome)| Answer { key, outcome }).collect())
+        Ok(keys.into_iter().zip(outcomes).map(|(key, outcome)| InputResponse { key, outcome }).collect())
     }
 }

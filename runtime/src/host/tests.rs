@@ -188,12 +188,12 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
 }
 
 #[tokio::test]
-async fn a_crowd_of_questions_is_refused_before_it_is_read() {
+async fn too_many_input_requests_are_refused_before_they_are_read() {
     use inputs::Host as _;
 
     let (mut state, call) = state(Arc::default()).await;
-    let question = |at: usize| inputs::Question { key: at.to_string(), body: inputs::Body::ListRoots };
-    let outcome = state.gather(call, (0..100_000).map(question).collect()).await;
+    let request = |at: usize| inputs::InputRequest { key: at.to_string(), body: inputs::Body::ListRoots };
+    let outcome = state.request_inputs(call, (0..100_000).map(request).collect()).await;
     assert!(matches!(outcome, Err(HostCallError::Guest(types::Error::OverBudget(_)))), "{outcome:?}");
     assert!(state.meter.spent() > 1_000_000);
 }

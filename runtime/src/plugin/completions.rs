@@ -22,8 +22,8 @@ pub struct PartialArgument<'a> {
     pub argument: &'a str,
     /// What has been typed so far.
     pub value: &'a str,
-    /// Arguments that are already settled.
-    pub known: &'a [(String, String)],
+    /// The other arguments, as far as they are known.
+    pub context: &'a [(String, String)],
 }
 
 struct Complete<'a> {
@@ -50,8 +50,8 @@ impl GuestCall for Complete<'_> {
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(store, self.client);
-        let PartialArgument { target, argument, value, known } = self.partial;
-        let answer = guest.call_complete(store, call, target, argument, value, known).await?;
+        let PartialArgument { target, argument, value, context } = self.partial;
+        let answer = guest.call_complete(store, call, target, argument, value, context).await?;
         Ok(answer.map(bounded))
     }
 

@@ -43,7 +43,7 @@ pub use crate::bindings::exports::plugport::plugin::completions::{Completion, Ta
 pub use crate::bindings::exports::plugport::plugin::prompts::{
     Prompt, PromptArgument, PromptMessage, PromptResult,
 };
-pub use crate::bindings::exports::plugport::plugin::resources::ResourceTemplate;
+pub use crate::bindings::exports::plugport::plugin::resources::{MatchedTemplate, ResourceTemplate};
 pub use crate::bindings::exports::plugport::plugin::tools::{Tool, ToolAnnotations, ToolResult};
 pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,

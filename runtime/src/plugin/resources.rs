@@ -7,11 +7,12 @@ use wasmtime::Store;
 use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
-use super::{FinishedCall, Plugin, ResourceContents, result_size};
+use super::{FinishedCall, MatchedTemplate, Plugin, ResourceContents, result_size};
 use crate::host::{Client, InstanceCtx};
 
 struct ReadResource<'a> {
     uri: &'a str,
+    template: Option<&'a MatchedTemplate>,
     client: Arc<dyn Client>,
 }
 
@@ -38,7 +39,7 @@ impl GuestCall for ReadResource<'_> {
         let instance = instantiate_for(plugin, store, &self.client).await?;
         let guest = indices.load(&mut *store, &instance)?;
         let call = handle(store, self.client);
-        guest.call_read_resource(store, call, self.uri).await
+        guest.call_read_resource(store, call, self.uri, self.template).await
     }
 
     fn result_size(contents: &Vec<ResourceContents>) -> ResultSize {
@@ -51,12 +52,13 @@ impl GuestCall for ReadResource<'_> {
 }
 
 impl Plugin {
-    /// Reads a resource.
+    /// Reads a resource. `template` is the one of its templates that the URI comes from.
     pub async fn read_resource(
         &self,
         uri: &str,
+        template: Option<&MatchedTemplate>,
         client: Arc<dyn Client>,
     ) -> FinishedCall<Vec<ResourceContents>> {
-        self.call_guest(ReadResource { uri, client }).await
+        self.call_guest(ReadResource { uri, template, client }).await
     }
 }

@@ -40,8 +40,8 @@ extern void __wasm_import_plugport_plugin_roots_list_roots(int32_t, int32_t, uin
 
 // Imported Functions from `plugport:plugin/inputs@0.1.0`
 
-__attribute__((__import_module__("plugport:plugin/inputs@0.1.0"), __import_name__("gather")))
-extern void __wasm_import_plugport_plugin_inputs_gather(int32_t, uint8_t *, size_t, uint8_t *);
+__attribute__((__import_module__("plugport:plugin/inputs@0.1.0"), __import_name__("request-inputs")))
+extern void __wasm_import_plugport_plugin_inputs_request_inputs(int32_t, uint8_t *, size_t, uint8_t *);
 
 // Imported Functions from `plugport:plugin/changes@0.1.0`
 
@@ -1800,7 +1800,7 @@ void plugport_plugin_inputs_body_free(plugport_plugin_inputs_body_t *ptr) {
   }
 }
 
-void plugport_plugin_inputs_question_free(plugport_plugin_inputs_question_t *ptr) {
+void plugport_plugin_inputs_input_request_free(plugport_plugin_inputs_input_request_t *ptr) {
   plugin_string_free(&ptr->key);
   plugport_plugin_inputs_body_free(&ptr->body);
 }
@@ -1813,36 +1813,36 @@ void plugport_plugin_inputs_result_string_error_free(plugport_plugin_inputs_resu
   }
 }
 
-void plugport_plugin_inputs_answer_free(plugport_plugin_inputs_answer_t *ptr) {
+void plugport_plugin_inputs_input_response_free(plugport_plugin_inputs_input_response_t *ptr) {
   plugin_string_free(&ptr->key);
   plugport_plugin_inputs_result_string_error_free(&ptr->outcome);
 }
 
-void plugport_plugin_inputs_list_question_free(plugport_plugin_inputs_list_question_t *ptr) {
+void plugport_plugin_inputs_list_input_request_free(plugport_plugin_inputs_list_input_request_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugport_plugin_inputs_question_t *list_ptr = ptr->ptr;
+    plugport_plugin_inputs_input_request_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugport_plugin_inputs_question_free(&list_ptr[i]);
+      plugport_plugin_inputs_input_request_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
 }
 
-void plugport_plugin_inputs_list_answer_free(plugport_plugin_inputs_list_answer_t *ptr) {
+void plugport_plugin_inputs_list_input_response_free(plugport_plugin_inputs_list_input_response_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
-    plugport_plugin_inputs_answer_t *list_ptr = ptr->ptr;
+    plugport_plugin_inputs_input_response_t *list_ptr = ptr->ptr;
     for (size_t i = 0; i < list_len; i++) {
-      plugport_plugin_inputs_answer_free(&list_ptr[i]);
+      plugport_plugin_inputs_input_response_free(&list_ptr[i]);
     }
     free(list_ptr);
   }
 }
 
-void plugport_plugin_inputs_result_list_answer_error_free(plugport_plugin_inputs_result_list_answer_error_t *ptr) {
+void plugport_plugin_inputs_result_list_input_response_error_free(plugport_plugin_inputs_result_list_input_response_error_t *ptr) {
   if (!ptr->is_err) {
-    plugport_plugin_inputs_list_answer_free(&ptr->val.ok);
+    plugport_plugin_inputs_list_input_response_free(&ptr->val.ok);
   } else {
     plugport_plugin_inputs_error_free(&ptr->val.err);
   }
@@ -1960,6 +1960,27 @@ void exports_plugport_plugin_resources_resource_template_free(exports_plugport_p
   plugin_option_string_free(&ptr->extra);
 }
 
+void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
+  plugin_string_free(&ptr->f0);
+  plugin_string_free(&ptr->f1);
+}
+
+void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr) {
+  size_t list_len = ptr->len;
+  if (list_len > 0) {
+    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
+    for (size_t i = 0; i < list_len; i++) {
+      plugin_tuple2_string_string_free(&list_ptr[i]);
+    }
+    free(list_ptr);
+  }
+}
+
+void exports_plugport_plugin_resources_matched_template_free(exports_plugport_plugin_resources_matched_template_t *ptr) {
+  plugin_string_free(&ptr->uri_template);
+  plugin_list_tuple2_string_string_free(&ptr->variables);
+}
+
 void exports_plugport_plugin_resources_list_resource_descriptor_free(exports_plugport_plugin_resources_list_resource_descriptor_t *ptr) {
   size_t list_len = ptr->len;
   if (list_len > 0) {
@@ -1995,6 +2016,12 @@ void exports_plugport_plugin_resources_result_list_resource_template_error_free(
     exports_plugport_plugin_resources_list_resource_template_free(&ptr->val.ok);
   } else {
     exports_plugport_plugin_resources_error_free(&ptr->val.err);
+  }
+}
+
+void exports_plugport_plugin_resources_option_matched_template_free(exports_plugport_plugin_resources_option_matched_template_t *ptr) {
+  if (ptr->is_some) {
+    exports_plugport_plugin_resources_matched_template_free(&ptr->val);
   }
 }
 
@@ -2087,22 +2114,6 @@ void exports_plugport_plugin_prompts_result_list_prompt_error_free(exports_plugp
     exports_plugport_plugin_prompts_list_prompt_free(&ptr->val.ok);
   } else {
     exports_plugport_plugin_prompts_error_free(&ptr->val.err);
-  }
-}
-
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr) {
-  plugin_string_free(&ptr->f0);
-  plugin_string_free(&ptr->f1);
-}
-
-void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr) {
-  size_t list_len = ptr->len;
-  if (list_len > 0) {
-    plugin_tuple2_string_string_t *list_ptr = ptr->ptr;
-    for (size_t i = 0; i < list_len; i++) {
-      plugin_tuple2_string_string_free(&list_ptr[i]);
-    }
-    free(list_ptr);
   }
 }
 
@@ -2614,16 +2625,16 @@ bool plugport_plugin_roots_list_roots(plugport_plugin_roots_borrow_call_t call, 
   }
 }
 
-bool plugport_plugin_inputs_gather(plugport_plugin_inputs_borrow_call_t call, plugport_plugin_inputs_list_question_t *questions, plugport_plugin_inputs_list_answer_t *ret, plugport_plugin_inputs_error_t *err) {
+bool plugport_plugin_inputs_request_inputs(plugport_plugin_inputs_borrow_call_t call, plugport_plugin_inputs_list_input_request_t *requests, plugport_plugin_inputs_list_input_response_t *ret, plugport_plugin_inputs_error_t *err) {
   __attribute__((__aligned__(sizeof(void*))))
   uint8_t ret_area[(8*sizeof(void*))];
   uint8_t *ptr = (uint8_t *) &ret_area;
-  __wasm_import_plugport_plugin_inputs_gather((call).__handle, (uint8_t *) (*questions).ptr, (*questions).len, ptr);
-  plugport_plugin_inputs_result_list_answer_error_t result4;
+  __wasm_import_plugport_plugin_inputs_request_inputs((call).__handle, (uint8_t *) (*requests).ptr, (*requests).len, ptr);
+  plugport_plugin_inputs_result_list_input_response_error_t result4;
   switch ((int32_t) *((uint8_t*) (ptr + 0))) {
     case 0: {
       result4.is_err = false;
-      result4.val.ok = (plugport_plugin_inputs_list_answer_t) { (plugport_plugin_inputs_answer_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
+      result4.val.ok = (plugport_plugin_inputs_list_input_response_t) { (plugport_plugin_inputs_input_response_t*)(*((uint8_t **) (ptr + sizeof(void*)))), (*((size_t*) (ptr + (2*sizeof(void*))))) };
       break;
     }
     case 1: {
@@ -3120,12 +3131,27 @@ uint8_t * __wasm_export_exports_plugport_plugin_resources_list_resource_template
 }
 
 __attribute__((__export_name__("plugport:plugin/resources@0.1.0#read-resource")))
-uint8_t * __wasm_export_exports_plugport_plugin_resources_read_resource(int32_t arg, uint8_t * arg0, size_t arg1) {
-  plugin_string_t arg2 = (plugin_string_t) { (uint8_t*)(arg0), (arg1) };
+uint8_t * __wasm_export_exports_plugport_plugin_resources_read_resource(int32_t arg, uint8_t * arg0, size_t arg1, int32_t arg2, uint8_t * arg3, size_t arg4, uint8_t * arg5, size_t arg6) {
+  exports_plugport_plugin_resources_option_matched_template_t option;
+  switch (arg2) {
+    case 0: {
+      option.is_some = false;
+      break;
+    }
+    case 1: {
+      option.is_some = true;
+      option.val = (exports_plugport_plugin_resources_matched_template_t) {
+        (plugin_string_t) (plugin_string_t) { (uint8_t*)(arg3), (arg4) },
+        (plugin_list_tuple2_string_string_t) (plugin_list_tuple2_string_string_t) { (plugin_tuple2_string_string_t*)(arg5), (arg6) },
+      };
+      break;
+    }
+  }
+  plugin_string_t arg7 = (plugin_string_t) { (uint8_t*)(arg0), (arg1) };
   exports_plugport_plugin_resources_result_list_resource_contents_error_t ret;
   exports_plugport_plugin_resources_list_resource_contents_t ok;
   exports_plugport_plugin_resources_error_t err;
-  ret.is_err = !exports_plugport_plugin_resources_read_resource((exports_plugport_plugin_resources_own_call_t) { arg }, &arg2, &ok, &err);
+  ret.is_err = !exports_plugport_plugin_resources_read_resource((exports_plugport_plugin_resources_own_call_t) { arg }, &arg7, option.is_some ? &(option.val) : NULL, &ok, &err);
   if (ret.is_err) {
     ret.val.err = err;
   }
@@ -3134,48 +3160,48 @@ uint8_t * __wasm_export_exports_plugport_plugin_resources_read_resource(int32_t 
   }
   uint8_t *ptr = (uint8_t *) &RET_AREA;
   if ((ret).is_err) {
-    const exports_plugport_plugin_resources_error_t *payload9 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
-    switch ((int32_t) (*payload9).tag) {
+    const exports_plugport_plugin_resources_error_t *payload14 = &(ret).val.err;*((int8_t*)(ptr + 0)) = 1;
+    switch ((int32_t) (*payload14).tag) {
       case 0: {
-        const plugin_string_t *payload10 = &(*payload9).val.not_found;
+        const plugin_string_t *payload15 = &(*payload14).val.not_found;
         *((int8_t*)(ptr + sizeof(void*))) = 0;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload10).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload10).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload15).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload15).ptr;
         break;
       }
       case 1: {
-        const plugin_string_t *payload11 = &(*payload9).val.invalid_params;
+        const plugin_string_t *payload16 = &(*payload14).val.invalid_params;
         *((int8_t*)(ptr + sizeof(void*))) = 1;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload11).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload11).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload16).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload16).ptr;
         break;
       }
       case 2: {
-        const plugin_string_t *payload12 = &(*payload9).val.internal;
+        const plugin_string_t *payload17 = &(*payload14).val.internal;
         *((int8_t*)(ptr + sizeof(void*))) = 2;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload12).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload12).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload17).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload17).ptr;
         break;
       }
       case 3: {
-        const plugin_string_t *payload13 = &(*payload9).val.missing_capability;
+        const plugin_string_t *payload18 = &(*payload14).val.missing_capability;
         *((int8_t*)(ptr + sizeof(void*))) = 3;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload13).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload13).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload18).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload18).ptr;
         break;
       }
       case 4: {
-        const plugin_string_t *payload14 = &(*payload9).val.denied;
+        const plugin_string_t *payload19 = &(*payload14).val.denied;
         *((int8_t*)(ptr + sizeof(void*))) = 4;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload14).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload14).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload19).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload19).ptr;
         break;
       }
       case 5: {
-        const plugin_string_t *payload15 = &(*payload9).val.over_budget;
+        const plugin_string_t *payload20 = &(*payload14).val.over_budget;
         *((int8_t*)(ptr + sizeof(void*))) = 5;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload15).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload15).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload20).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload20).ptr;
         break;
       }
       case 6: {
@@ -3187,23 +3213,23 @@ uint8_t * __wasm_export_exports_plugport_plugin_resources_read_resource(int32_t 
         break;
       }
       case 8: {
-        const plugin_string_t *payload18 = &(*payload9).val.rejected;
+        const plugin_string_t *payload23 = &(*payload14).val.rejected;
         *((int8_t*)(ptr + sizeof(void*))) = 8;
-        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload18).len;
-        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload18).ptr;
+        *((size_t*)(ptr + (3*sizeof(void*)))) = (*payload23).len;
+        *((uint8_t **)(ptr + (2*sizeof(void*)))) = (uint8_t *) (*payload23).ptr;
         break;
       }
       case 9: {
-        const plugport_plugin_types_rpc_error_t *payload19 = &(*payload9).val.rpc;
+        const plugport_plugin_types_rpc_error_t *payload24 = &(*payload14).val.rpc;
         *((int8_t*)(ptr + sizeof(void*))) = 9;
-        *((int32_t*)(ptr + (2*sizeof(void*)))) = (*payload19).code;
-        *((size_t*)(ptr + (4*sizeof(void*)))) = ((*payload19).message).len;
-        *((uint8_t **)(ptr + (3*sizeof(void*)))) = (uint8_t *) ((*payload19).message).ptr;
-        if (((*payload19).data).is_some) {
-          const plugin_string_t *payload21 = &((*payload19).data).val;
+        *((int32_t*)(ptr + (2*sizeof(void*)))) = (*payload24).code;
+        *((size_t*)(ptr + (4*sizeof(void*)))) = ((*payload24).message).len;
+        *((uint8_t **)(ptr + (3*sizeof(void*)))) = (uint8_t *) ((*payload24).message).ptr;
+        if (((*payload24).data).is_some) {
+          const plugin_string_t *payload26 = &((*payload24).data).val;
           *((int8_t*)(ptr + (5*sizeof(void*)))) = 1;
-          *((size_t*)(ptr + (7*sizeof(void*)))) = (*payload21).len;
-          *((uint8_t **)(ptr + (6*sizeof(void*)))) = (uint8_t *) (*payload21).ptr;
+          *((size_t*)(ptr + (7*sizeof(void*)))) = (*payload26).len;
+          *((uint8_t **)(ptr + (6*sizeof(void*)))) = (uint8_t *) (*payload26).ptr;
         } else {
           *((int8_t*)(ptr + (5*sizeof(void*)))) = 0;
         }

@@ -234,10 +234,10 @@ typedef struct plugport_plugin_inputs_body_t {
 #define PLUGPORT_PLUGIN_INPUTS_BODY_ELICIT 1
 #define PLUGPORT_PLUGIN_INPUTS_BODY_LIST_ROOTS 2
 
-typedef struct plugport_plugin_inputs_question_t {
+typedef struct plugport_plugin_inputs_input_request_t {
   plugin_string_t   key;
   plugport_plugin_inputs_body_t   body;
-} plugport_plugin_inputs_question_t;
+} plugport_plugin_inputs_input_request_t;
 
 typedef struct {
   bool is_err;
@@ -247,30 +247,30 @@ typedef struct {
   } val;
 } plugport_plugin_inputs_result_string_error_t;
 
-typedef struct plugport_plugin_inputs_answer_t {
+typedef struct plugport_plugin_inputs_input_response_t {
   plugin_string_t   key;
   plugport_plugin_inputs_result_string_error_t   outcome;
-} plugport_plugin_inputs_answer_t;
+} plugport_plugin_inputs_input_response_t;
 
 typedef plugport_plugin_request_borrow_call_t plugport_plugin_inputs_borrow_call_t;
 
 typedef struct {
-  plugport_plugin_inputs_question_t *ptr;
+  plugport_plugin_inputs_input_request_t *ptr;
   size_t len;
-} plugport_plugin_inputs_list_question_t;
+} plugport_plugin_inputs_list_input_request_t;
 
 typedef struct {
-  plugport_plugin_inputs_answer_t *ptr;
+  plugport_plugin_inputs_input_response_t *ptr;
   size_t len;
-} plugport_plugin_inputs_list_answer_t;
+} plugport_plugin_inputs_list_input_response_t;
 
 typedef struct {
   bool is_err;
   union {
-    plugport_plugin_inputs_list_answer_t ok;
+    plugport_plugin_inputs_list_input_response_t ok;
     plugport_plugin_inputs_error_t err;
   } val;
-} plugport_plugin_inputs_result_list_answer_error_t;
+} plugport_plugin_inputs_result_list_input_response_error_t;
 
 typedef uint8_t plugport_plugin_changes_listing_t;
 
@@ -371,6 +371,25 @@ typedef struct exports_plugport_plugin_resources_resource_template_t {
 } exports_plugport_plugin_resources_resource_template_t;
 
 typedef struct {
+  plugin_string_t f0;
+  plugin_string_t f1;
+} plugin_tuple2_string_string_t;
+
+typedef struct {
+  plugin_tuple2_string_string_t *ptr;
+  size_t len;
+} plugin_list_tuple2_string_string_t;
+
+// A template that a URI comes from, and what the URI has for its variables.
+typedef struct exports_plugport_plugin_resources_matched_template_t {
+  // As `list-resource-templates` gave it.
+  plugin_string_t   uri_template;
+  // Names and percent-decoded values, in the order of the URI. A variable that the URI leaves out is missing.
+  // An exploded variable comes once for each of its values, and in a query under the names that the URI has.
+  plugin_list_tuple2_string_string_t   variables;
+} exports_plugport_plugin_resources_matched_template_t;
+
+typedef struct {
   exports_plugport_plugin_resources_resource_descriptor_t *ptr;
   size_t len;
 } exports_plugport_plugin_resources_list_resource_descriptor_t;
@@ -397,6 +416,11 @@ typedef struct {
 } exports_plugport_plugin_resources_result_list_resource_template_error_t;
 
 typedef plugport_plugin_request_own_call_t exports_plugport_plugin_resources_own_call_t;
+
+typedef struct {
+  bool is_some;
+  exports_plugport_plugin_resources_matched_template_t val;
+} exports_plugport_plugin_resources_option_matched_template_t;
 
 typedef struct {
   exports_plugport_plugin_resources_resource_contents_t *ptr;
@@ -469,16 +493,6 @@ typedef struct {
 typedef plugport_plugin_request_own_call_t exports_plugport_plugin_prompts_own_call_t;
 
 typedef struct {
-  plugin_string_t f0;
-  plugin_string_t f1;
-} plugin_tuple2_string_string_t;
-
-typedef struct {
-  plugin_tuple2_string_string_t *ptr;
-  size_t len;
-} plugin_list_tuple2_string_string_t;
-
-typedef struct {
   bool is_err;
   union {
     exports_plugport_plugin_prompts_prompt_result_t ok;
@@ -548,7 +562,7 @@ extern bool plugport_plugin_elicitation_elicit(plugport_plugin_elicitation_borro
 extern bool plugport_plugin_roots_list_roots(plugport_plugin_roots_borrow_call_t call, plugin_string_t *maybe_key, plugport_plugin_roots_list_root_t *ret, plugport_plugin_roots_error_t *err);
 
 // Imported Functions from `plugport:plugin/inputs@0.1.0`
-extern bool plugport_plugin_inputs_gather(plugport_plugin_inputs_borrow_call_t call, plugport_plugin_inputs_list_question_t *questions, plugport_plugin_inputs_list_answer_t *ret, plugport_plugin_inputs_error_t *err);
+extern bool plugport_plugin_inputs_request_inputs(plugport_plugin_inputs_borrow_call_t call, plugport_plugin_inputs_list_input_request_t *requests, plugport_plugin_inputs_list_input_response_t *ret, plugport_plugin_inputs_error_t *err);
 
 // Imported Functions from `plugport:plugin/changes@0.1.0`
 extern void plugport_plugin_changes_list_changed(plugport_plugin_changes_listing_t listing);
@@ -561,14 +575,14 @@ bool exports_plugport_plugin_tools_call_tool(exports_plugport_plugin_tools_own_c
 // Exported Functions from `plugport:plugin/resources@0.1.0`
 bool exports_plugport_plugin_resources_list_resources(exports_plugport_plugin_resources_list_resource_descriptor_t *ret, exports_plugport_plugin_resources_error_t *err);
 bool exports_plugport_plugin_resources_list_resource_templates(exports_plugport_plugin_resources_list_resource_template_t *ret, exports_plugport_plugin_resources_error_t *err);
-bool exports_plugport_plugin_resources_read_resource(exports_plugport_plugin_resources_own_call_t call, plugin_string_t *uri, exports_plugport_plugin_resources_list_resource_contents_t *ret, exports_plugport_plugin_resources_error_t *err);
+bool exports_plugport_plugin_resources_read_resource(exports_plugport_plugin_resources_own_call_t call, plugin_string_t *uri, exports_plugport_plugin_resources_matched_template_t *maybe_template_, exports_plugport_plugin_resources_list_resource_contents_t *ret, exports_plugport_plugin_resources_error_t *err);
 
 // Exported Functions from `plugport:plugin/prompts@0.1.0`
 bool exports_plugport_plugin_prompts_list_prompts(exports_plugport_plugin_prompts_list_prompt_t *ret, exports_plugport_plugin_prompts_error_t *err);
 bool exports_plugport_plugin_prompts_get_prompt(exports_plugport_plugin_prompts_own_call_t call, plugin_string_t *name, plugin_list_tuple2_string_string_t *args, exports_plugport_plugin_prompts_prompt_result_t *ret, exports_plugport_plugin_prompts_error_t *err);
 
 // Exported Functions from `plugport:plugin/completions@0.1.0`
-bool exports_plugport_plugin_completions_complete(exports_plugport_plugin_completions_own_call_t call, exports_plugport_plugin_completions_target_t *target, plugin_string_t *argument, plugin_string_t *value, plugin_list_tuple2_string_string_t *known, exports_plugport_plugin_completions_completion_t *ret, exports_plugport_plugin_completions_error_t *err);
+bool exports_plugport_plugin_completions_complete(exports_plugport_plugin_completions_own_call_t call, exports_plugport_plugin_completions_target_t *target, plugin_string_t *argument, plugin_string_t *value, plugin_list_tuple2_string_string_t *context, exports_plugport_plugin_completions_completion_t *ret, exports_plugport_plugin_completions_error_t *err);
 
 // Helper Functions
 
@@ -628,17 +642,17 @@ void plugport_plugin_inputs_error_free(plugport_plugin_inputs_error_t *ptr);
 
 void plugport_plugin_inputs_body_free(plugport_plugin_inputs_body_t *ptr);
 
-void plugport_plugin_inputs_question_free(plugport_plugin_inputs_question_t *ptr);
+void plugport_plugin_inputs_input_request_free(plugport_plugin_inputs_input_request_t *ptr);
 
 void plugport_plugin_inputs_result_string_error_free(plugport_plugin_inputs_result_string_error_t *ptr);
 
-void plugport_plugin_inputs_answer_free(plugport_plugin_inputs_answer_t *ptr);
+void plugport_plugin_inputs_input_response_free(plugport_plugin_inputs_input_response_t *ptr);
 
-void plugport_plugin_inputs_list_question_free(plugport_plugin_inputs_list_question_t *ptr);
+void plugport_plugin_inputs_list_input_request_free(plugport_plugin_inputs_list_input_request_t *ptr);
 
-void plugport_plugin_inputs_list_answer_free(plugport_plugin_inputs_list_answer_t *ptr);
+void plugport_plugin_inputs_list_input_response_free(plugport_plugin_inputs_list_input_response_t *ptr);
 
-void plugport_plugin_inputs_result_list_answer_error_free(plugport_plugin_inputs_result_list_answer_error_t *ptr);
+void plugport_plugin_inputs_result_list_input_response_error_free(plugport_plugin_inputs_result_list_input_response_error_t *ptr);
 
 void exports_plugport_plugin_tools_content_free(exports_plugport_plugin_tools_content_t *ptr);
 
@@ -674,6 +688,12 @@ void exports_plugport_plugin_resources_option_annotations_free(exports_plugport_
 
 void exports_plugport_plugin_resources_resource_template_free(exports_plugport_plugin_resources_resource_template_t *ptr);
 
+void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
+
+void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr);
+
+void exports_plugport_plugin_resources_matched_template_free(exports_plugport_plugin_resources_matched_template_t *ptr);
+
 void exports_plugport_plugin_resources_list_resource_descriptor_free(exports_plugport_plugin_resources_list_resource_descriptor_t *ptr);
 
 void exports_plugport_plugin_resources_result_list_resource_descriptor_error_free(exports_plugport_plugin_resources_result_list_resource_descriptor_error_t *ptr);
@@ -681,6 +701,8 @@ void exports_plugport_plugin_resources_result_list_resource_descriptor_error_fre
 void exports_plugport_plugin_resources_list_resource_template_free(exports_plugport_plugin_resources_list_resource_template_t *ptr);
 
 void exports_plugport_plugin_resources_result_list_resource_template_error_free(exports_plugport_plugin_resources_result_list_resource_template_error_t *ptr);
+
+void exports_plugport_plugin_resources_option_matched_template_free(exports_plugport_plugin_resources_option_matched_template_t *ptr);
 
 void exports_plugport_plugin_resources_list_resource_contents_free(exports_plugport_plugin_resources_list_resource_contents_t *ptr);
 
@@ -705,10 +727,6 @@ void exports_plugport_plugin_prompts_prompt_result_free(exports_plugport_plugin_
 void exports_plugport_plugin_prompts_list_prompt_free(exports_plugport_plugin_prompts_list_prompt_t *ptr);
 
 void exports_plugport_plugin_prompts_result_list_prompt_error_free(exports_plugport_plugin_prompts_result_list_prompt_error_t *ptr);
-
-void plugin_tuple2_string_string_free(plugin_tuple2_string_string_t *ptr);
-
-void plugin_list_tuple2_string_string_free(plugin_list_tuple2_string_string_t *ptr);
 
 void exports_plugport_plugin_prompts_result_prompt_result_error_free(exports_plugport_plugin_prompts_result_prompt_result_error_t *ptr);
 

@@ -60,10 +60,10 @@ static const pp_completion *find(bool of_prompt, const char *name, const char *a
     return NULL;
 }
 
-static void run(pp_call *call, const pp_completion *completion, const char *typed, const pp_json *known,
+static void run(pp_call *call, const pp_completion *completion, const char *typed, const pp_json *context,
                 pp_suggestions *out)
 {
-    pp_args args = {NULL, 0, true, known};
+    pp_args args = {NULL, 0, true, context};
     if (completion->choices) {
         pp_suggest_from(out, typed, completion->choices);
     }
@@ -88,14 +88,14 @@ static void lower_suggestions(const pp_suggestions *found, exports_plugport_plug
 bool exports_plugport_plugin_completions_complete(exports_plugport_plugin_completions_own_call_t own,
                                                   exports_plugport_plugin_completions_target_t *target,
                                                   plugin_string_t *argument, plugin_string_t *value,
-                                                  plugin_list_tuple2_string_string_t *known,
+                                                  plugin_list_tuple2_string_string_t *context,
                                                   exports_plugport_plugin_completions_completion_t *ret,
                                                   exports_plugport_plugin_completions_error_t *err)
 {
     (void)err;
     pp_call call = ppi_begin(own);
     pp_suggestions *found = pp_alloc(sizeof(pp_suggestions));
-    const pp_json *others = ppi_lift_pairs(known);
+    const pp_json *others = ppi_lift_pairs(context);
     const char *typed = ppi_lift(value);
     /* Both targets are one string at the same place. */
     const char *name = ppi_lift(&target->val.prompt);

@@ -88,7 +88,7 @@ struct pp_result {
     const char *structured, *extra;
 };
 
-/* host.c: to and from the host's memory. What goes there is copied, what comes is copied and given back. */
+/* wit_strings.c: to and from the host's memory. What goes there is copied, what comes is copied and given back. */
 void *ppi_host_alloc(size_t count, size_t size);
 plugin_string_t ppi_lower(const char *text);
 plugin_string_t ppi_lower_n(const char *text, size_t length);
@@ -100,7 +100,7 @@ const char *ppi_lift_n(plugin_string_t *text, size_t *length);
 const pp_failure *ppi_lift_failure(plugport_plugin_types_error_t *error);
 void ppi_lower_failure(const pp_failure *failure, plugport_plugin_types_error_t *error);
 
-/* lower.c */
+/* to_wit.c */
 void ppi_lower_tool_result(const pp_result *result, exports_plugport_plugin_tools_tool_result_t *out);
 void ppi_lower_contents(const pp_result *result, const char *uri, const char *mime_type,
                         exports_plugport_plugin_resources_list_resource_contents_t *out);
@@ -119,11 +119,6 @@ void ppi_end(pp_call *call);
 void ppi_settle(void);
 /* The failure that `result` stands for, or NULL if it is a result. */
 const pp_failure *ppi_failure_of(const pp_result *result, bool for_tool);
-
-/* template.c */
-/* The variables of a URI that fits, or NULL. */
-const pp_json *ppi_match(const char *uri_template, const char *uri);
-bool ppi_is_template(const char *uri);
 
 /* prompts.c */
 const pp_json *ppi_lift_pairs(plugin_list_tuple2_string_string_t *pairs);

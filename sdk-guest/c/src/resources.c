@@ -1,11 +1,16 @@
 /* The exported interface `resources`: single ones and templates, from one table. */
 #include "internal.h"
 
+static bool is_template(const pp_resource *resource)
+{
+    return strchr(resource->uri, '{') != NULL;
+}
+
 static size_t count_of(bool templates)
 {
     size_t count = 0;
     for (size_t at = 0; at < pp_resources_of_plugin.count; at++) {
-        count += ppi_is_template(pp_resources_of_plugin.items[at].uri) == templates;
+        count += is_template(&pp_resources_of_plugin.items[at]) == templates;
     }
     return count;
 }
@@ -18,7 +23,7 @@ bool exports_plugport_plugin_resources_list_resources(exports_plugport_plugin_re
     ret->ptr = ppi_host_alloc(count_of(false), sizeof *ret->ptr);
     for (size_t at = 0; at < pp_resources_of_plugin.count; at++) {
         const pp_resource *resource = &pp_resources_of_plugin.items[at];
-        if (!ppi_is_template(resource->uri)) {
+        if (!is_template(resource)) {
             exports_plugport_plugin_resources_resource_descriptor_t *out = &ret->ptr[ret->len++];
             out->uri = ppi_lower(resource->uri);
             out->name = ppi_lower(resource->name);
@@ -40,7 +45,7 @@ bool exports_plugport_plugin_resources_list_resource_templates(
     ret->ptr = ppi_host_alloc(count_of(true), sizeof *ret->ptr);
     for (size_t at = 0; at < pp_resources_of_plugin.count; at++) {
         const pp_resource *resource = &pp_resources_of_plugin.items[at];
-        if (ppi_is_template(resource->uri)) {
+        if (is_template(resource)) {
             exports_plugport_plugin_resources_resource_template_t *out = &ret->ptr[ret->len++];
             out->uri_template = ppi_lower(resource->uri);
             out->name = ppi_lower(resource->name);
@@ -54,31 +59,29 @@ bool exports_plugport_plugin_resources_list_resource_templates(
     return true;
 }
 
-/* The first in the table that fits, single ones before templates. */
-static const pp_resource *find(const char *uri, const pp_json **words)
+static const pp_resource *find(const char *uri, bool among_templates)
 {
-    for (int templates = 0; templates < 2; templates++) {
-        for (size_t at = 0; at < pp_resources_of_plugin.count; at++) {
-            const pp_resource *resource = &pp_resources_of_plugin.items[at];
-            *words = ppi_is_template(resource->uri) == (templates == 1) ? ppi_match(resource->uri, uri) : NULL;
-            if (*words) {
-                return resource;
-            }
+    for (size_t at = 0; at < pp_resources_of_plugin.count; at++) {
+        const pp_resource *resource = &pp_resources_of_plugin.items[at];
+        if (is_template(resource) == among_templates && strcmp(resource->uri, uri) == 0) {
+            return resource;
         }
     }
     return NULL;
 }
 
-bool exports_plugport_plugin_resources_read_resource(exports_plugport_plugin_resources_own_call_t own,
-                                                     plugin_string_t *uri,
-                                                     exports_plugport_plugin_resources_list_resource_contents_t *ret,
-                                                     exports_plugport_plugin_resources_error_t *err)
+/* A single resource goes before the template that the host has found for the URI. */
+bool exports_plugport_plugin_resources_read_resource(
+    exports_plugport_plugin_resources_own_call_t own, plugin_string_t *uri,
+    exports_plugport_plugin_resources_matched_template_t *matched,
+    exports_plugport_plugin_resources_list_resource_contents_t *ret, exports_plugport_plugin_resources_error_t *err)
 {
     pp_call call = ppi_begin(own);
     const char *wanted = ppi_lift(uri);
-    const pp_json *words;
-    const pp_resource *resource = find(wanted, &words);
-    pp_args args = {NULL, 0, true, words};
+    const char *uri_template = matched ? ppi_lift(&matched->uri_template) : "";
+    const pp_json *variables = matched ? ppi_lift_pairs(&matched->variables) : ppi_json_new(PP_JSON_OBJECT);
+    const pp_resource *single = find(wanted, false), *resource = single ? single : find(uri_template, true);
+    pp_args args = {NULL, 0, true, variables};
     const pp_result *result = resource ? resource->read(&call, &args) : pp_not_found("there is no resource %s", wanted);
     const pp_failure *failure = ppi_failure_of(result, false);
     if (failure) {

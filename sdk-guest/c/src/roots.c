@@ -1,7 +1,7 @@
 /* The folders that the person works in. */
 #include <stdlib.h>
 
-#include "questions.h"
+#include "client_requests.h"
 
 pp_roots pp_list_roots(pp_call *call)
 {

@@ -11,7 +11,7 @@ typedef struct client {
     const char *root_uris[MOST_ROOTS], *root_names[MOST_ROOTS];
     size_t roots;
     bool denies, cancelled;
-    const char *logs, *progress, *asked, *changes;
+    const char *logs, *progress, *request, *changes;
 } client;
 
 static client now;
@@ -89,9 +89,9 @@ const char *pp_test_changes(void)
     return seen(now.changes);
 }
 
-const char *pp_test_asked(void)
+const char *pp_test_request(void)
 {
-    return now.asked;
+    return now.request;
 }
 
 static const char *with_line(const char *lines, const char *line)
@@ -166,7 +166,7 @@ static bool answers(bool able, const char *what, plugport_plugin_types_error_t *
 static bool ask(const char *answer, const char *what, plugin_string_t *params, plugin_string_t *ret,
                 plugport_plugin_types_error_t *error)
 {
-    now.asked = ppt_text(*params);
+    now.request = ppt_text(*params);
     if (!answers(answer != NULL, what, error)) {
         return false;
     }
@@ -224,15 +224,16 @@ static const char *roots_as_json(void)
     return pp_doc_text(doc);
 }
 
-static void answer_one(const plugport_plugin_inputs_question_t *question, plugport_plugin_inputs_answer_t *answer)
+static void respond(const plugport_plugin_inputs_input_request_t *request,
+                    plugport_plugin_inputs_input_response_t *answer)
 {
-    plugin_string_t params = question->body.val.elicit, *text = &answer->outcome.val.ok;
+    plugin_string_t params = request->body.val.elicit, *text = &answer->outcome.val.ok;
     plugport_plugin_types_error_t error;
     bool answered;
-    answer->key = ppt_give(ppt_text(question->key));
-    if (question->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_CREATE_MESSAGE) {
+    answer->key = ppt_give(ppt_text(request->key));
+    if (request->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_CREATE_MESSAGE) {
         answered = ask(now.sample, "sampling", &params, text, &error);
-    } else if (question->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_ELICIT) {
+    } else if (request->body.tag == PLUGPORT_PLUGIN_INPUTS_BODY_ELICIT) {
         answered = ask(now.elicit, "elicitation", &params, text, &error);
     } else {
         answered = answers(now.roots > 0, "roots", &error);
@@ -244,18 +245,19 @@ static void answer_one(const plugport_plugin_inputs_question_t *question, plugpo
     }
 }
 
-bool plugport_plugin_inputs_gather(plugport_plugin_inputs_borrow_call_t call,
-                                   plugport_plugin_inputs_list_question_t *questions,
-                                   plugport_plugin_inputs_list_answer_t *ret, plugport_plugin_inputs_error_t *err)
+bool plugport_plugin_inputs_request_inputs(plugport_plugin_inputs_borrow_call_t call,
+                                           plugport_plugin_inputs_list_input_request_t *requests,
+                                           plugport_plugin_inputs_list_input_response_t *ret,
+                                           plugport_plugin_inputs_error_t *err)
 {
     (void)call;
     if (now.denies) {
         return answers(true, "sampling", err);
     }
-    ret->len = questions->len;
-    ret->ptr = questions->len > 0 ? calloc(questions->len, sizeof *ret->ptr) : NULL;
-    for (size_t at = 0; ret->ptr && at < questions->len; at++) {
-        answer_one(&questions->ptr[at], &ret->ptr[at]);
+    ret->len = requests->len;
+    ret->ptr = requests->len > 0 ? calloc(requests->len, sizeof *ret->ptr) : NULL;
+    for (size_t at = 0; ret->ptr && at < requests->len; at++) {
+        respond(&requests->ptr[at], &ret->ptr[at]);
     }
     return true;
 }

@@ -81,23 +81,6 @@ pp_test_result pp_test_call(const char *tool, const char *args)
     return result;
 }
 
-pp_test_result pp_test_read(const char *uri)
-{
-    pp_test_result result = empty();
-    plugin_string_t wanted = ppt_give(uri);
-    exports_plugport_plugin_resources_list_resource_contents_t ok;
-    plugport_plugin_types_error_t error;
-    if (!exports_plugport_plugin_resources_read_resource(own, &wanted, &ok, &error)) {
-        add_failure(&result, &error);
-        return result;
-    }
-    for (size_t at = 0; at < ok.len; at++) {
-        add_resource(&result, &ok.ptr[at]);
-    }
-    result.count = ok.len;
-    return result;
-}
-
 /* The members of a JSON object, all of them texts. */
 static plugin_list_tuple2_string_string_t pairs_of(const char *json)
 {
@@ -110,6 +93,34 @@ static plugin_list_tuple2_string_string_t pairs_of(const char *json)
         pairs.ptr[pairs.len++].f1 = ppt_give(text ? text : pp_json_source(value));
     }
     return pairs;
+}
+
+static pp_test_result read_resource(const char *uri, exports_plugport_plugin_resources_matched_template_t *matched)
+{
+    pp_test_result result = empty();
+    plugin_string_t wanted = ppt_give(uri);
+    exports_plugport_plugin_resources_list_resource_contents_t ok;
+    plugport_plugin_types_error_t error;
+    if (!exports_plugport_plugin_resources_read_resource(own, &wanted, matched, &ok, &error)) {
+        add_failure(&result, &error);
+        return result;
+    }
+    for (size_t at = 0; at < ok.len; at++) {
+        add_resource(&result, &ok.ptr[at]);
+    }
+    result.count = ok.len;
+    return result;
+}
+
+pp_test_result pp_test_read(const char *uri)
+{
+    return read_resource(uri, NULL);
+}
+
+pp_test_result pp_test_read_template(const char *uri_template, const char *uri, const char *variables)
+{
+    exports_plugport_plugin_resources_matched_template_t matched = {ppt_give(uri_template), pairs_of(variables)};
+    return read_resource(uri, &matched);
 }
 
 pp_test_result pp_test_prompt(const char *prompt, const char *args)
@@ -136,10 +147,10 @@ const char *pp_test_complete(const char *prompt, const char *argument, const cha
     exports_plugport_plugin_completions_target_t target = {.tag = EXPORTS_PLUGPORT_PLUGIN_COMPLETIONS_TARGET_PROMPT};
     target.val.prompt = ppt_give(prompt);
     plugin_string_t name = ppt_give(argument), value = ppt_give(typed);
-    plugin_list_tuple2_string_string_t known = {NULL, 0};
+    plugin_list_tuple2_string_string_t context = {NULL, 0};
     exports_plugport_plugin_completions_completion_t ok;
     plugport_plugin_types_error_t error;
-    if (!exports_plugport_plugin_completions_complete(own, &target, &name, &value, &known, &ok, &error)) {
+    if (!exports_plugport_plugin_completions_complete(own, &target, &name, &value, &context, &ok, &error)) {
         return "";
     }
     const char *values = "";

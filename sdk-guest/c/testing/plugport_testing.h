@@ -22,7 +22,7 @@ void pp_test_declines(void);
 /* Closes the form without an answer. */
 void pp_test_closes(void);
 void pp_test_has_root(const char *uri, const char *name);
-/* The operator grants no questions. */
+/* The operator grants no requests to the client. */
 void pp_test_denies(void);
 /* The client no longer waits. */
 void pp_test_cancels(void);
@@ -48,7 +48,10 @@ typedef struct pp_test_result {
 
 /* `args` is a JSON object. */
 pp_test_result pp_test_call(const char *tool, const char *args);
+/* One with a URI of its own. */
 pp_test_result pp_test_read(const char *uri);
+/* One of a template. `variables` is a JSON object: what the URI has for them, decoded. */
+pp_test_result pp_test_read_template(const char *uri_template, const char *uri, const char *variables);
 pp_test_result pp_test_prompt(const char *prompt, const char *args);
 /* "a|b|c" */
 const char *pp_test_complete(const char *prompt, const char *argument, const char *typed);
@@ -59,8 +62,8 @@ const char *pp_test_output_schema(const char *tool);
 /* What the client has seen since it was new: lines such as "info logger: \"text\"" and "1/3 message". */
 const char *pp_test_logs(void);
 const char *pp_test_progress(void);
-/* The params of the last question, or NULL. */
-const char *pp_test_asked(void);
+/* The params of the last request that the client got, or NULL. */
+const char *pp_test_request(void);
 /* Lines such as "tools" and "resource notes://1". */
 const char *pp_test_changes(void);
 

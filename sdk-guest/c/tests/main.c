@@ -5,6 +5,6 @@ int main(void)
     test_json();
     test_text();
     test_plugin();
-    test_asking();
+    test_client_requests();
     return pp_test_end();
 }

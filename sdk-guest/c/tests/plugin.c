@@ -82,10 +82,10 @@ static pp_result *review(pp_call *call, const pp_args *args)
     return pp_add_assistant(result, "In %s?", pp_string(args, "language"));
 }
 
-static void suggest_languages(pp_call *call, const char *typed, const pp_args *known, pp_suggestions *out)
+static void suggest_languages(pp_call *call, const char *typed, const pp_args *context, pp_suggestions *out)
 {
     (void)call;
-    pp_suggest(out, pp_has(known, "code") ? "known" : typed);
+    pp_suggest(out, pp_has(context, "code") ? "context" : typed);
 }
 
 PP_PROMPTS({
@@ -155,12 +155,16 @@ static void results_have_pieces(void)
 
 static void resources_are_read(void)
 {
-    PP_CHECK_TEXT(pp_test_read("notes://note/7").text, "Note 7");
-    PP_CHECK_TEXT(pp_test_read("notes://note/7").mime_type, "text/plain");
-    pp_test_result cover = pp_test_read("notes://note/cover");
+    const char *note = "notes://note/{number}";
+    pp_test_result seventh = pp_test_read_template(note, "notes://note/7", "{\"number\":\"7\"}");
+    PP_CHECK_TEXT(seventh.text, "Note 7");
+    PP_CHECK_TEXT(seventh.mime_type, "text/plain");
+    pp_test_result cover = pp_test_read_template(note, "notes://note/cover", "{\"number\":\"cover\"}");
     PP_CHECK(cover.size == 4 && !*cover.text);
     PP_CHECK_TEXT(cover.mime_type, "image/png");
-    PP_CHECK(pp_test_read("notes://note/0").failure == PP_FAILED_NOT_FOUND);
+    PP_CHECK(pp_test_read_template(note, "notes://note/0", "{\"number\":\"0\"}").failure == PP_FAILED_NOT_FOUND);
+    PP_CHECK(pp_test_read_template("notes://{id}", "notes://7", "{}").failure == PP_FAILED_NOT_FOUND);
+    PP_CHECK(pp_test_read(note).failure == PP_FAILED_NOT_FOUND);
     PP_CHECK(pp_test_read("notes://other").failure == PP_FAILED_NOT_FOUND);
 }
 

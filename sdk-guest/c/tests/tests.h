@@ -7,6 +7,6 @@
 void test_json(void);
 void test_text(void);
 void test_plugin(void);
-void test_asking(void);
+void test_client_requests(void);
 
 #endif

@@ -17,7 +17,7 @@ import (
 	"encoding/json"
 
 	"github.com/plugport/plugport/sdk-guest/go"
-	"github.com/plugport/plugport/sdk-guest/go/internal/script"
+	"github.com/plugport/plugport/sdk-guest/go/internal/testhost"
 )
 
 // LogRecord is a message of the log. Data is what its JSON holds: a string, for a line.
@@ -33,8 +33,8 @@ type ProgressRecord struct {
 	Message     string
 }
 
-// Asking is a question that was asked: sampling/createMessage, elicitation/create or roots/list.
-type Asking struct {
+// RecordedRequest is a request that the client got: sampling/createMessage, elicitation/create or roots/list.
+type RecordedRequest struct {
 	Key, Method string
 	Params      map[string]any
 }
@@ -71,7 +71,7 @@ func (c *Client) Meta(meta map[string]any) *Client {
 func (c *Client) Cancel() { c.fake.cancelled = true }
 
 // Call is a call by this client, for functions that are called directly.
-func (c *Client) Call() *plugport.Call { return script.SDK.Call(c.fake).(*plugport.Call) }
+func (c *Client) Call() *plugport.Call { return testhost.SDK.Call(c.fake).(*plugport.Call) }
 
 // Logs is what was logged so far.
 func (c *Client) Logs() []LogRecord { return c.fake.logs }
@@ -79,8 +79,8 @@ func (c *Client) Logs() []LogRecord { return c.fake.logs }
 // Progress is what was reported so far.
 func (c *Client) Progress() []ProgressRecord { return c.fake.progress }
 
-// Asked is what was asked so far.
-func (c *Client) Asked() []Asking { return c.fake.asked }
+// Requests are the requests that the client got so far.
+func (c *Client) Requests() []RecordedRequest { return c.fake.requests }
 
 // Changes is what was told to have changed: tools, resources, prompts, or the URI of a resource.
 func (c *Client) Changes() []string { return c.fake.changes }
@@ -91,58 +91,63 @@ func (c *Client) CallTool(name string, args any) *Outcome {
 	if err != nil {
 		panic("the arguments of a test must be JSON: " + err.Error())
 	}
-	result, err := script.SDK.CallTool(c.Call(), name, string(text))
+	result, err := testhost.SDK.CallTool(c.Call(), name, string(text))
 	if err != nil {
 		return &Outcome{Err: err}
 	}
 	return &Outcome{Result: result.(plugport.ToolResult)}
 }
 
-// ReadResource reads a resource by its URI, as the host does.
+// ReadResource reads a fixed resource by its URI, as the host does.
 func (c *Client) ReadResource(uri string) ([]plugport.Contents, error) {
-	contents, err := script.SDK.ReadResource(c.Call(), uri)
+	return c.ReadTemplate("", uri, nil)
+}
+
+// ReadTemplate reads a URI as the host does when it comes from the template and has these values for its variables, decoded.
+func (c *Client) ReadTemplate(template, uri string, variables map[string]string) ([]plugport.Contents, error) {
+	contents, err := testhost.SDK.ReadResource(c.Call(), uri, template, variables)
 	return contents.([]plugport.Contents), err
 }
 
 // GetPrompt gets a prompt for these arguments, as the host does.
 func (c *Client) GetPrompt(name string, args map[string]string) (plugport.PromptResult, error) {
-	result, err := script.SDK.GetPrompt(c.Call(), name, args)
+	result, err := testhost.SDK.GetPrompt(c.Call(), name, args)
 	return result.(plugport.PromptResult), err
 }
 
-// CompletePrompt completes an argument of a prompt; known are the others.
-func (c *Client) CompletePrompt(prompt, argument, value string, known map[string]string) (plugport.Completion, error) {
-	made, err := script.SDK.Complete(c.Call(), false, prompt, argument, value, known)
+// CompletePrompt completes an argument of a prompt; context has the others.
+func (c *Client) CompletePrompt(prompt, argument, value string, context map[string]string) (plugport.Completion, error) {
+	made, err := testhost.SDK.Complete(c.Call(), false, prompt, argument, value, context)
 	return made.(plugport.Completion), err
 }
 
-// CompleteTemplate completes a variable of a resource template; known are the others.
-func (c *Client) CompleteTemplate(template, variable, value string, known map[string]string) (plugport.Completion, error) {
-	made, err := script.SDK.Complete(c.Call(), true, template, variable, value, known)
+// CompleteTemplate completes a variable of a resource template; context has the others.
+func (c *Client) CompleteTemplate(template, variable, value string, context map[string]string) (plugport.Completion, error) {
+	made, err := testhost.SDK.Complete(c.Call(), true, template, variable, value, context)
 	return made.(plugport.Completion), err
 }
 
 // Tools is what clients are told of the plugin's tools. The error is what the server would report at load; a plugin's
 // tests should look at it once.
 func Tools() ([]plugport.ToolInfo, error) {
-	infos, err := script.SDK.ListTools()
+	infos, err := testhost.SDK.ListTools()
 	return infos.([]plugport.ToolInfo), err
 }
 
 // Resources is what clients are told of the plugin's resources.
 func Resources() ([]plugport.ResourceInfo, error) {
-	infos, err := script.SDK.ListResources()
+	infos, err := testhost.SDK.ListResources()
 	return infos.([]plugport.ResourceInfo), err
 }
 
 // ResourceTemplates is what clients are told of the plugin's templates.
 func ResourceTemplates() ([]plugport.ResourceTemplateInfo, error) {
-	infos, err := script.SDK.ListTemplates()
+	infos, err := testhost.SDK.ListTemplates()
 	return infos.([]plugport.ResourceTemplateInfo), err
 }
 
 // Prompts is what clients are told of the plugin's prompts.
 func Prompts() ([]plugport.PromptInfo, error) {
-	infos, err := script.SDK.ListPrompts()
+	infos, err := testhost.SDK.ListPrompts()
 	return infos.([]plugport.PromptInfo), err
 }

@@ -6,15 +6,15 @@
 
 use proc_macro::TokenStream;
 
+mod attribute_keys;
 mod complete;
 mod docs;
 mod export;
 mod function;
-mod keys;
 mod parameter;
 mod prompt;
 mod resource;
-mod texts;
+mod text_parameters;
 mod tool;
 
 /// Makes a tool of a function.
@@ -66,7 +66,8 @@ pub fn prompt(options: TokenStream, function: TokenStream) -> TokenStream {
 /// Lets a function suggest values: `#[complete(prompt = greet, argument = "language")]`, or
 /// `#[complete(template = note, argument = "id")]`.
 ///
-/// It takes what is typed so far as `&str`, and if it likes the other arguments as `&Known` and the call as `&Call`.
+/// It takes what is typed so far as `&str`, and if it likes the other arguments as `&CompletionContext` and the call as
+/// `&Call`.
 #[proc_macro_attribute]
 pub fn complete(options: TokenStream, function: TokenStream) -> TokenStream {
     complete::expand(options.into(), function.into()).into()

@@ -4,15 +4,15 @@ use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, Expr, FnArg, Ident, ItemFn, LitStr, Meta, Pat, PatType, Type};
 
+use crate::attribute_keys::{set, string};
 use crate::docs;
-use crate::keys::{set, string};
 
 /// What a parameter is for.
 pub(crate) enum Parameter {
     /// `call: &Call`
     Call(Box<Type>),
     /// `#[args] all: Struct`
-    Whole(Box<Type>),
+    AllArguments(Box<Type>),
     /// Everything else.
     Argument(Box<Argument>),
 }
@@ -55,7 +55,7 @@ impl Parameter {
             let others: Vec<_> =
                 typed.attrs.iter().filter(|other| !std::ptr::eq(*other, args)).cloned().collect();
             refuse_ours(&others, "`#[args]` takes all arguments as they are; remove this attribute")?;
-            return Ok(Self::Whole(typed.ty.clone()));
+            return Ok(Self::AllArguments(typed.ty.clone()));
         }
         Argument::parse(ident, typed).map(|argument| Self::Argument(Box::new(argument)))
     }

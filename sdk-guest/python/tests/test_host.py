@@ -180,7 +180,7 @@ class Refusals(unittest.TestCase):
 
 class Calls(unittest.TestCase):
     def test_what_is_told_must_be_texts(self):
-        client = testing.Recorder().has_roots()
+        client = testing.TestClient().has_roots()
         call = client.call()
         for tell in (
             lambda: call.info("x", logger=5),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 from plugport_sdk import Call, Field, Image, Text, ToolResult, tool
-from plugport_sdk.shapes import Shapes
+from plugport_sdk.json_types import Shapes
 
 
 class Unit(enum.Enum):

@@ -237,7 +237,7 @@ class Results(unittest.TestCase):
         self.assertEqual(returning(rows, dict).structured["rows"][99]["b"], [1, "x"])
 
     def test_a_log_that_is_nested_too_deeply_says_so(self):
-        recorder = testing.Recorder()
+        recorder = testing.TestClient()
         recorder.call().log("info", nested(2_000, lambda inner: [inner]))
         self.assertIn("nested more than 64 deep", recorder.logs[0].data)
 

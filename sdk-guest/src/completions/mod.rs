@@ -5,7 +5,7 @@
 
 use crate::bindings::completions as wit;
 use crate::bindings::request;
-use crate::entry::has;
+use crate::export_entry::has;
 use crate::{Call, Error, logging};
 
 mod rank;
@@ -41,14 +41,14 @@ pub trait Completer {
     ///
     /// # Errors
     /// The function's own.
-    fn complete(call: &Call, value: &str, known: &Known) -> Result<Completion, Error>;
+    fn complete(call: &Call, value: &str, context: &CompletionContext) -> Result<Completion, Error>;
 }
 
-/// The other arguments, as far as they are known already.
+/// The other arguments, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Known(Vec<(String, String)>);
+pub struct CompletionContext(Vec<(String, String)>);
 
-impl Known {
+impl CompletionContext {
     pub(crate) const fn new(values: Vec<(String, String)>) -> Self {
         Self(values)
     }
@@ -64,7 +64,7 @@ impl Known {
 pub struct CompleterEntry {
     target: Target,
     argument: &'static str,
-    complete: fn(&Call, &str, &Known) -> Result<Completion, Error>,
+    complete: fn(&Call, &str, &CompletionContext) -> Result<Completion, Error>,
 }
 
 impl CompleterEntry {
@@ -111,9 +111,16 @@ impl<P: Completers> wit::Guest for P {
         target: wit::Target,
         argument: String,
         value: String,
-        known: Vec<(String, String)>,
+        context: Vec<(String, String)>,
     ) -> Result<Completion, Error> {
-        dispatch(P::completers(), &Call::new(call), &target, &argument, &value, &Known::new(known))
+        dispatch(
+            P::completers(),
+            &Call::new(call),
+            &target,
+            &argument,
+            &value,
+            &CompletionContext::new(context),
+        )
     }
 }
 
@@ -123,7 +130,7 @@ fn dispatch(
     target: &wit::Target,
     argument: &str,
     value: &str,
-    known: &Known,
+    context: &CompletionContext,
 ) -> Result<Completion, Error> {
     let same = |own: Target| match (own, target) {
         (Target::Prompt(own), wit::Target::Prompt(asked)) => own == asked,
@@ -131,20 +138,20 @@ fn dispatch(
         _ => false,
     };
     match completers.iter().find(|it| same(it.target) && it.argument == argument) {
-        Some(completer) => run(completer.complete, call, value, known),
+        Some(completer) => run(completer.complete, call, value, context),
         None => Ok(finish(Vec::<String>::new())),
     }
 }
 
 /// Completes with the log bridges on.
 pub(crate) fn run(
-    complete: fn(&Call, &str, &Known) -> Result<Completion, Error>,
+    complete: fn(&Call, &str, &CompletionContext) -> Result<Completion, Error>,
     call: &Call,
     value: &str,
-    known: &Known,
+    context: &CompletionContext,
 ) -> Result<Completion, Error> {
     let _attached = logging::attach(call);
-    complete(call, value, known)
+    complete(call, value, context)
 }
 
 /// What a completer can return.
@@ -198,7 +205,7 @@ mod tests {
     fn what_nobody_completes_has_no_suggestions() {
         let target = wit::Target::Prompt("p".to_owned());
         let call = crate::testing::call();
-        let empty = dispatch(&[], &call, &target, "a", "", &Known::default()).unwrap();
+        let empty = dispatch(&[], &call, &target, "a", "", &CompletionContext::default()).unwrap();
         assert_eq!((empty.values.len(), empty.has_more), (0, false));
     }
 }

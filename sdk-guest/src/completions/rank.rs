@@ -4,7 +4,7 @@ use super::{Completion, IntoCompletion};
 
 /// How well a candidate fits; the less, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum MatchRank {
     Exact,
     Prefix,
     WordPrefix,
@@ -25,7 +25,7 @@ enum Fit {
 /// ```
 pub fn rank(value: &str, candidates: impl IntoIterator<Item: Into<String>>) -> Completion {
     let wanted = value.to_lowercase();
-    let mut fitting: Vec<(Fit, String)> = candidates
+    let mut fitting: Vec<(MatchRank, String)> = candidates
         .into_iter()
         .map(Into::into)
         .filter_map(|candidate: String| Some((fit(&wanted, &candidate.to_lowercase())?, candidate)))
@@ -36,18 +36,18 @@ pub fn rank(value: &str, candidates: impl IntoIterator<Item: Into<String>>) -> C
     Completion { total, ..values.into_completion() }
 }
 
-fn fit(wanted: &str, candidate: &str) -> Option<Fit> {
+fn fit(wanted: &str, candidate: &str) -> Option<MatchRank> {
     if wanted == candidate {
-        return Some(Fit::Exact);
+        return Some(MatchRank::Exact);
     }
     if candidate.starts_with(wanted) {
-        return Some(Fit::Prefix);
+        return Some(MatchRank::Prefix);
     }
     let words = candidate.split(|c: char| !c.is_alphanumeric());
     if words.into_iter().any(|word| word.starts_with(wanted)) {
-        return Some(Fit::WordPrefix);
+        return Some(MatchRank::WordPrefix);
     }
-    scattered(wanted, candidate).map(Fit::Scattered)
+    scattered(wanted, candidate).map(MatchRank::Scattered)
 }
 
 /// How many letters stand between the first and the last that were wanted.

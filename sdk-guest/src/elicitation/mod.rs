@@ -1,22 +1,22 @@
 //! The interface `elicitation`: asks the person at the client.
 //!
-//! A person may always refuse, so an answer is an [`Elicited`] and refusing is no error; who cannot go on without an
-//! answer says [`Elicited::accepted`].
+//! A person may always refuse, so every outcome is an [`ElicitResult`] and refusing is no error; who cannot go on without
+//! an answer says [`ElicitResult::accepted`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::ask::{self, Asked, Keyed, Question};
 use crate::bindings::elicitation as wit;
+use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
 use crate::{Call, Error};
 
 mod form;
 
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elicited<T> {
+pub enum ElicitResult<T> {
     /// The form as they filled it in.
     Accepted(T),
     /// They said no.
@@ -25,7 +25,7 @@ pub enum Elicited<T> {
     Cancelled,
 }
 
-impl<T> Elicited<T> {
+impl<T> ElicitResult<T> {
     /// What they filled in, for those who cannot go on without it.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Call {
     ///
     /// ```
     /// use plugport_sdk::prelude::*;
-    /// use plugport_sdk::{schemars::JsonSchema, serde::Deserialize, serde_json::json, testing::Recorder};
+    /// use plugport_sdk::{schemars::JsonSchema, serde::Deserialize, serde_json::json, testing::TestClient};
     ///
     /// #[derive(Deserialize, JsonSchema)]
     /// #[serde(crate = "plugport_sdk::serde")]
@@ -67,7 +67,7 @@ impl Call {
     ///     email: String,
     /// }
     ///
-    /// # let call = Recorder::new().accepts(json!({"email": "ann@example.com"})).call();
+    /// # let call = TestClient::new().accepts(json!({"email": "ann@example.com"})).call();
     /// let address = call.elicit::<Address>("May I have your address?")?.accepted()?;
     /// assert_eq!(address.email, "ann@example.com");
     /// # Ok::<(), Error>(())
@@ -79,7 +79,7 @@ impl Call {
     pub fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
-    ) -> Result<Elicited<T>, Error> {
+    ) -> Result<ElicitResult<T>, Error> {
         ask(self, None, typed::<T>(message.into())?)
     }
 
@@ -91,7 +91,7 @@ impl Call {
         &self,
         message: impl Into<String>,
         schema: Value,
-    ) -> Result<Elicited<Map<String, Value>>, Error> {
+    ) -> Result<ElicitResult<Map<String, Value>>, Error> {
         ask(self, None, form(message.into(), schema))
     }
 
@@ -104,12 +104,12 @@ impl Call {
         &self,
         message: impl Into<String>,
         url: impl Into<String>,
-    ) -> Result<Elicited<()>, Error> {
+    ) -> Result<ElicitResult<()>, Error> {
         visit(self, None, page(message.into(), url.into()))
     }
 }
 
-impl Keyed<'_> {
+impl KeyedCall<'_> {
     /// As [`Call::elicit`].
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Keyed<'_> {
     pub fn elicit<T: DeserializeOwned + JsonSchema>(
         self,
         message: impl Into<String>,
-    ) -> Result<Elicited<T>, Error> {
+    ) -> Result<ElicitResult<T>, Error> {
         ask(self.call, Some(self.key), typed::<T>(message.into())?)
     }
 
@@ -129,7 +129,7 @@ impl Keyed<'_> {
         self,
         message: impl Into<String>,
         schema: Value,
-    ) -> Result<Elicited<Map<String, Value>>, Error> {
+    ) -> Result<ElicitResult<Map<String, Value>>, Error> {
         ask(self.call, Some(self.key), form(message.into(), schema))
     }
 
@@ -141,7 +141,7 @@ impl Keyed<'_> {
         self,
         message: impl Into<String>,
         url: impl Into<String>,
-    ) -> Result<Elicited<()>, Error> {
+    ) -> Result<ElicitResult<()>, Error> {
         visit(self.call, Some(self.key), page(message.into(), url.into()))
     }
 }
@@ -161,19 +161,19 @@ pub(crate) fn page(message: String, url: String) -> Value {
     json!({"mode": "url", "message": message, "url": url})
 }
 
-fn ask<T: DeserializeOwned>(call: &Call, key: Option<&str>, params: Value) -> Result<Elicited<T>, Error> {
+fn ask<T: DeserializeOwned>(call: &Call, key: Option<&str>, params: Value) -> Result<ElicitResult<T>, Error> {
     parse(&send(call, key, params)?)
 }
 
-fn visit(call: &Call, key: Option<&str>, params: Value) -> Result<Elicited<()>, Error> {
+fn visit(call: &Call, key: Option<&str>, params: Value) -> Result<ElicitResult<()>, Error> {
     parse_visit(&send(call, key, params)?)
 }
 
 fn send(call: &Call, key: Option<&str>, params: Value) -> Result<String, Error> {
     let params = params.to_string();
-    match call.asked() {
-        Asked::Host(handle) => wit::elicit(handle, key, &params),
-        Asked::Script(script) => script.answer(key, &Question::Elicit(params)),
+    match call.request_target() {
+        RequestTarget::Host(handle) => wit::elicit(handle, key, &params),
+        RequestTarget::Test(client) => client.respond(key, &ClientRequest::Elicit(params)),
     }
 }
 
@@ -192,26 +192,26 @@ enum Action {
 }
 
 /// The form in the result of `elicitation/create`.
-pub(crate) fn parse<T: DeserializeOwned>(answer: &str) -> Result<Elicited<T>, Error> {
-    let answer: Answer = ask::read(answer)?;
+pub(crate) fn parse<T: DeserializeOwned>(answer: &str) -> Result<ElicitResult<T>, Error> {
+    let answer: Answer = client_requests::read(answer)?;
     match answer.action {
         Action::Accept => {
             let value = serde_json::from_value(Value::Object(answer.content.unwrap_or_default()));
-            value.map(Elicited::Accepted).map_err(|error| {
+            value.map(ElicitResult::Accepted).map_err(|error| {
                 Error::InvalidParams(format!("the client's answer does not fit the form: {error}"))
             })
         }
-        Action::Decline => Ok(Elicited::Declined),
-        Action::Cancel => Ok(Elicited::Cancelled),
+        Action::Decline => Ok(ElicitResult::Declined),
+        Action::Cancel => Ok(ElicitResult::Cancelled),
     }
 }
 
 /// What became of a web page, of which there is nothing to read.
-pub(crate) fn parse_visit(answer: &str) -> Result<Elicited<()>, Error> {
-    let answered: Elicited<Map<String, Value>> = parse(answer)?;
+pub(crate) fn parse_visit(answer: &str) -> Result<ElicitResult<()>, Error> {
+    let answered: ElicitResult<Map<String, Value>> = parse(answer)?;
     Ok(match answered {
-        Elicited::Accepted(_) => Elicited::Accepted(()),
-        Elicited::Declined => Elicited::Declined,
-        Elicited::Cancelled => Elicited::Cancelled,
+        ElicitResult::Accepted(_) => ElicitResult::Accepted(()),
+        ElicitResult::Declined => ElicitResult::Declined,
+        ElicitResult::Cancelled => ElicitResult::Cancelled,
     })
 }

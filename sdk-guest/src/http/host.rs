@@ -9,16 +9,16 @@ use wasip2::http::types::{
 };
 use wasip2::io::streams::{InputStream, StreamError};
 
-use super::{Failure, Place, Request, Response};
+use super::{Failure, Request, Response, UrlParts};
 
 /// Bytes that are read and written at once.
 const PIECE: usize = 64 << 10;
 /// Bytes that a blocking write takes.
 const WRITE: usize = 4_096;
 
-pub(super) fn send(request: &Request, place: &Place<'_>) -> Result<Response, Failure> {
-    let failed = |code| failed(&code, place);
-    let outgoing = outgoing(request, place)?;
+pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Failure> {
+    let failed = |code| failed(&code, url);
+    let outgoing = outgoing(request, url)?;
     let body = match request.body.is_empty() {
         true => None,
         false => Some(outgoing.body().map_err(|()| invalid("its `content-length` is wrong"))?),
@@ -42,7 +42,7 @@ fn invalid(why: &str) -> Failure {
     Failure::Invalid(why.to_owned())
 }
 
-fn outgoing(request: &Request, place: &Place<'_>) -> Result<OutgoingRequest, Failure> {
+fn outgoing(request: &Request, url: &UrlParts<'_>) -> Result<OutgoingRequest, Failure> {
     let headers = Fields::new();
     let append = |name: &str, value: &str| {
         let appended = headers.append(name, value.as_bytes());
@@ -57,10 +57,10 @@ fn outgoing(request: &Request, place: &Place<'_>) -> Result<OutgoingRequest, Fai
     }
     let outgoing = OutgoingRequest::new(headers);
     outgoing.set_method(&method(&request.method)).map_err(|()| invalid("there is no such method"))?;
-    let scheme = if place.secure { Scheme::Https } else { Scheme::Http };
+    let scheme = if url.secure { Scheme::Https } else { Scheme::Http };
     outgoing.set_scheme(Some(&scheme)).map_err(|()| invalid("there is no such scheme"))?;
-    outgoing.set_authority(Some(place.authority)).map_err(|()| invalid("its host is none"))?;
-    outgoing.set_path_with_query(Some(&place.path)).map_err(|()| invalid("its path is none, or too long"))?;
+    outgoing.set_authority(Some(url.authority)).map_err(|()| invalid("its host is none"))?;
+    outgoing.set_path_with_query(Some(&url.path)).map_err(|()| invalid("its path is none, or too long"))?;
     Ok(outgoing)
 }
 
@@ -126,10 +126,10 @@ fn read_body(stream: &InputStream, most: usize) -> Result<(Vec<u8>, bool), Optio
     }
 }
 
-fn failed(code: &ErrorCode, place: &Place<'_>) -> Failure {
-    let scheme = if place.secure { "https" } else { "http" };
+fn failed(code: &ErrorCode, url: &UrlParts<'_>) -> Failure {
+    let scheme = if url.secure { "https" } else { "http" };
     match code {
-        ErrorCode::HttpRequestDenied => Failure::Denied(format!("{scheme}://{}", place.authority)),
+        ErrorCode::HttpRequestDenied => Failure::Denied(format!("{scheme}://{}", url.authority)),
         ErrorCode::DestinationIpProhibited => Failure::Private,
         ErrorCode::HttpRequestUriInvalid => invalid("its host is none, or not written in its usual form"),
         ErrorCode::HttpRequestMethodInvalid => invalid("its method is not one that may be sent"),

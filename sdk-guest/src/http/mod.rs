@@ -20,7 +20,7 @@ mod failure;
 #[path = "host.rs"]
 mod backend;
 #[cfg(not(target_family = "wasm"))]
-#[path = "script.rs"]
+#[path = "scripted.rs"]
 mod backend;
 
 use std::time::Duration;
@@ -118,9 +118,9 @@ impl Request {
     /// # Errors
     /// When there is no answer, or it breaks off. A status such as 404 is an answer.
     pub fn send(&self) -> Result<Response, Failure> {
-        let place =
-            Place::of(&self.url).ok_or_else(|| Failure::Invalid(format!("`{}` is no URL", self.url)))?;
-        backend::send(self, &place)
+        let url =
+            UrlParts::of(&self.url).ok_or_else(|| Failure::Invalid(format!("`{}` is no URL", self.url)))?;
+        backend::send(self, &url)
     }
 }
 
@@ -167,13 +167,13 @@ fn field<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
 
 /// A URL taken apart. Whether it leads anywhere is for the host to say.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'u> {
+struct UrlParts<'u> {
     secure: bool,
     authority: &'u str,
     path: String,
 }
 
-impl<'u> Place<'u> {
+impl<'u> UrlParts<'u> {
     fn of(url: &'u str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let secure = match scheme.to_ascii_lowercase().as_str() {
@@ -206,8 +206,8 @@ mod tests {
             ("https://u@a.test/", "u@a.test", "/"),
         ] {
             assert_eq!(
-                Place::of(url),
-                Some(Place { secure: true, authority, path: path.to_owned() }),
+                UrlParts::of(url),
+                Some(UrlParts { secure: true, authority, path: path.to_owned() }),
                 "{url}"
             );
         }
@@ -221,7 +221,7 @@ mod tests {
             "http://a\\b/",
             "http:a",
         ] {
-            assert_eq!(Place::of(url), None, "{url}");
+            assert_eq!(UrlParts::of(url), None, "{url}");
         }
     }
 

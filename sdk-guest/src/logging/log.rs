@@ -5,25 +5,25 @@ use log::{Level as LogLevel, LevelFilter, Log, Metadata, Record};
 use crate::Level;
 use crate::call::text;
 
-struct Bridge;
+struct LogBridge;
 
 /// Makes the bridge the program's logger, unless there is one.
 pub(super) fn install() {
-    if log::set_logger(&Bridge).is_ok() {
+    if log::set_logger(&LogBridge).is_ok() {
         log::set_max_level(LevelFilter::Debug);
     }
 }
 
-impl Log for Bridge {
+impl Log for LogBridge {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() <= LogLevel::Debug
     }
 
     fn log(&self, record: &Record<'_>) {
-        let Some(port) = super::current().filter(|_| self.enabled(record.metadata())) else {
+        let Some(backend) = super::current().filter(|_| self.enabled(record.metadata())) else {
             return;
         };
-        port.log(level(record.level()), Some(record.target()), &text(record.args()));
+        backend.log(level(record.level()), Some(record.target()), &text(record.args()));
     }
 
     fn flush(&self) {}

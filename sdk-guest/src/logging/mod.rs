@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::Call;
-use crate::call::Port;
+use crate::call::CallBackend;
 
 #[cfg(feature = "log")]
 mod log;
@@ -16,32 +16,32 @@ mod log;
 mod tracing;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<dyn Port>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Rc<dyn CallBackend>>> = const { RefCell::new(None) };
 }
 
 /// Ends the attachment when dropped, and puts back what was attached before.
-pub(crate) struct Attached {
-    before: Option<Rc<dyn Port>>,
+pub(crate) struct AttachGuard {
+    before: Option<Rc<dyn CallBackend>>,
 }
 
 /// Sends what this thread logs to this call.
-pub(crate) fn attach(call: &Call) -> Attached {
+pub(crate) fn attach(call: &Call) -> AttachGuard {
     #[cfg(feature = "log")]
     log::install();
     #[cfg(feature = "tracing")]
     tracing::install();
-    Attached { before: CURRENT.replace(Some(call.port())) }
+    AttachGuard { before: CURRENT.replace(Some(call.backend())) }
 }
 
-impl Drop for Attached {
+impl Drop for AttachGuard {
     fn drop(&mut self) {
         CURRENT.set(self.before.take());
     }
 }
 
-/// The call that runs on this thread. The borrow has ended when this returns, so a port may log as well.
+/// The call that runs on this thread. The borrow has ended when this returns, so a backend may log as well.
 #[cfg(any(feature = "log", feature = "tracing"))]
-fn current() -> Option<Rc<dyn Port>> {
+fn current() -> Option<Rc<dyn CallBackend>> {
     // Destructors of other thread-locals may still log when this one is gone.
     CURRENT.try_with(|current| current.borrow().clone()).ok()?
 }

@@ -11,15 +11,15 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::Level;
 
-struct Bridge;
+struct TracingBridge;
 
 /// Makes the bridge the program's subscriber, unless there is one.
 pub(super) fn install() {
     // An error says that there is one; it stays.
-    let _ = tracing::subscriber::set_global_default(Bridge);
+    let _ = tracing::subscriber::set_global_default(TracingBridge);
 }
 
-impl Subscriber for Bridge {
+impl Subscriber for TracingBridge {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= tracing::Level::DEBUG
     }
@@ -29,11 +29,11 @@ impl Subscriber for Bridge {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let Some(port) = super::current() else { return };
+        let Some(backend) = super::current() else { return };
         let mut fields = Fields::default();
         event.record(&mut fields);
         let metadata = event.metadata();
-        port.log(level(*metadata.level()), Some(metadata.target()), &fields.finish().to_string());
+        backend.log(level(*metadata.level()), Some(metadata.target()), &fields.finish().to_string());
     }
 
     // Spans are not enabled, so these are never reached; an id must not be zero all the same.

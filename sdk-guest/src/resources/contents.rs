@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::bindings::types::{ResourceContents, ResourceData};
-use crate::returns::Kind;
+use crate::return_value::Kind;
 use crate::{Error, json};
 
-use super::Read;
+use super::ReadResult;
 
 /// A value that is sent as JSON, with the type `application/json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl<T: IntoContents> IntoContents for Option<T> {
     const MIME_TYPE: Option<&'static str> = T::MIME_TYPE;
 
     fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Result<Vec<ResourceContents>, Error> {
-        self.ok_or_else(|| super::none(uri))?.into_contents(uri, mime_type)
+        self.ok_or_else(|| super::no_such_resource(uri))?.into_contents(uri, mime_type)
     }
 }
 
@@ -202,10 +202,10 @@ impl<T> Kind<T> {
     ///
     /// # Errors
     /// Those of [`IntoContents::into_contents`].
-    pub fn contents(self, value: T, uri: &str, mime_type: Option<&str>) -> Read
+    pub fn contents(self, value: T, uri: &str, mime_type: Option<&str>) -> ReadResult
     where
         T: IntoContents,
     {
-        value.into_contents(uri, mime_type).map(Some)
+        value.into_contents(uri, mime_type)
     }
 }

@@ -1,30 +1,28 @@
 //! The interface `resources`: what `#[resource]` and `#[resource_template]` implement and `export!` lists.
 //!
-//! A fixed resource and a template are one trait, so that one list holds both. The host has chosen the plugin when it
-//! reads a URI, and nothing more; which of the plugin's resources it is, is found here. Fixed ones go first, since a
-//! template may well match their URIs too.
+//! A fixed resource and a template are one trait, so that one list holds both. The host compares URIs with templates; here
+//! a fixed resource is found by its URI and a template by its text. Fixed ones go first, since a template may well match
+//! their URIs too.
 
 use serde_json::{Map, Value};
 
 use crate::bindings::request;
 use crate::bindings::resources as wit;
-use crate::entry::Entry;
-use crate::failure::{Failure, ToolError};
+use crate::export_entry::ExportEntry;
+use crate::tool_error::{Failure, ToolError};
 use crate::{Call, Error, logging};
 
 mod contents;
-mod template;
 
-pub use crate::bindings::resources::ResourceTemplate as ResourceTemplateInfo;
+pub use crate::bindings::resources::{MatchedTemplate, ResourceTemplate as ResourceTemplateInfo};
 pub use crate::bindings::types::{ResourceContents, ResourceDescriptor as ResourceInfo};
 pub use contents::{Contents, IntoContents, Json};
-pub use template::{Piece, matched};
 
 /// The resources that there are.
-pub type Listed = Result<Vec<ResourceInfo>, Error>;
+pub type ListResult = Result<Vec<ResourceInfo>, Error>;
 
-/// What a resource holds; nothing when the URI is not its own.
-pub type Read = Result<Option<Vec<ResourceContents>>, Error>;
+/// What a resource holds.
+pub type ReadResult = Result<Vec<ResourceContents>, Error>;
 
 /// A resource, or a template for many. `#[resource]` and `#[resource_template]` implement it for a type that has the
 /// function's name.
@@ -46,33 +44,37 @@ pub trait Resource {
     ///
     /// # Errors
     /// The list function's own.
-    fn list() -> Listed;
+    fn list() -> ListResult;
 
     /// What clients are told of the template.
     fn template() -> Option<ResourceTemplateInfo>;
 
-    /// What the resource of this URI holds; nothing when this is none of its URIs.
+    /// What the resource of this URI holds, where the URI has these values for the variables of the template.
     ///
     /// # Errors
-    /// The function's own.
-    fn read(call: &Call, uri: &str) -> Read;
+    /// `NotFound` when the values do not fit the parameters, and the function's own.
+    fn read(call: &Call, uri: &str, variables: &[(String, String)]) -> ReadResult;
 }
 
 /// One line of the list that `export!` makes.
-pub type ResourceEntry = Entry<ResourceFunctions>;
+pub type ResourceEntry = ExportEntry<ResourceFunctions>;
 
 /// What the host can do with a resource.
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceFunctions {
     is_template: bool,
-    list: fn() -> Listed,
+    list: fn() -> ListResult,
     template: fn() -> Option<ResourceTemplateInfo>,
-    read: fn(&Call, &str) -> Read,
+    read: fn(&Call, &str, &[(String, String)]) -> ReadResult,
 }
 
 impl ResourceEntry {
     /// The entry of a resource, which the value names.
     pub const fn of<R: Resource>(_: &R) -> Self {
+        Self::new::<R>()
+    }
+
+    pub(crate) const fn new<R: Resource>() -> Self {
         let functions = ResourceFunctions {
             is_template: R::IS_TEMPLATE,
             list: R::list,
@@ -102,29 +104,33 @@ impl<P: Resources> wit::Guest for P {
         Ok(P::resources().iter().filter_map(|resource| (resource.functions.template)()).collect())
     }
 
-    fn read_resource(call: request::Call, uri: String) -> Result<Vec<ResourceContents>, Error> {
-        dispatch(P::resources(), &Call::new(call), &uri)
+    fn read_resource(call: request::Call, uri: String, template: Option<MatchedTemplate>) -> ReadResult {
+        read(P::resources(), &Call::new(call), &uri, template.as_ref())
     }
 }
 
-fn dispatch(resources: &[ResourceEntry], call: &Call, uri: &str) -> Result<Vec<ResourceContents>, Error> {
-    let of_kind = |template| resources.iter().filter(move |it| it.functions.is_template == template);
-    for resource in of_kind(false).chain(of_kind(true)) {
-        if let Some(contents) = run(resource.functions.read, call, uri)? {
-            return Ok(contents);
-        }
-    }
-    Err(none(uri))
-}
-
-/// Reads with the log bridges on.
-pub(crate) fn run(read: fn(&Call, &str) -> Read, call: &Call, uri: &str) -> Read {
+/// Reads the fixed resource of this URI, or else one of the template, with the log bridges on.
+pub(crate) fn read(
+    resources: &[ResourceEntry],
+    call: &Call,
+    uri: &str,
+    template: Option<&MatchedTemplate>,
+) -> ReadResult {
+    let find = |name: &str, is_template| {
+        resources.iter().find(|it| it.name == name && it.functions.is_template == is_template)
+    };
+    let templated = || {
+        let template = template?;
+        Some((find(&template.uri_template, true)?, template.variables.as_slice()))
+    };
+    let found = find(uri, false).map(|resource| (resource, &[][..])).or_else(templated);
+    let (resource, variables) = found.ok_or_else(|| no_such_resource(uri))?;
     let _attached = logging::attach(call);
-    read(call, uri)
+    (resource.functions.read)(call, uri, variables)
 }
 
-/// The answer to a URI that is nobody's.
-pub(crate) fn none(uri: &str) -> Error {
+/// The error for a URI of no resource.
+pub fn no_such_resource(uri: &str) -> Error {
     Error::NotFound(format!("there is no resource `{uri}`"))
 }
 
@@ -181,17 +187,17 @@ pub trait IntoListing {
     ///
     /// # Errors
     /// The function's own.
-    fn into_listing(self) -> Listed;
+    fn into_listing(self) -> ListResult;
 }
 
 impl IntoListing for Vec<ResourceInfo> {
-    fn into_listing(self) -> Listed {
+    fn into_listing(self) -> ListResult {
         Ok(self)
     }
 }
 
 impl<E: ToolError> IntoListing for Result<Vec<ResourceInfo>, E> {
-    fn into_listing(self) -> Listed {
+    fn into_listing(self) -> ListResult {
         self.map_err(|error| Failure::new(error).into_error())
     }
 }
@@ -199,7 +205,7 @@ impl<E: ToolError> IntoListing for Result<Vec<ResourceInfo>, E> {
 /// What the attribute says. Only for the macro.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct About {
+pub struct ResourceOptions {
     pub uri: &'static str,
     pub name: &'static str,
     pub title: Option<&'static str>,
@@ -208,7 +214,7 @@ pub struct About {
     pub extra: Option<&'static str>,
 }
 
-impl About {
+impl ResourceOptions {
     /// As the description of a resource.
     pub fn resource(self) -> ResourceInfo {
         ResourceInfo {

@@ -1,71 +1,75 @@
 //! The interface `sampling`: asks the client's model.
 //!
-//! A [`Sample`] is the request, a [`Sampled`] the answer. Both are made of the same [`Block`]s, so that what the model
+//! A [`CreateMessageRequest`] and a [`CreateMessageResult`] are made of the same [`Block`]s, so that what the model
 //! said can be put before it again, as a loop over its tool calls has to.
 
 use serde::Deserialize;
 
-use crate::ask::{self, Asked, Keyed, Question};
 use crate::bindings::sampling as wit;
+use crate::client_requests::{self, ClientRequest, KeyedCall, RequestTarget};
 use crate::{Call, Error, Role};
 
-mod block;
+mod content;
 mod request;
 
-pub use block::{Block, Message, ToolUse};
-pub use request::{Sample, SampleTool, ToolChoice};
+pub use content::{Block, Message, ToolUse};
+pub use request::{CreateMessageRequest, SamplingTool, ToolChoice};
 
 impl Call {
-    /// Asks the client's model. A text is a question from the user; everything else is said by a [`Sample`].
+    /// Asks the client's model. A text is a message of the user; everything else is said by a [`CreateMessageRequest`].
     ///
     /// ```
     /// use plugport_sdk::prelude::*;
     ///
-    /// # let call = plugport_sdk::testing::Recorder::new().samples("Paris").samples("Rome").call();
+    /// # let call = plugport_sdk::testing::TestClient::new().samples("Paris").samples("Rome").call();
     /// let answer = call.sample("What is the capital of France?")?;
     /// assert_eq!(answer.text(), "Paris");
     ///
-    /// let short = call.sample(Sample::new().system("One word.").text("And of Italy?").max_tokens(10))?;
+    /// let short = call.sample(CreateMessageRequest::new().system("One word.").text("And of Italy?").max_tokens(10))?;
     /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors
     /// `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask, `OverBudget` when
     /// it asked too much, `Rejected` when a person said no.
-    pub fn sample(&self, sample: impl Into<Sample>) -> Result<Sampled, Error> {
-        let sample = sample.into();
-        ask(self, sample.key.as_deref(), &sample)
+    pub fn sample(&self, request: impl Into<CreateMessageRequest>) -> Result<CreateMessageResult, Error> {
+        let request = request.into();
+        send(self, request.key.as_deref(), &request)
     }
 }
 
-impl Keyed<'_> {
+impl KeyedCall<'_> {
     /// As [`Call::sample`].
     ///
     /// # Errors
     /// Those of [`Call::sample`].
-    pub fn sample(self, sample: impl Into<Sample>) -> Result<Sampled, Error> {
-        ask(self.call, Some(self.key), &sample.into())
+    pub fn sample(self, request: impl Into<CreateMessageRequest>) -> Result<CreateMessageResult, Error> {
+        send(self.call, Some(self.key), &request.into())
     }
 }
 
-fn ask(call: &Call, key: Option<&str>, sample: &Sample) -> Result<Sampled, Error> {
-    let params = sample.params()?;
-    let answer = match call.asked() {
-        Asked::Host(handle) => wit::create_message(handle, key, &params),
-        Asked::Script(script) => script.answer(key, &Question::CreateMessage(params)),
+fn send(
+    call: &Call,
+    key: Option<&str>,
+    request: &CreateMessageRequest,
+) -> Result<CreateMessageResult, Error> {
+    let params = request.params()?;
+    let result = match call.request_target() {
+        RequestTarget::Host(handle) => wit::create_message(handle, key, &params),
+        RequestTarget::Test(client) => client.respond(key, &ClientRequest::CreateMessage(params)),
     }?;
-    Sampled::parse(&answer)
+    CreateMessageResult::parse(&result)
 }
 
 /// What the model said.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sampled {
+pub struct CreateMessageResult {
     /// Usually the assistant.
-    #[serde(deserialize_with = "block::role")]
+    #[serde(deserialize_with = "content::role")]
     pub role: Role,
     /// In pieces: mostly one text.
-    #[serde(deserialize_with = "block::one_or_many")]
+    #[serde(deserialize_with = "content::one_or_many")]
     pub content: Vec<Block>,
     /// The model's name.
     pub model: String,
@@ -73,9 +77,9 @@ pub struct Sampled {
     pub stop_reason: Option<String>,
 }
 
-impl Sampled {
-    pub(crate) fn parse(answer: &str) -> Result<Self, Error> {
-        ask::read(answer)
+impl CreateMessageResult {
+    pub(crate) fn parse(result: &str) -> Result<Self, Error> {
+        client_requests::read(result)
     }
 
     /// The text of it, its pieces on lines of their own.
@@ -92,9 +96,9 @@ impl Sampled {
     }
 }
 
-/// The answer as a message, for a next [`Sample`].
-impl From<Sampled> for Message {
-    fn from(sampled: Sampled) -> Self {
-        Self { role: sampled.role, content: sampled.content }
+/// The answer as a message, for a next [`CreateMessageRequest`].
+impl From<CreateMessageResult> for Message {
+    fn from(result: CreateMessageResult) -> Self {
+        Self { role: result.role, content: result.content }
     }
 }

@@ -1,18 +1,18 @@
-//! What a model is asked, put together call by call.
+//! The request to a model, put together call by call.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{Error, Role, Tool, json};
 
-use super::block::{Block, Message};
+use super::content::{Block, Message};
 
-/// A question to the client's model, for [`Call::sample`](crate::Call::sample).
+/// A request to the client's model, for [`Call::sample`](crate::Call::sample).
 ///
-/// The client decides which model answers, and may show the question to its user first.
+/// The client decides which model answers, and may show the request to its user first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sample {
+pub struct CreateMessageRequest {
     #[serde(skip)]
     pub(crate) key: Option<String>,
     messages: Vec<Message>,
@@ -28,7 +28,7 @@ pub struct Sample {
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<SampleTool>,
+    tools: Vec<SamplingTool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice>,
 }
@@ -71,14 +71,14 @@ pub enum ToolChoice {
 /// A tool that the model may ask for. It is called by whoever asked the model, not by the client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SampleTool {
+pub struct SamplingTool {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     input_schema: Value,
 }
 
-impl SampleTool {
+impl SamplingTool {
     /// A tool with this JSON Schema for its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, schema: Value) -> Self {
         Self { name: name.into(), description: Some(description.into()), input_schema: schema }
@@ -97,14 +97,14 @@ impl SampleTool {
     }
 }
 
-impl Default for Sample {
+impl Default for CreateMessageRequest {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Sample {
-    /// A question without words yet, to be answered in at most 1000 tokens.
+impl CreateMessageRequest {
+    /// A request without words yet, with a result of at most 1000 tokens.
     pub const fn new() -> Self {
         Self {
             key: None,
@@ -120,7 +120,7 @@ impl Sample {
         }
     }
 
-    /// Names the question, as [`Call::keyed`](crate::Call::keyed) does.
+    /// Gives the request a key, as [`Call::keyed`](crate::Call::keyed) does.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -227,7 +227,7 @@ impl Sample {
 
     /// Adds a tool for the model to ask for. Not every client allows it.
     #[must_use]
-    pub fn tool(mut self, tool: SampleTool) -> Self {
+    pub fn tool(mut self, tool: SamplingTool) -> Self {
         self.tools.push(tool);
         self
     }
@@ -242,7 +242,7 @@ impl Sample {
     /// The parameters of `sampling/createMessage`.
     pub(crate) fn params(&self) -> Result<String, Error> {
         json::written(self)
-            .map_err(|error| Error::Internal(format!("the question cannot be written as JSON: {error}")))
+            .map_err(|error| Error::Internal(format!("the request cannot be written as JSON: {error}")))
     }
 
     fn preferences(&mut self) -> &mut ModelPreferences {
@@ -250,19 +250,19 @@ impl Sample {
     }
 }
 
-impl From<&str> for Sample {
-    fn from(question: &str) -> Self {
-        Self::new().text(question)
+impl From<&str> for CreateMessageRequest {
+    fn from(text: &str) -> Self {
+        Self::new().text(text)
     }
 }
 
-impl From<String> for Sample {
-    fn from(question: String) -> Self {
-        Self::new().text(question)
+impl From<String> for CreateMessageRequest {
+    fn from(text: String) -> Self {
+        Self::new().text(text)
     }
 }
 
-impl From<Message> for Sample {
+impl From<Message> for CreateMessageRequest {
     fn from(message: Message) -> Self {
         Self::new().message(message)
     }
@@ -273,12 +273,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn params(sample: &Sample) -> Value {
+    fn params(sample: &CreateMessageRequest) -> Value {
         serde_json::from_str(&sample.params().unwrap()).unwrap()
     }
 
     #[test]
-    fn a_text_is_a_question_and_nothing_more() {
+    fn a_text_is_a_message_and_nothing_more() {
         let content = json!({"type": "text", "text": "Why?"});
         assert_eq!(
             params(&"Why?".into()),
@@ -288,8 +288,11 @@ mod tests {
 
     #[test]
     fn pieces_join_what_the_user_says_last() {
-        let sample =
-            Sample::new().text("a").image([0], "image/png").message(Message::assistant("b")).text("c");
+        let sample = CreateMessageRequest::new()
+            .text("a")
+            .image([0], "image/png")
+            .message(Message::assistant("b"))
+            .text("c");
         let written = params(&sample);
         assert_eq!(written["messages"].as_array().unwrap().len(), 3);
         assert_eq!(written["messages"][0]["content"][1]["mimeType"], "image/png");
@@ -298,7 +301,7 @@ mod tests {
 
     #[test]
     fn everything_else_stands_under_the_name_that_mcp_gives_it() {
-        let sample = Sample::new()
+        let sample = CreateMessageRequest::new()
             .key("not a parameter")
             .system("s")
             .temperature(0.5)
@@ -309,7 +312,7 @@ mod tests {
             .intelligence(0.9)
             .speed(0.2)
             .cost(0.1)
-            .tool(SampleTool::new("add", "Add.", json!({"type": "object"})))
+            .tool(SamplingTool::new("add", "Add.", json!({"type": "object"})))
             .tool_choice(ToolChoice::Required)
             .metadata(Map::from_iter([("user".to_owned(), json!(1))]));
         assert_eq!(

@@ -24,40 +24,51 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use crate::ask::{Asked, Question, Script};
-use crate::call::Port;
-use crate::completions::{self, Completer, Completion, Known};
+use crate::call::CallBackend;
+use crate::client_requests::{ClientRequest, RequestTarget, ScriptedClient};
+use crate::completions::{self, Completer, Completion, CompletionContext};
 #[cfg(not(target_family = "wasm"))]
 use crate::http::{Failure, Request, Response};
 #[cfg(not(target_family = "wasm"))]
 use crate::notify::Change;
 use crate::prompts::{self, PromptResult};
-use crate::resources::{self, ResourceContents};
+use crate::resources::{self, MatchedTemplate, ResourceContents, ResourceEntry};
 use crate::tools::{self, ToolDescription};
 use crate::{Call, ClientInfo, Content, Error, Level, Prompt, Resource, Tool, ToolResult};
 
-mod script;
+mod scripted_client;
 
-pub use script::Asking;
+pub use scripted_client::RecordedRequest;
 
 /// A call for tests that do not look at what it was told.
 pub fn call() -> Call {
-    Recorder::new().call()
+    TestClient::new().call()
 }
 
 /// Calls a tool through JSON, as the host does.
 ///
 /// The host checks the arguments against the tool's schema before; here they only have to fit the parameters' types.
 pub fn invoke<T: Tool>(arguments: Value) -> Outcome {
-    Recorder::new().invoke::<T>(arguments)
+    TestClient::new().invoke::<T>(arguments)
 }
 
-/// Reads a resource as the host does: one of a template, or a fixed one by its own URI.
+/// Reads a fixed resource as the host does, by its URI.
 ///
 /// # Errors
-/// `NotFound` when this is none of its URIs, and the function's own.
+/// `NotFound` when it has another URI, and the function's own.
 pub fn read<R: Resource>(uri: &str) -> Result<Vec<ResourceContents>, Error> {
-    Recorder::new().read::<R>(uri)
+    TestClient::new().read::<R>(uri)
+}
+
+/// Reads a URI as the host does when the URI comes from the template and has these values for its variables, decoded.
+///
+/// # Errors
+/// `NotFound` when the values do not fit the parameters, and the function's own.
+pub fn read_template<'a, R: Resource>(
+    uri: &str,
+    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<ResourceContents>, Error> {
+    TestClient::new().read_template::<R>(uri, variables)
 }
 
 /// Gets a prompt for these arguments, as the host does.
@@ -67,18 +78,18 @@ pub fn read<R: Resource>(uri: &str) -> Result<Vec<ResourceContents>, Error> {
 pub fn get_prompt<'a, P: Prompt>(
     arguments: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<PromptResult, Error> {
-    Recorder::new().get_prompt::<P>(arguments)
+    TestClient::new().get_prompt::<P>(arguments)
 }
 
-/// Completes what is typed so far; `known` are the other arguments.
+/// Completes what is typed so far; `context` has the other arguments.
 ///
 /// # Errors
 /// The function's own.
 pub fn complete<'a, C: Completer>(
     value: &str,
-    known: impl IntoIterator<Item = (&'a str, &'a str)>,
+    context: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<Completion, Error> {
-    Recorder::new().complete::<C>(value, known)
+    TestClient::new().complete::<C>(value, context)
 }
 
 /// What clients are told of a tool.
@@ -135,9 +146,9 @@ pub struct ProgressRecord {
     pub message: Option<String>,
 }
 
-/// A client that writes down what it is told. Clones share what was written.
+/// A client that records what it is told and what it is asked. Clones share the records.
 #[derive(Debug, Clone)]
-pub struct Recorder(Rc<Recorded>);
+pub struct TestClient(Rc<Recorded>);
 
 #[derive(Debug)]
 struct Recorded {
@@ -147,16 +158,16 @@ struct Recorded {
     cancelled: Cell<bool>,
     logs: RefCell<Vec<LogRecord>>,
     progress: RefCell<Vec<ProgressRecord>>,
-    answers: script::Answers,
+    responses: scripted_client::ScriptedResponses,
 }
 
-impl Default for Recorder {
+impl Default for TestClient {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Recorder {
+impl TestClient {
     /// A client called `test` that can be asked nothing.
     pub fn new() -> Self {
         Self(Rc::new(Recorded {
@@ -173,7 +184,7 @@ impl Recorder {
             cancelled: Cell::new(false),
             logs: RefCell::default(),
             progress: RefCell::default(),
-            answers: script::Answers::default(),
+            responses: scripted_client::ScriptedResponses::default(),
         }))
     }
 
@@ -210,15 +221,28 @@ impl Recorder {
 
     /// Calls a tool through JSON, as the host does.
     pub fn invoke<T: Tool>(&self, arguments: Value) -> Outcome {
-        Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), recorder: self.clone() }
+        Outcome { result: tools::run(T::call, &self.call(), &arguments.to_string()), client: self.clone() }
     }
 
-    /// Reads a resource, as [`testing::read`](read) does.
+    /// Reads a fixed resource, as [`testing::read`](read) does.
     ///
     /// # Errors
     /// Those of [`testing::read`](read).
     pub fn read<R: Resource>(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
-        resources::run(R::read, &self.call(), uri)?.ok_or_else(|| resources::none(uri))
+        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, None)
+    }
+
+    /// Reads a resource of a template, as [`testing::read_template`](read_template) does.
+    ///
+    /// # Errors
+    /// Those of [`testing::read_template`](read_template).
+    pub fn read_template<'a, R: Resource>(
+        &self,
+        uri: &str,
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Vec<ResourceContents>, Error> {
+        let template = MatchedTemplate { uri_template: R::URI.to_owned(), variables: owned(variables) };
+        resources::read(&[ResourceEntry::new::<R>()], &self.call(), uri, Some(&template))
     }
 
     /// Gets a prompt, as [`testing::get_prompt`](get_prompt) does.
@@ -239,9 +263,9 @@ impl Recorder {
     pub fn complete<'a, C: Completer>(
         &self,
         value: &str,
-        known: impl IntoIterator<Item = (&'a str, &'a str)>,
+        context: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Completion, Error> {
-        completions::run(C::complete, &self.call(), value, &Known::new(owned(known)))
+        completions::run(C::complete, &self.call(), value, &CompletionContext::new(owned(context)))
     }
 
     /// What was logged so far.
@@ -259,7 +283,7 @@ fn owned<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<(String
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-impl Port for Recorder {
+impl CallBackend for TestClient {
     fn client(&self) -> ClientInfo {
         self.0.client.borrow().clone()
     }
@@ -293,14 +317,14 @@ impl Port for Recorder {
         });
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked::Script(self)
+    fn request_target(&self) -> RequestTarget<'_> {
+        RequestTarget::Test(self)
     }
 }
 
-impl Script for Recorder {
-    fn answer(&self, key: Option<&str>, question: &Question) -> Result<String, Error> {
-        self.0.answers.answer(key, question)
+impl ScriptedClient for TestClient {
+    fn respond(&self, key: Option<&str>, request: &ClientRequest) -> Result<String, Error> {
+        self.0.responses.respond(key, request)
     }
 }
 
@@ -308,7 +332,7 @@ impl Script for Recorder {
 #[derive(Debug)]
 pub struct Outcome {
     result: Result<ToolResult, Error>,
-    recorder: Recorder,
+    client: TestClient,
 }
 
 impl Outcome {
@@ -349,11 +373,11 @@ impl Outcome {
 
     /// What was logged.
     pub fn logs(&self) -> Vec<LogRecord> {
-        self.recorder.logs()
+        self.client.logs()
     }
 
     /// The progress that was reported.
     pub fn progress(&self) -> Vec<ProgressRecord> {
-        self.recorder.progress()
+        self.client.progress()
     }
 }

@@ -1,9 +1,9 @@
-//! What a tool learns of its call and tells the client, with a recorder in the host's place.
+//! What a tool learns of its call and tells the client, with a test client in the host's place.
 
 use plugport_sdk::ClientInfo;
 use plugport_sdk::prelude::*;
 use plugport_sdk::serde_json::{Value, json};
-use plugport_sdk::testing::{self, LogRecord, ProgressRecord, Recorder};
+use plugport_sdk::testing::{self, LogRecord, ProgressRecord, TestClient};
 
 /// Count to three.
 #[tool]
@@ -46,27 +46,27 @@ fn logs_and_progress_are_recorded() {
 
 #[test]
 fn a_client_may_lose_interest() {
-    let recorder = Recorder::new();
-    recorder.cancel();
-    let outcome = recorder.invoke::<count>(json!({}));
+    let client = TestClient::new();
+    client.cancel();
+    let outcome = client.invoke::<count>(json!({}));
     assert_eq!(outcome.structured(), Some(json!(0)));
-    assert_eq!(recorder.logs(), [record(Level::Notice, json!("stopped"))]);
+    assert_eq!(client.logs(), [record(Level::Notice, json!("stopped"))]);
 }
 
 #[test]
 fn a_client_may_be_anyone() {
     let client = ClientInfo { name: "ide".to_owned(), ..testing::call().client().clone() };
     let meta = json!({"trace": 1}).as_object().unwrap().clone();
-    let recorder = Recorder::new().with_client(client).with_principal("ann").with_meta(meta);
-    assert_eq!(recorder.invoke::<who>(json!({})).structured(), Some(json!(["ide", "ann", {"trace": 1}])));
+    let client = TestClient::new().with_client(client).with_principal("ann").with_meta(meta);
+    assert_eq!(client.invoke::<who>(json!({})).structured(), Some(json!(["ide", "ann", {"trace": 1}])));
     let nobody = testing::invoke::<who>(json!({}));
     assert_eq!(nobody.structured(), Some(json!(["test", null, {}])));
 }
 
 #[test]
 fn every_level_has_a_word() {
-    let recorder = Recorder::new();
-    let call = recorder.call();
+    let client = TestClient::new();
+    let call = client.call();
     call.debug(1);
     call.info("two");
     call.notice(format_args!("{}", 3));
@@ -79,13 +79,13 @@ fn every_level_has_a_word() {
         record(Level::Warning, json!("4")),
         record(Level::Error, json!("quotes \" and\nlines")),
     ];
-    assert_eq!(recorder.logs(), expected);
+    assert_eq!(client.logs(), expected);
 }
 
 #[test]
 fn data_that_cannot_be_json_is_logged_as_the_reason() {
-    let recorder = Recorder::new();
+    let client = TestClient::new();
     let impossible = std::collections::BTreeMap::from([(vec![1], 1)]);
-    recorder.call().log(Level::Info, impossible);
-    assert_eq!(recorder.logs(), [record(Level::Info, json!("key must be a string"))]);
+    client.call().log(Level::Info, impossible);
+    assert_eq!(client.logs(), [record(Level::Info, json!("key must be a string"))]);
 }

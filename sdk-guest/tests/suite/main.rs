@@ -5,11 +5,11 @@
 
 mod arguments;
 mod call;
+mod client_requests;
 mod compile_errors;
-mod description;
 #[cfg(any(feature = "log", feature = "tracing"))]
 mod logging;
 mod prompts;
-mod questions;
 mod resources;
 mod returns;
+mod tool_listing;

@@ -3,7 +3,7 @@
 use plugport_sdk::completions::{Completer, Completion, Target, rank};
 use plugport_sdk::prelude::*;
 use plugport_sdk::prompts::PromptResult;
-use plugport_sdk::testing::{self, Recorder};
+use plugport_sdk::testing::{self, TestClient};
 use plugport_sdk::{Prompt, Role};
 
 /// Translate a text.
@@ -46,7 +46,7 @@ fn languages(value: &str) -> Completion {
 }
 
 #[complete(template = note, argument = "id")]
-fn ids(call: &Call, _: &Known, value: &str) -> Result<Vec<String>, Error> {
+fn ids(call: &Call, _: &CompletionContext, value: &str) -> Result<Vec<String>, Error> {
     match call.client().roots {
         true => Ok(vec![value.to_owned()]),
         false => Err(Error::Denied("no".to_owned())),
@@ -54,8 +54,8 @@ fn ids(call: &Call, _: &Known, value: &str) -> Result<Vec<String>, Error> {
 }
 
 #[complete(prompt = translate, argument = "text")]
-fn texts(known: &Known, value: &str) -> impl Iterator<Item = &'static str> {
-    let french = known.get("to") == Some("French");
+fn texts(context: &CompletionContext, value: &str) -> impl Iterator<Item = &'static str> {
+    let french = context.get("to") == Some("French");
     let all = if french { ["bonjour", "au revoir"] } else { ["hello", "bye"] };
     let fitting: Vec<_> = all.into_iter().filter(|text| text.starts_with(value)).collect();
     fitting.into_iter()
@@ -98,19 +98,19 @@ fn arguments_are_read_from_texts() {
 
 #[test]
 fn messages_are_those_that_the_function_returns() {
-    let recorder = Recorder::new();
-    let said = recorder.get_prompt::<talk>([]).unwrap();
+    let client = TestClient::new();
+    let said = client.get_prompt::<talk>([]).unwrap();
     let roles: Vec<_> = said.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant]);
     assert_eq!(said.text(), "Hi");
-    assert_eq!(recorder.logs()[0].data, "talking");
+    assert_eq!(client.logs()[0].data, "talking");
     let one = testing::get_prompt::<translate>([("text", "a")]).unwrap();
     assert_eq!((one.messages.len(), one.messages[0].role), (1, Role::User));
 }
 
 #[test]
 fn a_prompt_may_ask_and_fail() {
-    let answered = Recorder::new().samples("yes").get_prompt::<fail>([]).unwrap();
+    let answered = TestClient::new().samples("yes").get_prompt::<fail>([]).unwrap();
     assert_eq!((answered.text().as_str(), answered.description.as_deref()), ("yes", Some("answered")));
     let lacking = Error::MissingCapability("sampling".to_owned());
     assert_eq!(testing::get_prompt::<fail>([]), Err(lacking));
@@ -130,7 +130,7 @@ fn suggestions_are_those_that_the_function_returns() {
     assert_eq!(testing::complete::<texts>("b", known).unwrap().values, ["bonjour"]);
     assert_eq!(testing::complete::<texts>("b", []).unwrap().values, ["bye"]);
     assert_eq!(testing::complete::<ids>("x", []), Err(Error::Denied("no".to_owned())));
-    assert_eq!(Recorder::new().has_roots([]).complete::<ids>("x", []).unwrap().values, ["x"]);
+    assert_eq!(TestClient::new().has_roots([]).complete::<ids>("x", []).unwrap().values, ["x"]);
 }
 
 plugport_sdk::export! {

@@ -3,7 +3,7 @@
 use plugport_sdk::Resource;
 use plugport_sdk::prelude::*;
 use plugport_sdk::resources::ResourceContents;
-use plugport_sdk::testing::{self, Recorder};
+use plugport_sdk::testing::{self, TestClient};
 
 /// All notes.
 #[resource("notes://all", title = "Notes", extra = r#"{"size": 3}"#)]
@@ -77,10 +77,10 @@ fn a_resource_is_described_by_its_attribute_and_its_type() {
 
 #[test]
 fn contents_have_the_uri_and_the_type_of_their_resource() {
-    let recorder = Recorder::new();
-    let text = only(recorder.read::<all>("notes://all"));
+    let client = TestClient::new();
+    let text = only(client.read::<all>("notes://all"));
     assert_eq!((text.as_text(), text.mime_type.as_deref()), (Some("a\nb"), Some("text/plain")));
-    assert_eq!(recorder.logs()[0].data, "reading");
+    assert_eq!(client.logs()[0].data, "reading");
     let bytes = only(testing::read::<picture>("notes://picture"));
     assert_eq!((bytes.as_bytes(), bytes.mime_type.as_deref()), (Some(&[1, 2][..]), Some("image/png")));
     assert_eq!(only(testing::read::<figures>("notes://figures")).as_text(), Some("[1,2]"));
@@ -93,26 +93,36 @@ fn contents_have_the_uri_and_the_type_of_their_resource() {
 #[test]
 fn an_error_is_internal_unless_it_is_the_crates_own() {
     assert!(matches!(testing::read::<broken>("notes://broken"), Err(Error::Internal(_))));
-    assert_eq!(testing::read::<file>("file:///a"), Err(Error::Denied("no roots".to_owned())));
+    assert_eq!(
+        testing::read_template::<file>("file:///a", [("path", "a")]),
+        Err(Error::Denied("no roots".to_owned()))
+    );
 }
 
 #[test]
-fn a_template_finds_its_variables() {
-    let read = |uri| testing::read::<note>(uri);
-    assert_eq!(only(read("notes://note/7?part=a%20b")).as_text(), Some("7 Some(\"a b\") 9"));
-    assert_eq!(only(read("notes://note/7?limit=3")).as_text(), Some("7 None 3"));
-    assert_eq!(only(read("notes://note/7")).mime_type.as_deref(), Some("text/markdown"));
-    let rooted = Recorder::new().has_roots([]);
-    assert_eq!(only(rooted.read::<file>("file:///a/b.txt")).as_text(), Some("a/b.txt"));
+fn a_template_gets_its_variables() {
+    let read = |uri, variables: &[_]| only(testing::read_template::<note>(uri, variables.iter().copied()));
+    let part = read("notes://note/7?part=a%20b", &[("id", "7"), ("part", "a b")]);
+    assert_eq!((part.as_text(), part.uri.as_str()), (Some("7 Some(\"a b\") 9"), "notes://note/7?part=a%20b"));
+    assert_eq!(read("notes://note/7?limit=3", &[("id", "7"), ("limit", "3")]).as_text(), Some("7 None 3"));
+    assert_eq!(read("notes://note/7", &[("id", "7")]).mime_type.as_deref(), Some("text/markdown"));
+    let rooted = TestClient::new().has_roots([]);
+    let contents = rooted.read_template::<file>("file:///a/b.txt", [("path", "a/b.txt")]);
+    assert_eq!(only(contents).as_text(), Some("a/b.txt"));
 }
 
 #[test]
 fn what_does_not_fit_a_template_is_not_found() {
-    for uri in ["notes://note/x", "notes://note/7?limit=999", "notes://note/", "notes://note/7?other=1"] {
-        let message = format!("there is no resource `{uri}`");
-        assert_eq!(testing::read::<note>(uri), Err(Error::NotFound(message)), "{uri}");
+    for (uri, variables) in [
+        ("notes://note/x", &[("id", "x")][..]),
+        ("notes://note/7?limit=999", &[("id", "7"), ("limit", "999")]),
+        ("notes://note/100", &[("id", "100")]),
+        ("notes://note/", &[]),
+    ] {
+        let error = Error::NotFound(format!("there is no resource `{uri}`"));
+        assert_eq!(testing::read_template::<note>(uri, variables.iter().copied()), Err(error), "{uri}");
     }
-    assert!(matches!(testing::read::<note>("notes://note/100"), Err(Error::NotFound(_))));
+    assert!(matches!(testing::read::<note>("notes://note/7"), Err(Error::NotFound(_))));
     assert!(matches!(testing::read::<all>("notes://other"), Err(Error::NotFound(_))));
 }
 

@@ -27,7 +27,7 @@ fn not_a_template(value: &str) -> Vec<String> {
 }
 
 #[complete(prompt = greet, argument = "name")]
-fn without_value(known: &Known) -> Vec<String> {
+fn without_value(context: &CompletionContext) -> Vec<String> {
     known.get("x").map(str::to_owned).into_iter().collect()
 }
 

@@ -1,46 +1,46 @@
-// The request being served, as handlers see it. It knows no host: a port answers, in a component the host's handle and
-// in a test whatever the test says. Questions wait for their answers, so `await` before them is welcome but not needed.
+// The request being served, as handlers see it. It knows no host: a backend stands behind it, in a component the host's
+// handle and in a test the test's client. Requests wait for their results, so `await` is welcome but not needed.
 
-import { answered, formParams, pageParams, questionOf, sampleParams } from "./ask.js";
+import { formParams, inputRequestOf, pageParams, resultOf, sampleParams } from "./client_requests.js";
 import { HostError } from "./errors.js";
 import { json, optional } from "./json.js";
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 export class Call {
-  #port;
+  #backend;
   #key;
 
-  constructor(port, key) {
-    this.#port = port;
+  constructor(backend, key) {
+    this.#backend = backend;
     this.#key = key ?? null;
   }
 
   /** The client's name and version, its revision of MCP, and what it can be asked. */
   get client() {
-    return this.#port.client();
+    return this.#backend.client();
   }
 
   /** Who calls, when the server authenticates its callers. */
   get principal() {
-    return this.#port.principal() ?? undefined;
+    return this.#backend.principal() ?? undefined;
   }
 
   /** The request's `_meta`. */
   get meta() {
-    return JSON.parse(this.#port.meta() ?? "{}");
+    return JSON.parse(this.#backend.meta() ?? "{}");
   }
 
   /** Whether the client no longer waits. */
   get cancelled() {
-    return this.#port.cancelled();
+    return this.#backend.cancelled();
   }
 
   /** Any value for the client's log, under the name of a logger if there is one. */
   log(level, data, logger) {
     if (!LEVELS.includes(level))
       throw new TypeError(`\`${level}\` is no level; use one of ${LEVELS.join(", ")}`);
-    this.#port.log(level, optional(logger), json(data));
+    this.#backend.log(level, optional(logger), json(data));
   }
 
   debug(data) {
@@ -65,63 +65,63 @@ export class Call {
 
   /** How far the handler is. */
   progress(done, total, message) {
-    this.#port.progress(Number(done), total == null ? null : Number(total), optional(message));
+    this.#backend.progress(Number(done), total == null ? null : Number(total), optional(message));
   }
 
   /** Asks the client's model: a text, or an object with more. */
-  sample(question) {
-    const params = sampleParams(question);
-    return answered(
+  sample(request) {
+    const params = sampleParams(request);
+    return resultOf(
       "sample",
-      this.#ask((key) => this.#port.createMessage(key, params)),
+      this.#send((key) => this.#backend.createMessage(key, params)),
     );
   }
 
   /** Shows a form to the person at the client. */
   elicit(message, form) {
     const params = formParams(message, form);
-    return answered(
+    return resultOf(
       "elicit",
-      this.#ask((key) => this.#port.elicit(key, params)),
+      this.#send((key) => this.#backend.elicit(key, params)),
     );
   }
 
   /** Sends the person to a web page. */
   elicitUrl(message, url, elicitationId) {
     const params = pageParams(message, url, elicitationId);
-    return answered(
+    return resultOf(
       "elicit",
-      this.#ask((key) => this.#port.elicit(key, params)),
+      this.#send((key) => this.#backend.elicit(key, params)),
     );
   }
 
   /** The folders that the client works in. */
   roots() {
-    const roots = this.#ask((key) => this.#port.listRoots(key));
+    const roots = this.#send((key) => this.#backend.listRoots(key));
     return roots.map(({ uri, name }) => (name == null ? { uri } : { uri, name }));
   }
 
-  /** Several questions in one round trip, each under a name of its own; the answers have the same names. */
-  gather(questions) {
-    const all = Object.entries(questions).map(([key, question]) => questionOf(optional(key), question));
-    const answers = this.#ask(() => this.#port.gather(all.map(({ key, body }) => ({ key, body }))));
+  /** Several requests in one round trip, each under a key of its own; the results have the same keys. */
+  requestInputs(requests) {
+    const all = Object.entries(requests).map(([key, request]) => inputRequestOf(optional(key), request));
+    const responses = this.#send(() => this.#backend.requestInputs(all.map(({ key, body }) => ({ key, body }))));
     const kinds = new Map(all.map(({ key, kind }) => [key, kind]));
     return Object.fromEntries(
-      answers.map(({ key, outcome }) => {
+      responses.map(({ key, outcome }) => {
         if (outcome.tag === "err") throw HostError.from(outcome.val);
-        return [key, answered(kinds.get(key), outcome.val)];
+        return [key, resultOf(kinds.get(key), outcome.val)];
       }),
     );
   }
 
-  /** The same call, whose next question has this name. */
+  /** The same call, whose next request has this key. */
   keyed(key) {
-    return new Call(this.#port, optional(key));
+    return new Call(this.#backend, optional(key));
   }
 
-  #ask(question) {
+  #send(request) {
     try {
-      return question(this.#key);
+      return request(this.#key);
     } catch (thrown) {
       throw HostError.from(thrown);
     }

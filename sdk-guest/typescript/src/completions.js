@@ -1,7 +1,7 @@
 // Completion of what somebody types as an argument of a prompt or a variable of a template, and the order in which
 // candidates fit.
 
-import { after } from "./after.js";
+import { maybeAwait } from "./maybe_await.js";
 
 const MOST = 100; // as MCP allows
 
@@ -11,9 +11,9 @@ export function completerOf({ complete }, argument) {
 }
 
 /** What a completer returned, as the interface has it. */
-export function complete(completer, value, known, call) {
+export function complete(completer, value, context, call) {
   if (!completer) return lower([]);
-  return after(() => completer(value, { known: Object.fromEntries(known), call }), lower);
+  return maybeAwait(() => completer(value, { context: Object.fromEntries(context), call }), lower);
 }
 
 function lower(given) {

@@ -19,7 +19,7 @@ export class HostError extends Error {
     return new HostError("invalid-params", why);
   }
 
-  /** From what an import threw, or from the error of one of several answers. */
+  /** From what an import threw, or from the error of one of several responses. */
   static from(thrown) {
     const error = thrown?.payload ?? thrown;
     if (typeof error?.tag !== "string") return thrown;

@@ -5,7 +5,7 @@ import { during, settle } from "#host";
 import { complete, completerOf } from "./completions.js";
 import { HostError, lowered } from "./errors.js";
 import { Prompt } from "./prompts.js";
-import { Resource } from "./resources.js";
+import { Resource, read } from "./resources.js";
 import { Tool } from "./tools.js";
 
 /** Makes the exports of a plugin: `export const { tools, resources, prompts, completions } = plugin({ ... })`. */
@@ -43,14 +43,7 @@ function resourcesOf(all) {
     listResources: () => listing(() => all.flatMap((one) => one.listed())),
     listResourceTemplates: () =>
       listing(() => all.filter(({ template }) => template).map((one) => one.describedTemplate())),
-    readResource: (handle, uri) =>
-      serving(handle, (call) => {
-        for (const one of all) {
-          const values = one.match(uri);
-          if (values) return one.read(call, uri, values);
-        }
-        throw HostError.notFound(`there is no resource ${uri}`);
-      }),
+    readResource: (handle, uri, matched) => serving(handle, (call) => read(all, call, uri, matched)),
   };
 }
 
@@ -63,14 +56,14 @@ function promptsOf(all) {
 
 function completionsOf(resources, prompts) {
   return {
-    complete: (handle, target, argument, value, known) =>
+    complete: (handle, target, argument, value, context) =>
       serving(handle, (call) => {
         const isPrompt = target.tag === "prompt";
         const one = isPrompt
           ? find(prompts, target.val, "prompt")
           : resources.find(({ uri, template }) => target.val === (template?.text ?? uri));
         if (!one) throw HostError.notFound(`there is no resource ${target.val}`);
-        return complete(completerOf(one, argument), value, known, call);
+        return complete(completerOf(one, argument), value, context, call);
       }),
   };
 }

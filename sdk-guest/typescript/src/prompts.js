@@ -1,6 +1,6 @@
 // Prompts: a text, or a conversation, that people choose by its name. Their arguments are texts, as MCP has them.
 
-import { after } from "./after.js";
+import { maybeAwait } from "./maybe_await.js";
 import { Content, lowerContent } from "./content.js";
 import { HostError } from "./errors.js";
 import { extra, optional } from "./json.js";
@@ -26,7 +26,7 @@ export class Prompt {
 
   /** The messages as the interface has them, or a promise of them. */
   get(call, pairs) {
-    return after(
+    return maybeAwait(
       () => this.handler(this.#given(pairs), call),
       (value) => this.#result(value),
     );

@@ -1,11 +1,11 @@
 // Resources and templates of resources. Both are one thing with a URI or a template of URIs, so that a plugin lists
 // them together and a handler has the same shape as a tool's: first the values, then the call.
 
-import { after } from "./after.js";
+import { maybeAwait } from "./maybe_await.js";
 import { lowerAnnotations, lowerContents, lowerResource } from "./content.js";
 import { HostError } from "./errors.js";
 import { extra, json, optional } from "./json.js";
-import { Template } from "./template.js";
+import { Template } from "./uri_template.js";
 
 export class Resource {
   constructor(options) {
@@ -45,19 +45,22 @@ export class Resource {
     };
   }
 
-  /** The values of the URI's variables, or nothing when it is no URI of this resource. */
-  match(uri) {
-    if (this.template) return this.template.match(uri);
-    return uri === this.uri ? {} : undefined;
-  }
-
   /** The contents as the interface has them, or a promise of them. */
   read(call, uri, values) {
-    return after(
+    return maybeAwait(
       () => this.handler(values, call),
       (value) => contentsOf(value, uri, this.options.mimeType),
     );
   }
+}
+
+/** What the fixed resource of this URI holds, or else one of the template that the host found for it. */
+export function read(all, call, uri, matched) {
+  const fixed = all.find((one) => one.uri === uri);
+  if (fixed) return fixed.read(call, uri, {});
+  const resource = matched && all.find(({ template }) => template?.text === matched.uriTemplate);
+  if (!resource) throw HostError.notFound(`there is no resource ${uri}`);
+  return resource.read(call, uri, Object.fromEntries(matched.variables));
 }
 
 /** Describes a resource with a `uri`, or many with a `template`. */

@@ -1,19 +1,19 @@
-// Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A Recorder is the client:
-// it keeps what a handler says, and answers what it asks.
+// Runs tools, resources and prompts in ordinary tests, without a host and without WebAssembly. A TestClient is the client:
+// it records what a handler says and requests, and responds as the test scripts it.
 
 import { Call } from "./call.js";
 import { complete, completerOf } from "./completions.js";
 import { HostError } from "./errors.js";
 import { takeChanges } from "./host/native.js";
 
-/** A client that answers as its test says; one without answers lacks the capability. */
-export class Recorder {
-  #answers = { sample: [], elicit: [] };
+/** A client that responds as its test scripts it; one without responses lacks the capability. */
+export class TestClient {
+  #responses = { sample: [], elicit: [] };
   #roots;
   #facts;
   logs = [];
   progress = [];
-  asked = [];
+  requests = [];
 
   constructor({
     meta,
@@ -30,7 +30,7 @@ export class Recorder {
   samples(answer) {
     const content = { type: "text", text: answer };
     const fields = typeof answer === "string" ? { role: "assistant", content, model: "test" } : answer;
-    this.#answers.sample.push(fields);
+    this.#responses.sample.push(fields);
     return this;
   }
 
@@ -54,7 +54,7 @@ export class Recorder {
   }
 
   #elicits(answer) {
-    this.#answers.elicit.push(answer);
+    this.#responses.elicit.push(answer);
     return this;
   }
 
@@ -76,34 +76,34 @@ export class Recorder {
       createMessage: (key, params) => this.#answer("sample", "sampling", key, params),
       elicit: (key, params) => this.#answer("elicit", "elicitation", key, params),
       listRoots: (key) => this.#listRoots(key),
-      gather: (questions) => questions.map((question) => this.#gathered(question)),
+      requestInputs: (requests) => requests.map((request) => this.#response(request)),
     });
   }
 
   #has(kind) {
-    return this.#answers[kind].length > 0;
+    return this.#responses[kind].length > 0;
   }
 
   #answer(kind, capability, key, params) {
-    this.asked.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
+    this.requests.push({ kind, key: key ?? undefined, params: JSON.parse(params) });
     if (!this.#has(kind)) throw new HostError("missing-capability", capability);
-    return JSON.stringify(this.#answers[kind].shift());
+    return JSON.stringify(this.#responses[kind].shift());
   }
 
   #listRoots(key) {
-    this.asked.push({ kind: "roots", key: key ?? undefined });
+    this.requests.push({ kind: "roots", key: key ?? undefined });
     if (!this.#roots) throw new HostError("missing-capability", "roots");
     return this.#roots;
   }
 
-  #gathered({ key, body }) {
-    const answers = {
+  #response({ key, body }) {
+    const outcomes = {
       "create-message": () => this.#answer("sample", "sampling", key, body.val),
       elicit: () => this.#answer("elicit", "elicitation", key, body.val),
       "list-roots": () => JSON.stringify({ roots: this.#listRoots(key) }),
     };
     try {
-      return { key, outcome: { tag: "ok", val: answers[body.tag]() } };
+      return { key, outcome: { tag: "ok", val: outcomes[body.tag]() } };
     } catch (error) {
       return { key, outcome: { tag: "err", val: error.lower() } };
     }
@@ -116,11 +116,9 @@ export class Recorder {
     return new Outcome(await tool.call(this.call(), structuredClone(args)), this);
   }
 
-  /** Reads a resource, or one of a template. */
-  async read(resource, uri = resource.uri) {
-    const values = resource.match(uri);
-    if (!values) throw HostError.notFound(`there is no resource ${uri}`);
-    const contents = await resource.read(this.call(), uri, values);
+  /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
+  async read(resource, uri = resource.uri, variables = {}) {
+    const contents = await resource.read(this.call(), uri, variables);
     return contents.map(({ uri, mimeType, data }) => ({ uri, mimeType, [data.tag]: data.val }));
   }
 
@@ -134,9 +132,9 @@ export class Recorder {
   }
 
   /** The values that a prompt or a template suggests. */
-  async complete(one, argument, value, known = {}) {
+  async complete(one, argument, value, context = {}) {
     const completer = completerOf(one, argument);
-    return (await complete(completer, value, Object.entries(known), this.call())).values;
+    return (await complete(completer, value, Object.entries(context), this.call())).values;
   }
 }
 
@@ -156,10 +154,10 @@ export class Outcome {
 }
 
 /** A call whose records nobody looks at. */
-export const call = () => new Recorder().call();
+export const call = () => new TestClient().call();
 
 /** Calls a tool as a client that can be asked nothing. */
-export const invoke = (tool, args) => new Recorder().invoke(tool, args);
+export const invoke = (tool, args) => new TestClient().invoke(tool, args);
 
 /** What clients are told of a tool or a prompt. */
 export function describe({ described }) {

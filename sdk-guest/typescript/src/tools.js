@@ -1,11 +1,11 @@
 // Tools: what clients are told of them, and what happens when one is called. A call never throws what the interface
 // does not know: an error of the host is handed on, and anything else becomes an answer that a model can read.
 
-import { after } from "./after.js";
+import { maybeAwait } from "./maybe_await.js";
 import { lowerContent, Result, resultOf } from "./content.js";
 import { explain, HostError, ToolError } from "./errors.js";
 import { extra, json, optional } from "./json.js";
-import { shapeOf } from "./shape.js";
+import { toJsonSchema } from "./to_json_schema.js";
 
 export class Tool {
   constructor(options) {
@@ -14,19 +14,19 @@ export class Tool {
     if (!description)
       throw new TypeError(`the tool \`${name}\` needs a \`description\`, which a model reads`);
     if (typeof handler !== "function") throw new TypeError(`the tool \`${name}\` needs a \`handler\``);
-    Object.assign(this, { name, handler, when, input: shapeOf(input, `input of \`${name}\``) });
-    this.output = output === undefined ? undefined : shapeOf(output, `output of \`${name}\``);
+    Object.assign(this, { name, handler, when, input: toJsonSchema(input, `input of \`${name}\``) });
+    this.output = output === undefined ? undefined : toJsonSchema(output, `output of \`${name}\``);
     this.described = describe(options, this);
   }
 
   /** Calls the handler: a result as the interface has it, or a promise of one. */
   call(call, args) {
     const run = () =>
-      after(
+      maybeAwait(
         () => this.input.parse(args),
         (parsed) => this.handler(parsed, call),
       );
-    return after(run, lowerResult, (thrown) => this.failed(thrown, call));
+    return maybeAwait(run, lowerResult, (thrown) => this.failed(thrown, call));
   }
 
   /** The answer for what was thrown. An error of the host is no answer and is thrown on. */

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { structuredClone as clone } from "../src/engine/clone.js";
+import { structuredClone as clone } from "../src/engine/structured_clone.js";
 import { begin, performance as measured } from "../src/engine/performance.js";
-import { shown } from "../src/engine/shown.js";
-import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text.js";
+import { formatValue } from "../src/engine/format_value.js";
+import { encode, TextDecoder as Decoder, TextEncoder as Encoder } from "../src/engine/text_encoding.js";
 
 const texts = ["", "abc", "äöü €", "😀 \u0000", "\ud800x", "\ufeffbom"];
 
@@ -54,14 +54,14 @@ test("data is cloned, whatever refers to whatever", () => {
 test("what holds itself is printed once", () => {
   const map = new Map([["a", 1]]);
   map.set("self", map);
-  assert.equal(shown(map), '[["a",1],["self","[circular]"]]');
+  assert.equal(formatValue(map), '[["a",1],["self","[circular]"]]');
   const set = new Set();
   set.add([set]).add({ n: 1n });
   assert.equal(
-    shown({ set, again: set }),
+    formatValue({ set, again: set }),
     '{"set":[["[circular]"],{"n":"1n"}],"again":[["[circular]"],{"n":"1n"}]}',
   );
-  assert.equal(shown("text") + shown(undefined) + shown(Symbol("s")), "textundefinedSymbol(s)");
+  assert.equal(formatValue("text") + formatValue(undefined) + formatValue(Symbol("s")), "textundefinedSymbol(s)");
 });
 
 test("time begins with the first request", () => {
@@ -80,5 +80,5 @@ test("time begins with the first request", () => {
 test("what is nested too deeply is printed as far as it goes", () => {
   let deep = 1;
   for (let at = 0; at < 20_000; at += 1) deep = [deep];
-  assert.equal(shown(deep), `${"[".repeat(64)}"[too deep]"${"]".repeat(64)}`);
+  assert.equal(formatValue(deep), `${"[".repeat(64)}"[too deep]"${"]".repeat(64)}`);
 });

@@ -14,11 +14,11 @@ import {
   tool,
   user,
 } from "plugport-sdk";
-import { call, changes, describe, invoke, Recorder } from "plugport-sdk/testing";
+import { call, changes, describe, invoke, TestClient } from "plugport-sdk/testing";
 
 import { complete } from "../src/completions.js";
 import { lowered } from "../src/errors.js";
-import { mostTries, Search, Template } from "../src/template.js";
+import { Template } from "../src/uri_template.js";
 
 const hello = tool({
   name: "hello",
@@ -143,8 +143,8 @@ test("what every object has is no argument and no completer", async () => {
   assert.deepEqual((await invoke(named, { of: { k: {} } })).structured, { of: { k: { a: "x" } } });
   assert.equal((await invoke(named, { of: {}, valueOf: 1 })).isError, true);
   const asks = prompt({ name: "p", args: { constructor: "c" }, handler: () => "" });
-  await assert.rejects(new Recorder().get(asks), { kind: "invalid-params" });
-  assert.deepEqual(await new Recorder().complete(asks, "constructor", ""), []);
+  await assert.rejects(new TestClient().get(asks), { kind: "invalid-params" });
+  assert.deepEqual(await new TestClient().complete(asks, "constructor", ""), []);
 });
 
 test("what nobody catches is a tool error, and its stack is in the log", async () => {
@@ -157,17 +157,17 @@ test("what nobody catches is a tool error, and its stack is in the log", async (
 test("an error of the host is handed on", async () => {
   const asks = tool({ name: "asks", description: "d", handler: (_, call) => call.sample("?").text });
   await assert.rejects(invoke(asks), { name: "HostError", kind: "missing-capability" });
-  assert.equal((await new Recorder().samples("42").invoke(asks)).text, "42");
+  assert.equal((await new TestClient().samples("42").invoke(asks)).text, "42");
   assert.deepEqual(new HostError("timed-out").lower(), { tag: "timed-out" });
 });
 
-test("a question has the shape that MCP gives it", () => {
-  const client = new Recorder().samples("a").accepts({ city: "Oslo" }).hasRoots("file:///a");
+test("a request has the shape that MCP gives it", () => {
+  const client = new TestClient().samples("a").accepts({ city: "Oslo" }).hasRoots("file:///a");
   const asking = client.call();
   asking.keyed("k").sample({ system: "s", text: "q", stop: "END", temperature: 0.5 });
   assert.equal(asking.elicit("Where?", { city: s.string() }).accepted().city, "Oslo");
   assert.deepEqual(asking.roots(), [{ uri: "file:///a" }]);
-  assert.deepEqual(client.asked[0], {
+  assert.deepEqual(client.requests[0], {
     kind: "sample",
     key: "k",
     params: {
@@ -178,7 +178,7 @@ test("a question has the shape that MCP gives it", () => {
       maxTokens: 1000,
     },
   });
-  assert.deepEqual(client.asked[1].params, {
+  assert.deepEqual(client.requests[1].params, {
     mode: "form",
     message: "Where?",
     requestedSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
@@ -186,18 +186,18 @@ test("a question has the shape that MCP gives it", () => {
 });
 
 test("a person may refuse", () => {
-  const asking = new Recorder().declines().call();
+  const asking = new TestClient().declines().call();
   assert.throws(() => asking.elicit("?", {}).accepted(), { kind: "rejected" });
 });
 
-test("several questions are asked at once", () => {
-  const asking = new Recorder().samples("T").closes().hasRoots("file:///a").call();
-  const answers = asking.gather({
+test("several requests are sent at once", () => {
+  const asking = new TestClient().samples("T").closes().hasRoots("file:///a").call();
+  const results = asking.requestInputs({
     title: { sample: "A title?" },
     form: { elicit: { message: "Where?", form: {} } },
     folders: { roots: true },
   });
-  assert.deepEqual([answers.title.text, answers.form.action, answers.folders.length], ["T", "cancel", 1]);
+  assert.deepEqual([results.title.text, results.form.action, results.folders.length], ["T", "cancel", 1]);
 });
 
 test("a Standard Schema checks and makes the arguments", async () => {
@@ -219,58 +219,36 @@ const note = resource({
 });
 
 test("resources are read by their URI", async () => {
-  const client = new Recorder();
-  assert.deepEqual(await client.read(note, "notes://note/a%20b?part=2"), [
+  const client = new TestClient();
+  assert.deepEqual(await client.read(note, "notes://note/a%20b?part=2", { id: "a b", part: "2" }), [
     { uri: "notes://note/a%20b?part=2", mimeType: "text/plain", text: "Note a b, 2" },
   ]);
-  await assert.rejects(client.read(note, "notes://note/9"), { kind: "not-found" });
-  await assert.rejects(client.read(note, "notes://note/1/2"), { kind: "not-found" });
+  await assert.rejects(client.read(note, "notes://note/9", { id: "9" }), { kind: "not-found" });
   assert.deepEqual(await client.complete(note, "id", "1"), ["1", "12"]);
   const bytes = resource({ uri: "a:b", handler: () => new Uint8Array([1]) });
   assert.deepEqual((await client.read(bytes))[0].blob, new Uint8Array([1]));
 });
 
-test("templates are read backwards", () => {
-  for (const [template, uri, values] of [
-    ["a://{x}/{y}", "a://1/2", { x: "1", y: "2" }],
-    ["a:{x}", "a:%C3%BC%2F", { x: "ü/" }],
-    ["a:{+x}", "a:1/2?3", { x: "1/2?3" }],
-    ["a.b", "axb", undefined],
-    ["a://{+x}/end", "a://1/2/end", { x: "1/2" }],
-    ["a://{x}{/y}", "a://1", { x: "1" }],
-    ["a://{x}{#y}", "a://1#f/g", { x: "1", y: "f/g" }],
-    ["a://x{?p,q}", "a://x?q=2&p=1%2B+", { p: "1++", q: "2" }],
-    ["a:b?c=1{&x,y}", "a:b?c=1&y=2", { y: "2" }],
-    ["a://x{?p}", "a://x?z=1", undefined],
-    ["a://x{?p}", "a://x?p=%ff", undefined],
-    ["a://{x}.{y}", "a://1.2.3", { x: "1.2", y: "3" }],
-    ["a://{x}", "a://1/2", undefined],
-    ["a://{x}", "a://%ff", undefined],
-    ["a://{x}", "a://%4", undefined],
-    ["a://{x}4{y}", "a://%44%41", undefined],
-    ["a://{x}{y}", "a://a%C3%A9", { x: "a", y: "é" }],
-    ["a://{x}{y}", "a://\u{1f600}z", { x: "\u{1f600}", y: "z" }],
-    ["a://{x}{y}", "a://%A9%A9", undefined],
-    ["a://{x}.txt", "a://.txt.txt", { x: ".txt" }],
-    ["a://{x}.txt", "a://.txt", undefined],
-    ["img://{w}x{h}/{n}", "img://640x480/a%20b", { w: "640", h: "480", n: "a b" }],
+test("a template has its variables in order", () => {
+  for (const [template, names] of [
+    ["a:b", []],
+    ["a:{x}/{y}", ["x", "y"]],
+    ["a:{+x}{/y}{?p,q}{&r}{#f}", ["x", "y", "p", "q", "r", "f"]],
   ])
-    assert.deepEqual(new Template(template).match(uri), values, `${uri} of ${template}`);
+    assert.deepEqual(new Template(template).names, names);
+  for (const template of ["a:{x*}", "a:{x,y}", "a:{x}{x}", "a:{;x}"])
+    assert.throws(() => new Template(template), TypeError);
 });
 
-test("a URI that was made to cost much is given up", () => {
-  for (const [template, uri] of [
-    ["a://{x}-{y}-{z}/b", `a://${"-".repeat(1000)}`],
-    ["a://{x}-{y}-{z}/b", `a://${"%2D-".repeat(500)}`],
-    ["a://{x}{y}{z}/b", `a://${"x".repeat(2000)}`],
-    ["a://{+x}{?p}{+y}{?q}{#z}b", `a://${"?p=".repeat(600)}&`],
-    ["a://{+x}{?p}b", `a://${"?p=".repeat(340)}${"&p=".repeat(340)}&`],
-  ]) {
-    const { pieces } = new Template(template);
-    const search = new Search(pieces, uri);
-    assert.equal(search.fits(0, 0), false);
-    assert.ok(search.tries <= mostTries + pieces.length * uri.length, `${template}: ${search.tries} tries`);
-  }
+test("a plugin reads what the host matched, and a fixed resource before a template", () => {
+  const first = resource({ uri: "notes://note/1", handler: () => "first" });
+  const { resources } = plugin({ resources: [note, first] });
+  const text = (uri, matched) => resources.readResource(null, uri, matched)[0].data.val;
+  const matched = { uriTemplate: "notes://note/{id}{?part}", variables: [["id", "1"]] };
+  assert.equal(text("notes://note/1", matched), "first");
+  assert.equal(text("notes://note/%31", matched), "Note 1, whole");
+  for (const other of [undefined, null, { uriTemplate: "notes://{x}", variables: [] }])
+    assert.throws(() => text("notes://note/%31", other));
 });
 
 test("prompts are texts or conversations", async () => {
@@ -279,12 +257,12 @@ test("prompts are texts or conversations", async () => {
     args: { code: "The code.", language: { default: "Rust" } },
     handler: ({ code, language }) => [`Review this ${language}:`, user(code)],
   });
-  const { messages } = await new Recorder().get(review, { code: "x" });
+  const { messages } = await new TestClient().get(review, { code: "x" });
   assert.deepEqual(
     messages.map(({ content }) => content.text),
     ["Review this Rust:", "x"],
   );
-  await assert.rejects(new Recorder().get(review), { kind: "invalid-params" });
+  await assert.rejects(new TestClient().get(review), { kind: "invalid-params" });
 });
 
 test("a plugin says what is wrong with it when it is built", () => {

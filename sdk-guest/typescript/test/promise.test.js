@@ -12,7 +12,7 @@ const hooks = `export const resolve = (name, context, next) =>
   name.startsWith("wasi:clocks/") ? { url: ${JSON.stringify(`data:text/javascript,${encodeURIComponent(clock)}`)}, shortCircuit: true } : next(name, context);`;
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);
 
-const { addTimer, clearTimer, drain, forget } = await import("../src/engine/jobs.js");
+const { addTimer, clearTimer, drain, forget } = await import("../src/engine/microtasks.js");
 const { Promise: Later } = await import("../src/engine/promise.js");
 
 const sleep = (ms, value) => new Later((resolve) => addTimer(() => resolve(value), ms, [], false));

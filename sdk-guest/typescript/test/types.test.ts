@@ -15,7 +15,7 @@ import {
   ToolError,
 } from "plugport-sdk";
 import type { Call, Infer } from "plugport-sdk";
-import { Recorder, invoke } from "plugport-sdk/testing";
+import { TestClient, invoke } from "plugport-sdk/testing";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>) => {};
@@ -51,7 +51,7 @@ const hello = tool({
     if (unit === "other") return "";
     const answer = call.elicit("Who?", { name: s.string(), age: s.integer().optional() });
     if (answer.action === "accept") same<typeof answer.content, { name: string; age?: number }>(true);
-    const { title, where } = await call.gather({
+    const { title, where } = await call.requestInputs({
       title: { sample: "A title?" },
       where: { elicit: { message: "Where?", form: { city: s.string() } } },
     });
@@ -105,7 +105,7 @@ tool({
 const note = resource({
   template: "notes://note/{id}",
   list: () => [{ uri: "notes://note/1", name: "first" }],
-  complete: { id: (value, { known }) => rank(value, Object.keys(known)) },
+  complete: { id: (value, { context }) => rank(value, Object.keys(context)) },
   handler: ({ id }, call) => (call.cancelled ? null : { text: `Note ${id}` }),
 });
 
@@ -135,7 +135,7 @@ export const { tools, resources, prompts, completions } = plugin({
 });
 
 export async function tests() {
-  const outcome = await new Recorder().samples("42").invoke(hello, { unit: "metric" });
+  const outcome = await new TestClient().samples("42").invoke(hello, { unit: "metric" });
   same<typeof outcome.text, string>(true);
   await invoke(sum, { a: 1 });
   console.log(new ToolError("no", { cause: new HostError("denied", "no") }).message);

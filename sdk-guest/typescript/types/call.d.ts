@@ -1,4 +1,4 @@
-// The request being served, and the questions that it may ask.
+// The request being served, and the requests that it may send to the client.
 
 import type { Content } from "./content.js";
 import type { Infer, Shape } from "./schema.js";
@@ -20,8 +20,8 @@ export interface Root {
   name?: string;
 }
 
-/** The params of sampling/createMessage, and short forms for what is asked most. */
-export interface Sample {
+/** The params of sampling/createMessage, and short forms for what is requested most. */
+export interface CreateMessageRequest {
   /** What the user says last. */
   text?: string;
   messages?: (string | Content | { role: "user" | "assistant"; content: unknown })[];
@@ -42,7 +42,7 @@ export interface Sample {
 }
 
 /** What the client's model answered. */
-export interface Sampled {
+export interface CreateMessageResult {
   readonly text: string;
   readonly content: any[];
   readonly model: string;
@@ -52,7 +52,7 @@ export interface Sampled {
 }
 
 /** What the person answered. */
-export type Elicited<T> = (
+export type ElicitResult<T> = (
   | { readonly action: "accept"; readonly content: T }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined }
 ) & {
@@ -60,21 +60,21 @@ export type Elicited<T> = (
   accepted(): T;
 };
 
-export type Question =
-  | { sample: string | Sample }
+export type InputRequest =
+  | { sample: string | CreateMessageRequest }
   | { elicit: { message: string; form: Shape } }
   | { elicit: { message: string; url: string; elicitationId?: string } }
   | { roots: true };
 
-export type Answer<Q> = Q extends { sample: any }
-  ? Sampled
+export type InputResult<Q> = Q extends { sample: any }
+  ? CreateMessageResult
   : Q extends { elicit: { form: infer S } }
-    ? Elicited<Infer<S>>
+    ? ElicitResult<Infer<S>>
     : Q extends { elicit: any }
-      ? Elicited<undefined>
+      ? ElicitResult<undefined>
       : Root[];
 
-/** The request being served. Questions wait for their answers, so `await` is welcome before them but not needed. */
+/** The request being served. Requests wait for their results, so `await` is welcome before them but not needed. */
 export interface Call {
   readonly client: ClientInfo;
   /** Who calls, when the server authenticates its callers. */
@@ -93,15 +93,15 @@ export interface Call {
   /** How far the handler is. */
   progress(done: number, total?: number, message?: string): void;
   /** Asks the client's model. */
-  sample(question: string | Content | Sample): Sampled;
+  sample(request: string | Content | CreateMessageRequest): CreateMessageResult;
   /** Shows a form to the person at the client. */
-  elicit<const S extends Shape>(message: string, form: S): Elicited<Infer<S>>;
+  elicit<const S extends Shape>(message: string, form: S): ElicitResult<Infer<S>>;
   /** Sends the person to a web page. */
-  elicitUrl(message: string, url: string, elicitationId?: string): Elicited<undefined>;
+  elicitUrl(message: string, url: string, elicitationId?: string): ElicitResult<undefined>;
   /** The folders that the client works in. */
   roots(): Root[];
-  /** Several questions in one round trip; the answers have the same names. */
-  gather<const Q extends Record<string, Question>>(questions: Q): { [K in keyof Q]: Answer<Q[K]> };
-  /** The same call, whose next question has this name. */
+  /** Several requests in one round trip; the results have the same keys. */
+  requestInputs<const Q extends Record<string, InputRequest>>(requests: Q): { [K in keyof Q]: InputResult<Q[K]> };
+  /** The same call, whose next request has this key. */
   keyed(key: string): Call;
 }

@@ -56,7 +56,7 @@ type Suggestions = Iterable<string> | { values: Iterable<string>; total?: number
 /** Suggests values for what is typed so far. */
 export type Completer = (
   value: string,
-  more: { known: Record<string, string>; call: Call },
+  more: { context: Record<string, string>; call: Call },
 ) => Awaitable<Suggestions>;
 
 export interface Resource {

@@ -25,8 +25,8 @@ export interface Outcome {
   readonly progress: Progress[];
 }
 
-/** A client that answers as its test says; one without answers lacks the capability. */
-export declare class Recorder {
+/** A client that responds as its test scripts it; one without responses lacks the capability. */
+export declare class TestClient {
   constructor(facts?: {
     meta?: object;
     principal?: string;
@@ -37,7 +37,7 @@ export declare class Recorder {
   });
   readonly logs: Logged[];
   readonly progress: Progress[];
-  readonly asked: { kind: "sample" | "elicit" | "roots"; key?: string; params?: any }[];
+  readonly requests: { kind: "sample" | "elicit" | "roots"; key?: string; params?: any }[];
   /** The model's next answer: a text, or a result of sampling/createMessage. */
   samples(answer: string | object): this;
   /** The person fills in the next form, or goes to the next page. */
@@ -48,9 +48,11 @@ export declare class Recorder {
   hasRoots(...uris: (string | { uri: string; name: string | null })[]): this;
   call(): Call;
   invoke<I>(tool: Tool<I>, args?: Record<string, unknown>): Promise<Outcome>;
+  /** Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables. */
   read(
     resource: Resource,
     uri?: string,
+    variables?: Record<string, string>,
   ): Promise<{ uri: string; mimeType: string; text?: string; blob?: Uint8Array }[]>;
   get(
     prompt: Prompt,
@@ -60,7 +62,7 @@ export declare class Recorder {
     one: Prompt | Resource,
     argument: string,
     value: string,
-    known?: Record<string, string>,
+    context?: Record<string, string>,
   ): Promise<string[]>;
 }
 

@@ -1,7 +1,7 @@
 //! Sends the client requests that its arguments name, and returns the responses.
 
 use plugport_sdk::serde_json::{self, Value, json};
-use plugport_test_guests::raw::plugport::plugin::inputs::{Body, Question, gather};
+use plugport_test_guests::raw::plugport::plugin::inputs::{Body, InputRequest, request_inputs};
 use plugport_test_guests::raw::plugport::plugin::{elicitation, roots, sampling};
 use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 use serde::Deserialize;
@@ -64,7 +64,7 @@ fn ask(call: &Call, asked: &Asked) -> Result<String, Error> {
 }
 
 fn several(call: &Call, several: Several) -> Result<String, Error> {
-    let question = |asked: Asked| Question {
+    let question = |asked: Asked| InputRequest {
         key: asked.key.unwrap_or_default(),
         body: match asked.method.as_str() {
             "sampling/createMessage" => Body::CreateMessage(asked.params.to_string()),
@@ -72,8 +72,8 @@ fn several(call: &Call, several: Several) -> Result<String, Error> {
             _ => Body::ListRoots,
         },
     };
-    let questions: Vec<Question> = several.questions.into_iter().map(question).collect();
-    let answers = gather(call, &questions)?;
+    let questions: Vec<InputRequest> = several.questions.into_iter().map(question).collect();
+    let answers = request_inputs(call, &questions)?;
     let lines = answers.into_iter().map(|answer| format!("{}: {}", answer.key, said(answer.outcome)));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }

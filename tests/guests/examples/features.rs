@@ -48,7 +48,7 @@ fn sample(
     /// What to ask it.
     question: String,
 ) -> Result<String, Error> {
-    Ok(call.sample(Sample::from(question).max_tokens(100))?.text())
+    Ok(call.sample(CreateMessageRequest::from(question).max_tokens(100))?.text())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -65,9 +65,9 @@ fn elicit(
     question: String,
 ) -> Result<String, Error> {
     Ok(match call.elicit::<Form>(question)? {
-        Elicited::Accepted(Form { answer }) => format!("accepted: {answer}"),
-        Elicited::Declined => "declined".to_owned(),
-        Elicited::Cancelled => "cancelled".to_owned(),
+        ElicitResult::Accepted(Form { answer }) => format!("accepted: {answer}"),
+        ElicitResult::Declined => "declined".to_owned(),
+        ElicitResult::Cancelled => "cancelled".to_owned(),
     })
 }
 

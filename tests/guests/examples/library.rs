@@ -113,20 +113,25 @@ impl resources::Guest for Plugin {
         Ok(vec![template("lib:item/{id}/data", "item"), template("lib:broken/{", "broken")])
     }
 
-    fn read_resource(_: Call, uri: String) -> Result<Vec<ResourceContents>, Error> {
+    fn read_resource(
+        _: Call,
+        uri: String,
+        template: Option<resources::MatchedTemplate>,
+    ) -> Result<Vec<ResourceContents>, Error> {
         if uri == "lib:binary" {
             return Ok(vec![contents(&uri, "image/png", ResourceData::Blob(vec![0x89, b'P', b'N', b'G']))]);
         }
         if let Some(page) = uri.strip_prefix("lib:page/") {
             return Ok(vec![contents(&uri, "text/plain", ResourceData::Text(page.to_owned()))]);
         }
-        match uri.strip_prefix("lib:item/").and_then(|rest| rest.strip_suffix("/data")) {
-            Some("missing") | None => Err(Error::NotFound(uri)),
-            Some("crash") => panic!("asked to"),
-            Some(id) => {
+        let variables = template.map(|template| template.variables).unwrap_or_default();
+        match variables.as_slice() {
+            [(name, id)] if name == "id" && id == "crash" => panic!("asked to"),
+            [(name, id)] if name == "id" && id != "missing" => {
                 let text = json!({ "id": id }).to_string();
                 Ok(vec![contents(&uri, "application/json", ResourceData::Text(text))])
             }
+            _ => Err(Error::NotFound(uri)),
         }
     }
 }
@@ -171,12 +176,12 @@ impl completions::Guest for Plugin {
         target: completions::Target,
         argument: String,
         value: String,
-        known: Vec<(String, String)>,
+        context: Vec<(String, String)>,
     ) -> Result<completions::Completion, Error> {
         let target = match target {
             completions::Target::Prompt(name) | completions::Target::ResourceUri(name) => name,
         };
-        let first = format!("{target} {argument} {}", known.len());
+        let first = format!("{target} {argument} {}", context.len());
         let values = std::iter::once(first).chain((0..).map(|n| format!("{value}{n}"))).take(150).collect();
         Ok(completions::Completion { values, total: None, has_more: false })
     }

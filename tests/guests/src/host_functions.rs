@@ -105,7 +105,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("elicitation-many", |at, text| drop(elicitation::elicit(at.call, None, &many(text)))),
     ("elicitation-choices", |at, text| drop(elicitation::elicit(at.call, None, &choices(text)))),
     ("roots-key", |at, text| drop(roots::list_roots(at.call, Some(text)))),
-    ("gather", |at, text| drop(inputs::gather(at.call, &questions(text)))),
+    ("request-inputs", |at, text| drop(inputs::request_inputs(at.call, &questions(text)))),
     ("resource-updated", |_, text| resource_updated(text)),
     ("list-changed", |_, _| list_changed(Listing::Tools)),
     ("config-get", |_, text| drop(settings::store::get(text))),
@@ -193,13 +193,16 @@ fn field(schema: &str) -> String {
     format!(r#"{{"message":"m","requestedSchema":{{"type":"object","properties":{{"a":{schema}}}}}}}"#)
 }
 
-fn questions(text: &str) -> Vec<inputs::Question> {
+fn questions(text: &str) -> Vec<inputs::InputRequest> {
     let body = |at: u32| match at % 3 {
         0 => inputs::Body::CreateMessage(message(text)),
         1 => inputs::Body::Elicit(form(text)),
         _ => inputs::Body::ListRoots,
     };
     (0..6)
-        .map(|at| inputs::Question { key: format!("{at}{}", &text[..text.len().min(100)]), body: body(at) })
+        .map(|at| inputs::InputRequest {
+            key: format!("{at}{}", &text[..text.len().min(100)]),
+            body: body(at),
+        })
         .collect()
 }

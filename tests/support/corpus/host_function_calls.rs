@@ -47,7 +47,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         endless(long!("resource-updated"), LITTLE_TIME),
         endless(long!("sampling"), ASKING),
         endless(long!("elicitation-choices"), ASKING),
-        endless(long!("gather"), ASKING),
+        endless(long!("request-inputs"), ASKING),
         endless(long!("kv-get"), KEEPING),
         endless(long!("kv-set-many"), KEEPING),
         Contained(

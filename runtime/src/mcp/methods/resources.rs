@@ -13,7 +13,14 @@ use super::super::wire::ReadView;
 use super::error_mapping::map_error;
 use super::guest_task;
 use crate::catalog::Snapshot;
-use crate::plugin::{FinishedCall, Plugin};
+use crate::plugin::{FinishedCall, MatchedTemplate, Plugin};
+
+/// A request to read a resource, and what the catalog knows of its URI.
+struct PreparedRead<'p> {
+    plugin: Arc<Plugin>,
+    template: Option<MatchedTemplate>,
+    uri: Cow<'p, str>,
+}
 
 /// Reads a resource. `None` when the client withdrew the request.
 pub(in super::super) async fn read(
@@ -25,13 +32,13 @@ pub(in super::super) async fn read(
     let bytes = params.len();
     let prepared = server.reading().in_place(bytes, || prepare(&snapshot, context, params)).await;
     drop(snapshot);
-    let (plugin, uri) = match prepared {
+    let PreparedRead { plugin, template, uri } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(Err(error)),
     };
     let client = guest_task::client(context, &plugin);
-    let FinishedCall { outcome, mut record } =
-        guest_task::run(context, &uri, pin!(plugin.read_resource(&uri, client))).await?;
+    let reading = plugin.read_resource(&uri, template.as_ref(), client);
+    let FinishedCall { outcome, mut record } = guest_task::run(context, &uri, pin!(reading)).await?;
     Some(match outcome {
         Ok(contents) => {
             let bytes = record.bytes_out();
@@ -52,9 +59,9 @@ fn prepare<'p>(
     snapshot: &Snapshot,
     context: &RequestContext,
     params: &'p Params,
-) -> Result<(Arc<Plugin>, Cow<'p, str>), RpcError> {
+) -> Result<PreparedRead<'p>, RpcError> {
     let uri = params.uri()?;
-    let plugin = snapshot.plugin_for_uri(&uri);
-    let plugin = plugin.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
-    Ok((Arc::clone(plugin), uri))
+    let route = snapshot.route_uri(&uri);
+    let (plugin, template) = route.ok_or_else(|| RpcError::resource_not_found(&uri, context.revision))?;
+    Ok(PreparedRead { plugin: Arc::clone(plugin), template, uri })
 }

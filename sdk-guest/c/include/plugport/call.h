@@ -1,6 +1,7 @@
-/* The request being served: what is known of it, what can be said meanwhile, and questions to the client.
+/* The request being served: what is known of it, what can be said meanwhile, and requests to the client.
  *
- * A question waits for its answer. What can go wrong is in the answer's `failure`, which `pp_failed` hands on.
+ * A request to the client waits for its result. What can go wrong is in the result's `failure`, which `pp_failed` hands
+ * on.
  */
 #ifndef PLUGPORT_CALL_H
 #define PLUGPORT_CALL_H
@@ -48,28 +49,28 @@ const char *pp_principal(pp_call *call);
 /* The request's _meta, or NULL. */
 const pp_json *pp_meta(pp_call *call);
 
-/* A question to the client's model. All but `text` may be left out. */
-typedef struct pp_sampling {
+/* A request to the client's model. All but `text` may be left out. */
+typedef struct pp_create_message_request {
     const char *text;
     const char *system;
     /* 1000 unless you say otherwise */
     int64_t max_tokens;
     /* JSON: the whole params of sampling/createMessage, instead of the above */
     const char *params;
-    /* the question's name within the call, if you like */
+    /* the key of the request within the call, if you like */
     const char *key;
-} pp_sampling;
+} pp_create_message_request;
 
-typedef struct pp_sampled {
+typedef struct pp_create_message_result {
     const pp_failure *failure;
-    /* the texts of the answer, never NULL */
+    /* the texts of it, never NULL */
     const char *text;
-    /* the whole answer */
+    /* the whole result */
     const pp_json *body;
-} pp_sampled;
+} pp_create_message_result;
 
-pp_sampled pp_sample(pp_call *call, const char *text);
-pp_sampled pp_sample_with(pp_call *call, const pp_sampling *question);
+pp_create_message_result pp_sample(pp_call *call, const char *text);
+pp_create_message_result pp_sample_with(pp_call *call, const pp_create_message_request *request);
 
 /* A form for the person. */
 typedef struct pp_form {
@@ -79,16 +80,16 @@ typedef struct pp_form {
 
 typedef enum pp_action { PP_FAILED, PP_ACCEPTED, PP_DECLINED, PP_CANCELLED } pp_action;
 
-typedef struct pp_elicited {
+typedef struct pp_elicit_result {
     pp_action action;
     const pp_failure *failure;
     /* what was filled in, when it was accepted */
     const pp_args *values;
-} pp_elicited;
+} pp_elicit_result;
 
-pp_elicited pp_elicit(pp_call *call, const pp_form *form, const char *format, ...) PP_PRINTF(3, 4);
+pp_elicit_result pp_elicit(pp_call *call, const pp_form *form, const char *format, ...) PP_PRINTF(3, 4);
 /* Sends the person to a web page. */
-pp_elicited pp_elicit_url(pp_call *call, const char *url, const char *format, ...) PP_PRINTF(3, 4);
+pp_elicit_result pp_elicit_url(pp_call *call, const char *url, const char *format, ...) PP_PRINTF(3, 4);
 
 typedef struct pp_root {
     const char *uri;
@@ -105,24 +106,24 @@ typedef struct pp_roots {
 /* The folders that the person works in. */
 pp_roots pp_list_roots(pp_call *call);
 
-/* One of several questions, and its answer. */
-typedef struct pp_question {
-    /* names the question, and may be seen by the client */
+/* One of several requests, and its result. */
+typedef struct pp_input_request {
+    /* the key of the request, which the client may see */
     const char *key;
     /* one of these three */
-    const pp_sampling *sampling;
+    const pp_create_message_request *sampling;
     const pp_form *form;
     bool roots;
     /* of a form */
     const char *message;
-    /* filled in by pp_gather */
-    pp_sampled sampled;
-    pp_elicited elicited;
+    /* filled in by pp_request_inputs */
+    pp_create_message_result sampled;
+    pp_elicit_result elicited;
     pp_roots found;
-} pp_question;
+} pp_input_request;
 
-/* Asks all of them in one round trip. Each answer may have a failure of its own; NULL unless all have failed as one. */
-const pp_failure *pp_gather(pp_call *call, pp_question *questions, size_t count);
+/* Sends all of them in one round trip. Each result may have its own failure; NULL unless all have failed as one. */
+const pp_failure *pp_request_inputs(pp_call *call, pp_input_request *requests, size_t count);
 
 /* Tell the host that what is offered has changed; it lists again. */
 void pp_tools_changed(void);

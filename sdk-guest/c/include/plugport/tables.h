@@ -42,7 +42,7 @@ typedef struct pp_tool {
 } pp_tool;
 
 typedef struct pp_resource {
-    /* with `{word}` in it this is a template, and the words are arguments */
+    /* with `{word}` in it this is a template (RFC 6570), and its variables are arguments */
     const char *uri;
     const char *name, *title, *description;
     /* text/plain or application/octet-stream unless you say otherwise */
@@ -61,8 +61,8 @@ typedef struct pp_prompt {
 
 typedef struct pp_suggestions pp_suggestions;
 
-/* `typed` is what stands there so far, `known` the other arguments. */
-typedef void pp_suggester(pp_call *call, const char *typed, const pp_args *known, pp_suggestions *out);
+/* `typed` is what stands there so far, `context` the other arguments. */
+typedef void pp_suggester(pp_call *call, const char *typed, const pp_args *context, pp_suggestions *out);
 
 void pp_suggest(pp_suggestions *out, const char *value);
 /* Those of "a|b|c" that begin with `typed`, in whatever case. */

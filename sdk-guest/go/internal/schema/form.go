@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/plugport/plugport/sdk-guest/go/internal/shape"
+	"github.com/plugport/plugport/sdk-guest/go/internal/structfields"
 )
 
 // formats are those of texts that MCP knows.
@@ -14,7 +14,7 @@ var formats = map[any]bool{"email": true, "uri": true, "date": true, "date-time"
 // Form is the flat schema that MCP allows for a form: a client draws it, so its fields are of a few kinds, with a few
 // keywords each. What only narrows a value further is left out.
 func Form(t reflect.Type) (json.RawMessage, error) {
-	fields, err := shape.Fields(t)
+	fields, err := structfields.Fields(t)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be shown as a form: %w", t, err)
 	}
@@ -36,7 +36,7 @@ func Form(t reflect.Type) (json.RawMessage, error) {
 	return json.Marshal(form)
 }
 
-func formField(field shape.Field, t reflect.Type) (object, error) {
+func formField(field structfields.Field, t reflect.Type) (object, error) {
 	schema, err := (&maker{}).of(field.Type, field.Tag, t.String()+"."+field.Name)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/plugport/plugport/sdk-guest/go/internal/shape"
+	"github.com/plugport/plugport/sdk-guest/go/internal/structfields"
 )
 
 // Described is a type that says itself what its JSON looks like.
@@ -195,7 +195,7 @@ func (m *maker) members(t reflect.Type, path string) (object, error) {
 	}
 	m.open = append(m.open, t)
 	defer func() { m.open = m.open[:len(m.open)-1] }()
-	fields, err := shape.Fields(t)
+	fields, err := structfields.Fields(t)
 	if err != nil {
 		return nil, err
 	}

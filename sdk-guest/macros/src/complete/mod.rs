@@ -7,8 +7,8 @@ use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::{ItemFn, LitStr, Pat, PatType, Path, ReturnType, Signature, Type};
 
+use crate::attribute_keys::{path, set, string};
 use crate::function::{self, Function};
-use crate::keys::{path, set, string};
 use crate::parameter::{self, is_reference};
 
 const WHAT: &str = "a completion";
@@ -98,7 +98,7 @@ fn call(signature: &Signature) -> syn::Result<TokenStream> {
         fn complete(
             __call: &::plugport_sdk::Call,
             __value: &str,
-            __known: &::plugport_sdk::completions::Known,
+            __context: &::plugport_sdk::completions::CompletionContext,
         ) -> ::core::result::Result<::plugport_sdk::completions::Completion, ::plugport_sdk::Error> {
             #[allow(unused_imports, reason = "written by the macro")]
             use ::plugport_sdk::__private::Infallible as _;
@@ -153,7 +153,7 @@ fn passed(signature: &Signature) -> syn::Result<Vec<TokenStream>> {
         let kind = kind(ty).ok_or_else(|| {
             syn::Error::new_spanned(
                 ty,
-                "a completion takes what is typed as `&str`, the other arguments as `&Known` and the call as `&Call`",
+                "a completion takes what is typed as `&str`, the other arguments as `&CompletionContext` and the call as `&Call`",
             )
         })?;
         if seen.contains(&kind) {
@@ -170,6 +170,6 @@ fn passed(signature: &Signature) -> syn::Result<Vec<TokenStream>> {
 }
 
 fn kind(ty: &Type) -> Option<&'static str> {
-    let kinds = [("str", "__value"), ("Known", "__known"), ("Call", "__call")];
+    let kinds = [("str", "__value"), ("CompletionContext", "__context"), ("Call", "__call")];
     kinds.into_iter().find(|(name, _)| is_reference(ty, name)).map(|(_, variable)| variable)
 }

@@ -7,10 +7,10 @@ use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, LitStr, Path};
 
+use crate::attribute_keys::{expression, name, path, set, string};
 use crate::function::{self, Function, option};
-use crate::keys::{expression, name, path, set, string};
 use crate::parameter::{Argument, Parameter};
-use crate::{texts, tool};
+use crate::{text_parameters, tool};
 
 const WHAT: &str = "a prompt";
 
@@ -43,7 +43,7 @@ fn parse(tokens: TokenStream, item: &ItemFn) -> syn::Result<PromptFunction> {
     let parameters = function::parameters(&item.sig, WHAT)?;
     Ok(PromptFunction {
         name: options.name.clone().unwrap_or_else(|| function.name()),
-        arguments: texts::arguments(&parameters, WHAT)?,
+        arguments: text_parameters::arguments(&parameters, WHAT)?,
         description,
         function,
         options,
@@ -91,14 +91,14 @@ impl PromptFunction {
         let extra = option(options.extra.as_ref());
         let arguments = arguments.iter().map(|argument| {
             let (name, description) = (&argument.name, option(argument.description.as_ref()));
-            let required = texts::required(argument);
+            let required = text_parameters::required(argument);
             quote! { (#name, #description, #required) }
         });
         quote! {
             fn describe() -> ::plugport_sdk::prompts::PromptDescription {
                 #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::Plain as _;
-                let __about = ::plugport_sdk::__private::AboutPrompt {
+                use ::plugport_sdk::__private::NotOption as _;
+                let __about = ::plugport_sdk::__private::PromptOptions {
                     name: #name,
                     title: #title,
                     description: #description,
@@ -112,10 +112,11 @@ impl PromptFunction {
     fn get(&self) -> TokenStream {
         let Function { ident, returns, .. } = &self.function;
         let values = self.arguments.iter().enumerate().map(|(n, argument)| {
-            let (local, take, name) = (texts::local(n), texts::take(argument), &argument.name);
+            let (local, take, name) =
+                (text_parameters::local(n), text_parameters::take(argument), &argument.name);
             quote! { let #local = #take.map_err(|__unusable| __unusable.into_error(#name))?; }
         });
-        let passed = texts::passed(&self.parameters);
+        let passed = text_parameters::passed(&self.parameters);
         let result = quote_spanned! {returns.span()=> __fallibility.kind().prompt(__value) };
         let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };
         quote! {
@@ -124,7 +125,7 @@ impl PromptFunction {
                 __values: &[(::std::string::String, ::std::string::String)],
             ) -> ::core::result::Result<::plugport_sdk::prompts::PromptResult, ::plugport_sdk::Error> {
                 #[allow(unused_imports, reason = "written by the macro")]
-                use ::plugport_sdk::__private::{Infallible as _, Plain as _};
+                use ::plugport_sdk::__private::{Infallible as _, NotOption as _};
                 ::plugport_sdk::__private::refuse_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
                 #(#values)*
                 let __returned: #returns = #ident(#(#passed),*);

@@ -7,13 +7,13 @@ use syn::{ItemFn, LitStr, Type};
 
 use crate::function::{self, Function, option};
 use crate::parameter::Parameter;
-use crate::texts;
+use crate::text_parameters;
 
 mod options;
-mod template;
+mod uri_template;
 
 use options::Options;
-use template::Template;
+use uri_template::Template;
 
 /// A resource.
 pub(crate) fn expand(options: TokenStream, function: TokenStream) -> TokenStream {
@@ -23,7 +23,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> TokenStream
         options::check_uri(&options.uri)?;
         let function = Function::parse(item, what)?;
         let parameters = function::parameters(&item.sig, what)?;
-        if let Some(argument) = texts::arguments(&parameters, what)?.first() {
+        if let Some(argument) = text_parameters::arguments(&parameters, what)?.first() {
             let message = "a resource has no arguments but the call; `#[resource_template(\"...\")]` makes many resources of one function";
             return Err(syn::Error::new_spanned(&argument.ty, message));
         }
@@ -39,7 +39,7 @@ pub(crate) fn expand_template(options: TokenStream, function: TokenStream) -> To
         let template = Template::parse(&options.uri)?;
         let function = Function::parse(item, what)?;
         let parameters = function::parameters(&item.sig, what)?;
-        template.check(&texts::arguments(&parameters, what)?)?;
+        template.check(&text_parameters::arguments(&parameters, what)?)?;
         many(&options, &template, &function, item, &parameters)
     })
 }
@@ -50,6 +50,8 @@ struct Parts {
     is_template: bool,
     list: TokenStream,
     template: TokenStream,
+    /// The parameter that has the values of the variables.
+    values: TokenStream,
     read: TokenStream,
 }
 
@@ -66,12 +68,8 @@ fn fixed(
         is_template: false,
         list: quote! { ::core::result::Result::Ok(::std::vec![#about.resource()]) },
         template: quote! { ::core::option::Option::None },
-        read: quote! {
-            if __uri != <Self as ::plugport_sdk::Resource>::URI {
-                return ::core::result::Result::Ok(::core::option::Option::None);
-            }
-            #read
-        },
+        values: quote! { _ },
+        read,
     };
     Ok(parts.write(&options.uri, function))
 }
@@ -88,28 +86,23 @@ fn many(
         || quote! { ::core::result::Result::Ok(::std::vec::Vec::new()) },
         |list| quote_spanned! {list.span()=> ::plugport_sdk::__private::IntoListing::into_listing(#list()) },
     );
-    let pieces = template.pieces();
-    let arguments = texts::arguments(parameters, "a resource template")?;
+    let arguments = text_parameters::arguments(parameters, "a resource template")?;
     let values = arguments.iter().enumerate().map(|(n, argument)| {
-        let (local, take) = (texts::local(n), texts::take(argument));
+        let (local, take) = (text_parameters::local(n), text_parameters::take(argument));
         quote! {
             let ::core::result::Result::Ok(#local) = #take else {
-                return ::core::result::Result::Ok(::core::option::Option::None);
+                return ::core::result::Result::Err(::plugport_sdk::__private::no_such_resource(__uri));
             };
         }
     });
     let read = read(function, options, parameters);
     let parts = Parts {
-        names: template.names().into_iter().map(str::to_owned).collect(),
+        names: template.names().to_vec(),
         is_template: true,
         list,
         template: quote! { ::core::option::Option::Some(#about.template()) },
+        values: quote! { __values },
         read: quote! {
-            let ::core::option::Option::Some(__values) =
-                ::plugport_sdk::__private::matched(&[#(#pieces),*], __uri)
-            else {
-                return ::core::result::Result::Ok(::core::option::Option::None);
-            };
             #(#values)*
             #read
         },
@@ -120,11 +113,11 @@ fn many(
 impl Parts {
     /// The type of the function's name, and what it implements.
     fn write(&self, uri: &LitStr, function: &Function) -> TokenStream {
-        let Self { names, is_template, list, template, read } = self;
+        let Self { names, is_template, list, template, values, read } = self;
         let ident = &function.ident;
         let traits = quote! {
             #[allow(unused_imports, reason = "written by the macro")]
-            use ::plugport_sdk::__private::{Infallible as _, Plain as _};
+            use ::plugport_sdk::__private::{Infallible as _, NotOption as _};
         };
         let implementation = quote! {
             #traits
@@ -135,7 +128,7 @@ impl Parts {
                 const VARIABLES: &'static [&'static str] = &[#(#names),*];
                 const IS_TEMPLATE: bool = #is_template;
 
-                fn list() -> ::plugport_sdk::__private::Listed {
+                fn list() -> ::plugport_sdk::__private::ListResult {
                     #list
                 }
 
@@ -143,7 +136,11 @@ impl Parts {
                     #template
                 }
 
-                fn read(__call: &::plugport_sdk::Call, __uri: &str) -> ::plugport_sdk::__private::Read {
+                fn read(
+                    __call: &::plugport_sdk::Call,
+                    __uri: &str,
+                    #values: &[(::std::string::String, ::std::string::String)],
+                ) -> ::plugport_sdk::__private::ReadResult {
                     #read
                 }
             }
@@ -161,7 +158,7 @@ fn about(options: &Options, function: &Function, item: &ItemFn, what: &str) -> s
     let extra = option(options.extra.as_ref());
     let mime_type = mime_type(&function.returns, options);
     Ok(quote! {
-        ::plugport_sdk::__private::About {
+        ::plugport_sdk::__private::ResourceOptions {
             uri: #uri,
             name: #name,
             title: #title,
@@ -182,7 +179,7 @@ fn mime_type(returns: &Type, options: &Options) -> TokenStream {
 /// Calls the function and makes contents of what it returns.
 fn read(function: &Function, options: &Options, parameters: &[Parameter]) -> TokenStream {
     let Function { ident, returns, .. } = function;
-    let passed = texts::passed(parameters);
+    let passed = text_parameters::passed(parameters);
     let said = option(options.mime_type.as_ref());
     let contents = quote_spanned! {returns.span()=> __fallibility.kind().contents(__value, __uri, #said) };
     let outcome = quote_spanned! {returns.span()=> __fallibility.split(__returned) };

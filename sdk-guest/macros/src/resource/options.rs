@@ -5,7 +5,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Path, Token};
 
-use crate::keys::{expression, path, set, string};
+use crate::attribute_keys::{expression, path, set, string};
 
 /// What the author says besides the description.
 pub(super) struct Options {

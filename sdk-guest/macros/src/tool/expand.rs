@@ -61,7 +61,7 @@ fn describe(tool: &ToolFunction) -> TokenStream {
     quote! {
         fn describe() -> ::core::result::Result<::plugport_sdk::tools::ToolDescription, ::plugport_sdk::Error> {
             #[allow(unused_imports, reason = "written by the macro")]
-            use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
+            use ::plugport_sdk::__private::{Infallible as _, IsContent as _, WithSchema as _, WithoutSchema as _};
             let __input = #input;
             let __output = #output;
             let __hints = #hints;
@@ -89,7 +89,7 @@ fn hints(options: &Options) -> TokenStream {
     let open_world = option(options.open_world.as_ref());
     let extra = option(options.extra.as_ref());
     quote! {
-        ::plugport_sdk::__private::Hints {
+        ::plugport_sdk::__private::ToolOptions {
             title: #title,
             read_only: #read_only,
             destructive: #destructive,
@@ -104,8 +104,8 @@ fn hints(options: &Options) -> TokenStream {
 fn constant((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     match parameter {
         Parameter::Call(_) => TokenStream::new(),
-        Parameter::Whole(ty) => quote_spanned! {ty.span()=>
-            const #name: ::plugport_sdk::__private::Whole<#ty> = ::plugport_sdk::__private::Whole::<#ty>::new();
+        Parameter::AllArguments(ty) => quote_spanned! {ty.span()=>
+            const #name: ::plugport_sdk::__private::AllArguments<#ty> = ::plugport_sdk::__private::AllArguments::<#ty>::new();
         },
         Parameter::Argument(argument) => {
             let Argument { name: key, ty, .. } = &**argument;
@@ -143,7 +143,8 @@ pub(crate) fn default_of(default: &Expr, ty: &Type) -> TokenStream {
 fn input_schema(tool: &ToolFunction) -> TokenStream {
     let names = names(tool);
     let mut parameters = tool.parameters.iter().zip(&names);
-    if let Some((_, name)) = parameters.find(|(parameter, _)| matches!(parameter, Parameter::Whole(_))) {
+    if let Some((_, name)) = parameters.find(|(parameter, _)| matches!(parameter, Parameter::AllArguments(_)))
+    {
         return quote! { #name.schema()? };
     }
     let arguments = tool.parameters.iter().zip(&names);
@@ -173,7 +174,7 @@ fn call(tool: &ToolFunction) -> TokenStream {
             __text: &str,
         ) -> ::core::result::Result<::plugport_sdk::ToolResult, ::plugport_sdk::Error> {
             #[allow(unused_imports, reason = "written by the macro")]
-            use ::plugport_sdk::__private::{Bare as _, Described as _, Infallible as _, Ready as _};
+            use ::plugport_sdk::__private::{Infallible as _, IsContent as _, WithSchema as _, WithoutSchema as _};
             #split
             let __returned: #returns = #ident(#(#values),*);
             let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
@@ -191,7 +192,7 @@ fn split(parameters: &[Parameter]) -> Option<TokenStream> {
     for parameter in parameters {
         match parameter {
             Parameter::Call(_) => {}
-            Parameter::Whole(_) => return None,
+            Parameter::AllArguments(_) => return None,
             Parameter::Argument(argument) => names.push(&argument.name),
         }
     }
@@ -204,7 +205,7 @@ fn split(parameters: &[Parameter]) -> Option<TokenStream> {
 fn value((parameter, name): (&Parameter, &Ident)) -> TokenStream {
     match parameter {
         Parameter::Call(_) => quote! { __call },
-        Parameter::Whole(_) => quote! { #name.take(__text)? },
+        Parameter::AllArguments(_) => quote! { #name.take(__text)? },
         Parameter::Argument(_) => quote! { #name.take(&__arguments)? },
     }
 }

@@ -5,7 +5,7 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
 use syn::{Expr, LitStr, Path};
 
-use crate::keys::{expression, flag, name, path, set, string};
+use crate::attribute_keys::{expression, flag, name, path, set, string};
 
 /// What the author says of the tool besides its description.
 #[derive(Default)]

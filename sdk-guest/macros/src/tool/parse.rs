@@ -35,12 +35,12 @@ pub(crate) fn parse(options: TokenStream, item: &ItemFn) -> syn::Result<ToolFunc
 
 /// Where one parameter takes all arguments, there is no other but the call.
 fn one_whole(parameters: &[Parameter]) -> syn::Result<()> {
-    let first = parameters.iter().position(|parameter| matches!(parameter, Parameter::Whole(_)));
+    let first = parameters.iter().position(|parameter| matches!(parameter, Parameter::AllArguments(_)));
     let Some(first) = first else { return Ok(()) };
     for (place, parameter) in parameters.iter().enumerate() {
         let ty = match parameter {
             Parameter::Argument(argument) => &argument.ty,
-            Parameter::Whole(ty) if place != first => ty,
+            Parameter::AllArguments(ty) if place != first => ty,
             _ => continue,
         };
         return Err(syn::Error::new_spanned(

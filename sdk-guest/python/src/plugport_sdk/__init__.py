@@ -11,8 +11,8 @@ Tools, Resources, Prompts, Completions = exports()
 """
 
 from . import errors, notify
-from .ask import Elicited, Root, Sampled
 from .call import Call, Client, Level
+from .client_requests import CreateMessageResult, ElicitResult, Root
 from .completions import Completion, complete, rank
 from .content import Audio, Content, Contents, Embedded, Image, Link, Message, Text, ToolResult
 from .errors import Error, ToolError
@@ -29,7 +29,8 @@ __all__ = [
     "Completion",
     "Content",
     "Contents",
-    "Elicited",
+    "CreateMessageResult",
+    "ElicitResult",
     "Embedded",
     "Error",
     "Field",
@@ -38,7 +39,6 @@ __all__ = [
     "Link",
     "Message",
     "Root",
-    "Sampled",
     "Text",
     "ToolError",
     "ToolResult",

@@ -1,7 +1,7 @@
 """The request that a function serves, as the function sees it.
 
 A tool should run on its author's machine as it runs in the host, so a `Call` knows neither: it speaks to a
-`Port`, which is the host's handle inside a plugin and a recorder in a test.
+`CallBackend`, which is the host's handle inside a plugin and a `TestClient` in a test.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
-from . import values, wire
-from .ask import Elicited, Root, Sampled, form, params
+from . import to_json, to_wit
+from .client_requests import CreateMessageResult, ElicitResult, Root, form, params
 from .content import Message
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -32,7 +32,7 @@ class Client:
     roots: bool = False
 
 
-class Port(Protocol):
+class CallBackend(Protocol):
     """What stands behind a call. Data, meta and bodies are JSON."""
 
     def client(self) -> Client: ...
@@ -52,36 +52,36 @@ class Call:
     A function gets it by having a parameter of this type. It ends with the call: keep it no longer.
     """
 
-    def __init__(self, port: Port) -> None:
-        self._port = port
+    def __init__(self, backend: CallBackend) -> None:
+        self._backend = backend
 
     @cached_property
     def client(self) -> Client:
         """The client. `sampling`, `elicitation` and `roots` tell what it can be asked."""
-        return self._port.client()
+        return self._backend.client()
 
     @property
     def principal(self) -> str | None:
         """Who makes the request, when the server authenticates its callers."""
-        return self._port.principal()
+        return self._backend.principal()
 
     @cached_property
     def meta(self) -> dict[str, Any]:
         """The request's `_meta` without the keys that MCP reserves; empty when there is none."""
-        text = self._port.meta()
+        text = self._backend.meta()
         return json.loads(text) if text else {}
 
     def cancelled(self) -> bool:
         """Whether the client no longer waits. A long-running tool asks now and then and returns early."""
-        return self._port.cancelled()
+        return self._backend.cancelled()
 
     def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Sends any JSON to the client's log. What cannot be JSON is logged as the reason why not."""
         try:
-            text = values.dumps(data)
+            text = to_json.dumps(data)
         except (TypeError, ValueError) as error:
-            text = values.dumps(str(error))
-        self._port.log(level, wire.text_or_none(logger, "`logger`"), text)
+            text = to_json.dumps(str(error))
+        self._backend.log(level, to_wit.text_or_none(logger, "`logger`"), text)
 
     def debug(self, message: object, logger: str | None = None) -> None:
         """Logs a line at level debug."""
@@ -105,8 +105,8 @@ class Call:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tells the client how far the tool is. `done` must grow from one report to the next."""
-        said = wire.text_or_none(message, "the message of `progress`")
-        self._port.progress(float(done), None if total is None else float(total), said)
+        said = to_wit.text_or_none(message, "the message of `progress`")
+        self._backend.progress(float(done), None if total is None else float(total), said)
 
     def sample(
         self,
@@ -122,7 +122,7 @@ class Call:
         cost: float | None = None,
         extra: Mapping[str, Any] | None = None,
         key: str | None = None,
-    ) -> Sampled:
+    ) -> CreateMessageResult:
         """Asks the client's model: a text, or a conversation. `extra` has further fields, such as `tools`.
 
         Raises `MissingCapability` when the client has no model to ask, `Denied` when the plugin may not ask,
@@ -131,10 +131,10 @@ class Call:
         preferences = {"costPriority": cost, "speedPriority": speed, "intelligencePriority": intelligence}
         given = {"systemPrompt": system, "temperature": temperature, "stopSequences": list(stop) or None}
         body = params(messages, max_tokens, given, preferences, hints, extra)
-        key = wire.text_or_none(key, "`key`")
-        return Sampled.read(self._port.create_message(key, values.written(body, "the question")))
+        key = to_wit.text_or_none(key, "`key`")
+        return CreateMessageResult.read(self._backend.create_message(key, to_json.written(body, "the request")))
 
-    def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> Elicited[T]:
+    def elicit(self, kind: type[T], message: str, *, key: str | None = None) -> ElicitResult[T]:
         """Shows a form to the person at the client. The fields of the dataclass are those of the form.
 
         A field is a text, a number, a bool, an Enum or Literal of texts, a list of such choices, or one
@@ -146,20 +146,20 @@ class Call:
 
     def elicit_form(
         self, schema: Mapping[str, Any], message: str, *, key: str | None = None
-    ) -> Elicited[dict[str, Any]]:
+    ) -> ElicitResult[dict[str, Any]]:
         """The same with a JSON Schema of your own, for forms that no dataclass describes."""
         body = {"mode": "form", "message": message, "requestedSchema": schema}
         return self._elicit(key, body, lambda content: content)
 
-    def elicit_url(self, url: str, message: str, *, key: str | None = None) -> Elicited[None]:
+    def elicit_url(self, url: str, message: str, *, key: str | None = None) -> ElicitResult[None]:
         """Sends the person to a web page. Accepted means that they went there, not that they are done."""
         body = {"mode": "url", "message": message, "url": url}
         return self._elicit(key, body, lambda content: None)
 
     def roots(self, *, key: str | None = None) -> list[Root]:
         """Asks the client for its user's folders, which are `file://` URIs with or without names."""
-        return self._port.list_roots(wire.text_or_none(key, "`key`"))
+        return self._backend.list_roots(to_wit.text_or_none(key, "`key`"))
 
-    def _elicit(self, key: str | None, body: dict[str, Any], read: Any) -> Elicited[Any]:
-        key = wire.text_or_none(key, "`key`")
-        return Elicited.read(self._port.elicit(key, values.written(body, "the question")), read)
+    def _elicit(self, key: str | None, body: dict[str, Any], read: Any) -> ElicitResult[Any]:
+        key = to_wit.text_or_none(key, "`key`")
+        return ElicitResult.read(self._backend.elicit(key, to_json.written(body, "the request")), read)

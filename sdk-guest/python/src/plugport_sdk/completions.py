@@ -43,20 +43,20 @@ class Completer:
         hints = typing.get_type_hints(self.function)
         _, *others = inspect.signature(self.function).parameters
         call = next((name for name in others if hints.get(name) is Call), None)
-        known = next((name for name in others if name != call), None)
-        return call, known
+        context = next((name for name in others if name != call), None)
+        return call, context
 
     def prepare(self) -> None:
         """Looks at the types while there is time."""
         refuse_async(self.function, f"what completes `{self.argument}`")
         _ = self._extras
 
-    def complete(self, call: Call, value: str, known: Mapping[str, str]) -> Completion:
+    def complete(self, call: Call, value: str, context: Mapping[str, str]) -> Completion:
         """What it suggests, cut to what MCP allows."""
-        wants_call, wants_known = self._extras
+        wants_call, wants_context = self._extras
         others: dict[str, Any] = {wants_call: call} if wants_call else {}
-        if wants_known:
-            others[wants_known] = dict(known)
+        if wants_context:
+            others[wants_context] = dict(context)
         answer = self.function(value, **others)
         if isinstance(answer, Completion):
             return answer

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from . import completions as completing
 from . import host
-from . import preload as preload
+from . import preimport as preimport
 from . import prompts as prompting
 from . import resources as reading
 from . import tools as calling
@@ -82,9 +82,11 @@ def _resources(resources: list[reading.Resource]) -> type[Any]:
         def list_resource_templates(self) -> Any:
             return templates
 
-        def read_resource(self, call: Any, uri: str) -> Any:
+        def read_resource(self, call: Any, uri: str, template: Any) -> Any:
+            matched = reading.Matched(template.uri_template, dict(template.variables)) if template else None
+
             def read(call: Call) -> Any:
-                return [host.contents_of(one) for one in reading.read(resources, call, uri)]
+                return [host.contents_of(one) for one in reading.read(resources, call, uri, matched)]
 
             return _served(call, read)
 
@@ -108,17 +110,17 @@ def _prompts(prompts: dict[str, prompting.Prompt]) -> type[Any]:
 
 
 def _completions(completers: list[completing.Completer]) -> type[Any]:
-    known_ones = {(one.kind, one.target, one.argument): one for one in completers}
+    by_target = {(one.kind, one.target, one.argument): one for one in completers}
 
     class Completions:
         def complete(
-            self, call: Any, target: Any, argument: str, value: str, known: list[tuple[str, str]]
+            self, call: Any, target: Any, argument: str, value: str, context: list[tuple[str, str]]
         ) -> Any:
             kind = "prompt" if type(target).__name__ == "Target_Prompt" else "resource"
-            completer = known_ones.get((kind, target.value, argument))
+            completer = by_target.get((kind, target.value, argument))
             if completer is None:
                 return host.completion(completing.Completion([]))
-            return _served(call, lambda call: host.completion(completer.complete(call, value, dict(known))))
+            return _served(call, lambda call: host.completion(completer.complete(call, value, dict(context))))
 
     return Completions
 
@@ -128,7 +130,7 @@ def _served(handle: Any, serve: Callable[[Call], Any]) -> Any:
 
     def work() -> Any:
         host.wake()
-        return serve(Call(host.HostPort(handle)))
+        return serve(Call(host.HostCallBackend(handle)))
 
     return _guarded(work)
 

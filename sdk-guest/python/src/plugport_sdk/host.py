@@ -16,8 +16,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from . import content as pieces
-from . import errors, values, wire
-from .ask import Root
+from . import errors, to_json, to_wit
+from .client_requests import Root
 from .call import Client, Level
 from .tools import Json
 
@@ -52,7 +52,7 @@ def inside() -> bool:
     return wit is not None
 
 
-class HostPort:
+class HostCallBackend:
     """The host's handle of one call."""
 
     def __init__(self, handle: Any) -> None:
@@ -80,18 +80,18 @@ class HostPort:
         self._handle.progress(done, total, message)
 
     def create_message(self, key: str | None, body: str) -> str:
-        return _asked(sampling.create_message, self._handle, key, body)
+        return _requested(sampling.create_message, self._handle, key, body)
 
     def elicit(self, key: str | None, body: str) -> str:
-        return _asked(elicitation.elicit, self._handle, key, body)
+        return _requested(elicitation.elicit, self._handle, key, body)
 
     def list_roots(self, key: str | None) -> list[Root]:
-        return [Root(one.uri, one.name) for one in _asked(roots.list_roots, self._handle, key)]
+        return [Root(one.uri, one.name) for one in _requested(roots.list_roots, self._handle, key)]
 
 
-def _asked(ask: Callable[..., T], *question: Any) -> T:
+def _requested(send: Callable[..., T], *request: Any) -> T:
     try:
-        return ask(*question)
+        return send(*request)
     except component.Err as refused:
         error = _received(refused.value)
     raise error
@@ -123,9 +123,9 @@ def _refusal(error: errors.Error) -> Exception:
     kind = type(error)
     # A subclass need not have called `__init__` of this package's class.
     found = getattr(error, "message", None)
-    message = wire.sound(found if found and isinstance(found, str) else errors.words(error))
+    message = to_wit.sound(found if found and isinstance(found, str) else errors.words(error))
     if isinstance(error, errors.RpcError):
-        code, data = wire.code(getattr(error, "code", None)), _error_data(getattr(error, "data", None))
+        code, data = to_wit.code(getattr(error, "code", None)), _error_data(getattr(error, "data", None))
         return component.Err(wit.Error_Rpc(wit.RpcError(code, message, data)))
     if kind in _BARE:
         return component.Err(getattr(wit, _BARE[kind])())
@@ -136,16 +136,16 @@ def _refusal(error: errors.Error) -> Exception:
 def _error_data(data: Any) -> str | None:
     """An error's data; what cannot be JSON is sent as the reason why not."""
     try:
-        return None if data is None else values.dumps(data)
+        return None if data is None else to_json.dumps(data)
     except Exception as error:
-        return values.dumps(errors.words(error))
+        return to_json.dumps(errors.words(error))
 
 
 def tool_result(result: pieces.ToolResult) -> Any:
     """A tool's result for the host."""
     data = result.structured
     if data is not None:
-        data = wire.sound(data.text) if isinstance(data, Json) else values.written(data, "structured content")
+        data = to_wit.sound(data.text) if isinstance(data, Json) else to_json.written(data, "structured content")
     content = [content_of(one) for one in result.content]
     return tools.ToolResult(content, data, bool(result.is_error), _extra(result.extra))
 
@@ -153,7 +153,7 @@ def tool_result(result: pieces.ToolResult) -> Any:
 def content_of(piece: pieces.Content) -> Any:
     """A piece of content for the host."""
     if isinstance(piece, pieces.Text):
-        data = wit.ContentData_Text(wire.text(piece.text, "the text of a `Text`"))
+        data = wit.ContentData_Text(to_wit.text(piece.text, "the text of a `Text`"))
     elif isinstance(piece, pieces.Image):
         data = wit.ContentData_Image(_media(piece))
     elif isinstance(piece, pieces.Audio):
@@ -171,29 +171,29 @@ def content_of(piece: pieces.Content) -> Any:
 
 def _media(piece: pieces.Image | pieces.Audio) -> Any:
     kind = type(piece).__name__
-    data = wire.octets(piece.data, f"the data of `{kind}`")
-    return wit.Media(data, wire.text(piece.mime_type, f"the `mime_type` of `{kind}`"))
+    data = to_wit.octets(piece.data, f"the data of `{kind}`")
+    return wit.Media(data, to_wit.text(piece.mime_type, f"the `mime_type` of `{kind}`"))
 
 
 def contents_of(contents: pieces.Contents) -> Any:
     """What a resource holds, for the host."""
     if isinstance(contents.data, str):
-        data = wit.ResourceData_Text(wire.sound(contents.data))
+        data = wit.ResourceData_Text(to_wit.sound(contents.data))
     else:
-        data = wit.ResourceData_Blob(wire.octets(contents.data, "the data of `Contents`", "a text or bytes"))
-    uri = wire.text(contents.uri, "the `uri` of `Contents`")
-    kind = wire.text_or_none(contents.mime_type, "the `mime_type` of `Contents`")
+        data = wit.ResourceData_Blob(to_wit.octets(contents.data, "the data of `Contents`", "a text or bytes"))
+    uri = to_wit.text(contents.uri, "the `uri` of `Contents`")
+    kind = to_wit.text_or_none(contents.mime_type, "the `mime_type` of `Contents`")
     return wit.ResourceContents(uri, kind, data, _extra(contents.extra))
 
 
 def descriptor(link: pieces.Link) -> Any:
     """A line of the list of resources, for the host."""
     return wit.ResourceDescriptor(
-        wire.text(link.uri, "the `uri` of a link"),
-        wire.text(link.name, "the `name` of a link"),
-        wire.text_or_none(link.title, "the `title` of a link"),
-        wire.text_or_none(link.description, "the `description` of a link"),
-        wire.text_or_none(link.mime_type, "the `mime_type` of a link"),
+        to_wit.text(link.uri, "the `uri` of a link"),
+        to_wit.text(link.name, "the `name` of a link"),
+        to_wit.text_or_none(link.title, "the `title` of a link"),
+        to_wit.text_or_none(link.description, "the `description` of a link"),
+        to_wit.text_or_none(link.mime_type, "the `mime_type` of a link"),
         _annotations(link),
         _extra(link.extra),
     )
@@ -202,8 +202,8 @@ def descriptor(link: pieces.Link) -> Any:
 def _annotations(piece: Any) -> Any:
     if not piece.audience and piece.priority is None and piece.last_modified is None:
         return None
-    priority = wire.number_or_none(piece.priority, "`priority`")
-    modified = wire.text_or_none(piece.last_modified, "`last_modified`")
+    priority = to_wit.number_or_none(piece.priority, "`priority`")
+    modified = to_wit.text_or_none(piece.last_modified, "`last_modified`")
     return wit.Annotations([_role(role) for role in piece.audience], priority, modified)
 
 
@@ -214,18 +214,18 @@ def _role(role: Any) -> Any:
 
 
 def _extra(extra: Mapping[str, Any] | None) -> str | None:
-    return values.written(extra, "`extra`") if extra else None
+    return to_json.written(extra, "`extra`") if extra else None
 
 
 def describe_tool(tool: Any) -> Any:
     """A line of the list of tools, for the host."""
     said = (tool.read_only, tool.destructive, tool.idempotent, tool.open_world)
-    hints = tuple(map(wire.flag_or_none, said))
+    hints = tuple(map(to_wit.flag_or_none, said))
     about = None if hints == (None,) * 4 else tools.ToolAnnotations(*hints)
     return tools.Tool(
-        wire.text(tool.name, "a tool's `name`"),
-        wire.text_or_none(tool.title, "a tool's `title`"),
-        wire.sound(tool.description),
+        to_wit.text(tool.name, "a tool's `name`"),
+        to_wit.text_or_none(tool.title, "a tool's `title`"),
+        to_wit.sound(tool.description),
         tool.input_schema,
         tool.output_schema,
         about,
@@ -237,11 +237,11 @@ def describe_resource(one: Any) -> Any:
     """A line of the list of resources or of templates, for the host."""
     kind = wit.ResourceDescriptor if one.template.plain else resources.ResourceTemplate
     return kind(
-        wire.sound(one.uri),
-        wire.text(one.name, "a resource's `name`"),
-        wire.text_or_none(one.title, "a resource's `title`"),
-        wire.sound(one.signature.description) or None,
-        wire.text_or_none(one.mime_type, "a resource's `mime_type`"),
+        to_wit.sound(one.uri),
+        to_wit.text(one.name, "a resource's `name`"),
+        to_wit.text_or_none(one.title, "a resource's `title`"),
+        to_wit.sound(one.signature.description) or None,
+        to_wit.text_or_none(one.mime_type, "a resource's `mime_type`"),
         None,
         _extra(one.extra),
     )
@@ -251,14 +251,14 @@ def describe_prompt(prompt: Any) -> Any:
     """A line of the list of prompts, for the host."""
     arguments = []
     for name, one in prompt.signature.parameters.items():
-        title = wire.text_or_none(one.shape.schema.get("title"), f"the `title` of `{name}`")
+        title = to_wit.text_or_none(one.shape.schema.get("title"), f"the `title` of `{name}`")
         said = one.description or one.shape.schema.get("description")
-        text = wire.text_or_none(said, f"the description of `{name}`")
+        text = to_wit.text_or_none(said, f"the description of `{name}`")
         arguments.append(prompts.PromptArgument(name, title, text, one.required))
     return prompts.Prompt(
-        wire.text(prompt.name, "a prompt's `name`"),
-        wire.text_or_none(prompt.title, "a prompt's `title`"),
-        wire.sound(prompt.signature.description) or None,
+        to_wit.text(prompt.name, "a prompt's `name`"),
+        to_wit.text_or_none(prompt.title, "a prompt's `title`"),
+        to_wit.sound(prompt.signature.description) or None,
         arguments,
         _extra(prompt.extra),
     )
@@ -274,8 +274,8 @@ def prompt_result(messages: list[pieces.Message]) -> Any:
 
 def completion(found: Any) -> Any:
     """Suggestions for the host."""
-    suggested = [wire.text(one, "a suggestion") for one in found.values]
-    total = wire.count_or_none(found.total, "the `total` of a `Completion`")
+    suggested = [to_wit.text(one, "a suggestion") for one in found.values]
+    total = to_wit.count_or_none(found.total, "the `total` of a `Completion`")
     return completions.Completion(suggested, total, bool(found.has_more))
 
 

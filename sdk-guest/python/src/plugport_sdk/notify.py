@@ -5,7 +5,7 @@ In a test nobody is told; `testing.changes()` has what was said.
 
 from __future__ import annotations
 
-from . import host, wire
+from . import host, to_wit
 
 said: list[str] = []
 
@@ -27,7 +27,7 @@ def prompts_changed() -> None:
 
 def resource_updated(uri: str) -> None:
     """What the resource holds is other now; those who subscribed to it hear of it."""
-    uri = wire.text(uri, "the `uri` of a resource")
+    uri = to_wit.text(uri, "the `uri` of a resource")
     if host.inside():
         host.changes.resource_updated(uri)
     else:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from . import values
+from . import to_json
 from .call import Call
 from .content import Contents, Link
 from .errors import InvalidParams, NotFound
 from .signature import Signature, refuse_async
-from .templates import Template
+from .uri_template import Template
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,20 +57,17 @@ class Resource:
                 )
         return signature
 
-    def read(self, call: Call, uri: str) -> list[Contents] | None:
-        """What it holds, if this is one of its URIs."""
-        given = self.template.values(uri)
-        if given is None:
-            return None
+    def read(self, call: Call, uri: str, variables: Mapping[str, str]) -> list[Contents]:
+        """What it holds, where the URI has these values for the variables. Raises `NotFound`."""
         try:
-            arguments = self.signature.texts(given, call)
+            arguments = self.signature.texts(variables, call)
         except InvalidParams:
-            return None
+            raise no_such_resource(uri) from None
         return self._contents(self.function(**arguments), uri)
 
     def _contents(self, value: Any, uri: str) -> list[Contents]:
         if value is None:
-            raise NotFound(f"there is no resource `{uri}`")
+            raise no_such_resource(uri)
         several = value if isinstance(value, list) and value and isinstance(value[0], Contents) else [value]
         return [self._one(one, uri) for one in several]
 
@@ -82,7 +79,7 @@ class Resource:
             return Contents(value, self.mime_type or "text/plain", uri)
         if isinstance(value, (bytes, bytearray)):
             return Contents(bytes(value), self.mime_type or "application/octet-stream", uri)
-        text = values.written(value, f"the resource `{self.name}`")
+        text = to_json.written(value, f"the resource `{self.name}`")
         return Contents(text, self.mime_type or "application/json", uri)
 
 
@@ -111,10 +108,26 @@ def resource(
     return note
 
 
-def read(resources: Iterable[Resource], call: Call, uri: str) -> list[Contents]:
-    """What the first resource with this URI holds."""
-    for one in resources:
-        contents = one.read(call, uri)
-        if contents is not None:
-            return contents
-    raise NotFound(f"there is no resource `{uri}`")
+@dataclass(frozen=True)
+class Matched:
+    """A template that a URI comes from, and the values of its variables. The host finds both."""
+
+    uri_template: str
+    variables: Mapping[str, str]
+
+
+def read(resources: Iterable[Resource], call: Call, uri: str, matched: Matched | None) -> list[Contents]:
+    """What the fixed resource of this URI holds, or else one of the template."""
+    known = {(one.uri, one.template.plain): one for one in resources}
+    fixed = known.get((uri, True))
+    if fixed:
+        return fixed.read(call, uri, {})
+    template = matched and known.get((matched.uri_template, False))
+    if not matched or not template:
+        raise no_such_resource(uri)
+    return template.read(call, uri, matched.variables)
+
+
+def no_such_resource(uri: str) -> NotFound:
+    """The error for a URI of no resource."""
+    return NotFound(f"there is no resource `{uri}`")

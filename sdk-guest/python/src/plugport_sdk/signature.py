@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import docs, values
+from . import docs, to_json
 from .call import Call
 from .errors import InvalidParams
-from .shapes import Mismatch, Schema, Shape, Shapes, Unsupported, present
+from .json_types import Mismatch, Schema, Shape, Shapes, Unsupported, present
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Signature:
             if parameter.description:
                 one.setdefault("description", parameter.description)
             if parameter.default not in (..., None):
-                one["default"] = values.plain(parameter.default)
+                one["default"] = to_json.plain(parameter.default)
             schema["properties"][name] = one
         required = [name for name, parameter in self.parameters.items() if parameter.required]
         if required:

@@ -3,7 +3,7 @@
     outcome = testing.invoke(hello, name="Bob")
     assert outcome.text == "Hello, Bob!"
 
-A `Recorder` is a client that writes down what it is told and answers what it is asked.
+A `TestClient` records what it is told and what it is asked, and responds as the test scripts it.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import notify, values
-from .ask import Root
+from . import notify, to_json
+from .client_requests import Root
 from .call import Call, Client, Level
 from .completions import Completion
 from .content import Content, Contents, Message, ToolResult, texts
-from .errors import Error, Internal, MissingCapability, NotFound
+from .errors import Error, Internal, MissingCapability
 from .tools import Json
 
 
@@ -43,8 +43,8 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A question that was asked: `sampling/createMessage`, `elicitation/create` or `roots/list`."""
+class RecordedRequest:
+    """A request that the client got: `sampling/createMessage`, `elicitation/create` or `roots/list`."""
 
     method: str
     params: dict[str, Any]
@@ -57,7 +57,7 @@ class Outcome:
 
     result: ToolResult
     error: Error | None
-    recorder: Recorder
+    client: TestClient
 
     @property
     def is_error(self) -> bool:
@@ -83,70 +83,72 @@ class Outcome:
     @property
     def logs(self) -> list[Log]:
         """What was logged."""
-        return self.recorder.logs
+        return self.client.logs
 
     @property
     def progress(self) -> list[Progress]:
         """The progress that was reported."""
-        return self.recorder.reports
+        return self.client.reports
 
 
-class Recorder:
-    """A client called `test`, which can be asked nothing until it has answers.
+class TestClient:
+    """A client called `test`, without any capability until it has responses.
 
-    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the answers, each to the next
-    question of its kind. An answer may be an `Error` too: `fails_sampling`, `fails_elicitation`.
+    `samples`, `accepts`, `declines`, `closes`, `visits` and `has_roots` script the responses, each to the next
+    request of its kind. A response may be an `Error` too: `fails_sampling`, `fails_elicitation`.
     """
+
+    __test__ = False  # for pytest, which would take the class for a test
 
     def __init__(
         self, *, client: str = "test", principal: str | None = None, meta: Mapping[str, Any] | None = None
     ) -> None:
         self.logs: list[Log] = []
         self.reports: list[Progress] = []
-        self.asked: list[Asking] = []
+        self.requests: list[RecordedRequest] = []
         self._name, self._principal, self._meta = client, principal, meta
         self._cancelled = False
         self._samples: list[dict[str, Any] | Error] | None = None
         self._elicits: list[dict[str, Any] | Error] | None = None
         self._roots: list[Root] | None = None
 
-    def samples(self, text: str, **more: Any) -> Recorder:
+    def samples(self, text: str, **more: Any) -> TestClient:
         """Lets the model say this."""
         answer = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "test"}
         self._samples = [*(self._samples or []), {**answer, "stopReason": "endTurn", **more}]
         return self
 
-    def fails_sampling(self, error: Error) -> Recorder:
+    def fails_sampling(self, error: Error) -> TestClient:
         """Lets sampling fail like this."""
         self._samples = [*(self._samples or []), error]
         return self
 
-    def accepts(self, **content: Any) -> Recorder:
+    def accepts(self, **content: Any) -> TestClient:
         """Lets the person fill in the form like this."""
         return self._answers({"action": "accept", "content": content})
 
-    def visits(self) -> Recorder:
+    def visits(self) -> TestClient:
         """Lets the person go to a web page."""
         return self._answers({"action": "accept"})
 
-    def declines(self) -> Recorder:
+    def declines(self) -> TestClient:
         """Lets the person say no."""
         return self._answers({"action": "decline"})
 
-    def closes(self) -> Recorder:
+    def closes(self) -> TestClient:
         """Lets the person go away."""
         return self._answers({"action": "cancel"})
 
-    def fails_elicitation(self, error: Error) -> Recorder:
+    def fails_elicitation(self, error: Error) -> TestClient:
         """Lets elicitation fail like this."""
         return self._answers(error)
 
-    def has_roots(self, *roots: str | Root) -> Recorder:
+    def has_roots(self, *roots: str | Root) -> TestClient:
         """Lets the user have these folders."""
         self._roots = [Root(one) if isinstance(one, str) else one for one in roots]
         return self
 
-    def cancel(self) -> Recorder:
+    def cancel(self) -> TestClient:
         """Lets the client lose interest, from now on."""
         self._cancelled = True
         return self
@@ -157,29 +159,25 @@ class Recorder:
 
     def invoke(self, tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
         """Calls a tool through JSON, as the host does, but without its check against the schema."""
-        args = values.dumps({**(arguments or {}), **more})
+        args = to_json.dumps({**(arguments or {}), **more})
         try:
             return Outcome(tool.plugport.run(self.call(), args), None, self)
         except Error as error:
             return Outcome(ToolResult(), error, self)
 
-    def read(self, resource: Any, uri: str | None = None) -> list[Contents]:
-        """Reads a resource: one of a template, or a fixed one by its own URI. Raises `NotFound`."""
-        uri = uri or resource.plugport.uri
-        contents = resource.plugport.read(self.call(), uri)
-        if contents is None:
-            raise NotFound(f"there is no resource `{uri}`")
-        return contents
+    def read(self, resource: Any, uri: str | None = None, /, **variables: str) -> list[Contents]:
+        """Reads a resource. One of a template needs its URI and the decoded values that the URI has for the variables."""
+        return resource.plugport.read(self.call(), uri or resource.plugport.uri, variables)
 
     def get_prompt(self, prompt: Any, **arguments: str) -> list[Message]:
         """Gets a prompt."""
         return prompt.plugport.get(self.call(), arguments)
 
-    def complete(self, completer: Any, value: str, **known: str) -> Completion:
+    def complete(self, completer: Any, value: str, **context: str) -> Completion:
         """Completes what is typed so far."""
-        return completer.plugport.complete(self.call(), value, known)
+        return completer.plugport.complete(self.call(), value, context)
 
-    def _answers(self, answer: dict[str, Any] | Error) -> Recorder:
+    def _answers(self, answer: dict[str, Any] | Error) -> TestClient:
         self._elicits = [*(self._elicits or []), answer]
         return self
 
@@ -193,7 +191,7 @@ class Recorder:
         return self._principal
 
     def meta(self) -> str | None:
-        return values.dumps(self._meta) if self._meta else None
+        return to_json.dumps(self._meta) if self._meta else None
 
     def cancelled(self) -> bool:
         return self._cancelled
@@ -205,15 +203,15 @@ class Recorder:
         self.reports.append(Progress(done, total, message))
 
     def create_message(self, key: str | None, body: str) -> str:
-        self.asked.append(Asking("sampling/createMessage", json.loads(body), key))
+        self.requests.append(RecordedRequest("sampling/createMessage", json.loads(body), key))
         return _next("sampling", self._samples)
 
     def elicit(self, key: str | None, body: str) -> str:
-        self.asked.append(Asking("elicitation/create", json.loads(body), key))
+        self.requests.append(RecordedRequest("elicitation/create", json.loads(body), key))
         return _next("elicitation", self._elicits)
 
     def list_roots(self, key: str | None) -> list[Root]:
-        self.asked.append(Asking("roots/list", {}, key))
+        self.requests.append(RecordedRequest("roots/list", {}, key))
         if self._roots is None:
             raise MissingCapability("roots")
         return list(self._roots)
@@ -223,36 +221,36 @@ def _next(capability: str, answers: list[dict[str, Any] | Error] | None) -> str:
     if answers is None:
         raise MissingCapability(capability)
     if not answers:
-        raise Internal(f"the test has no further answer for {capability}; give the Recorder one")
+        raise Internal(f"the test has no further response for {capability}; give the TestClient one")
     answer = answers.pop(0)
     if isinstance(answer, Error):
         raise answer
-    return values.dumps(answer)
+    return to_json.dumps(answer)
 
 
 def call() -> Call:
     """A call for tests that do not look at what it was told."""
-    return Recorder().call()
+    return TestClient().call()
 
 
 def invoke(tool: Any, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Outcome:
     """Calls a tool through JSON, as the host does."""
-    return Recorder().invoke(tool, arguments, **more)
+    return TestClient().invoke(tool, arguments, **more)
 
 
-def read(resource: Any, uri: str | None = None) -> list[Contents]:
+def read(resource: Any, uri: str | None = None, /, **variables: str) -> list[Contents]:
     """Reads a resource as the host does."""
-    return Recorder().read(resource, uri)
+    return TestClient().read(resource, uri, **variables)
 
 
 def get_prompt(prompt: Any, **arguments: str) -> list[Message]:
     """Gets a prompt for these arguments, as the host does."""
-    return Recorder().get_prompt(prompt, **arguments)
+    return TestClient().get_prompt(prompt, **arguments)
 
 
-def complete(completer: Any, value: str, **known: str) -> Completion:
-    """Completes what is typed so far; `known` are the other arguments."""
-    return Recorder().complete(completer, value, **known)
+def complete(completer: Any, value: str, **context: str) -> Completion:
+    """Completes what is typed so far; `context` has the other arguments."""
+    return TestClient().complete(completer, value, **context)
 
 
 def changes() -> list[str]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
-from . import values
+from . import to_json
 from .call import Call
 from .content import Audio, Embedded, Image, Link, Text, ToolResult
 from .errors import MissingCapability, NotFound, ToolError, explain, handed_on
-from .shapes import Shapes, Unsupported
+from .json_types import Shapes, Unsupported
 from .signature import Signature
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,7 +58,7 @@ class Tool:
     @cached_property
     def input_schema(self) -> str:
         """JSON Schema of the arguments."""
-        return values.dumps(self.signature.input_schema())
+        return to_json.dumps(self.signature.input_schema())
 
     @cached_property
     def output_schema(self) -> str | None:
@@ -72,7 +72,7 @@ class Tool:
         except Unsupported as error:
             raise TypeError(f"the tool `{self.name}` cannot return this: {error}") from None
         _learn(returns)
-        return values.dumps(schema) if schema else None
+        return to_json.dumps(schema) if schema else None
 
     def run(self, call: Call, args: str) -> ToolResult:
         """Runs it. Only what the host has to be told of is raised, as an `Error`."""
@@ -102,7 +102,7 @@ class Tool:
             return ToolResult(value)
         if value == [] and self.output_schema is None and _is_content(self.signature.returns):
             return ToolResult()
-        return structured(values.written(value, f"the result of the tool `{self.name}`"))
+        return structured(to_json.written(value, f"the result of the tool `{self.name}`"))
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def _is_piece(kind: Any) -> bool:
 
 def _learn(kind: Any) -> None:
     """Looks at the dataclasses in an annotation while there is time."""
-    if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__") and not values.knows(kind):
-        values.learn(kind)
+    if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__") and not to_json.knows(kind):
+        to_json.learn(kind)
         for hint in typing.get_type_hints(kind, include_extras=True).values():
             _learn(hint)
     for one in typing.get_args(kind):

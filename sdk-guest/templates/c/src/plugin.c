@@ -8,7 +8,7 @@ static const pp_form who = {.fields = {PP_STRING("name", "Your name")}};
 /* The name that the person gives, or NULL. */
 static const char *ask_for_name(pp_call *call)
 {
-    pp_elicited answer = pp_elicit(call, &who, "Whom shall I greet?");
+    pp_elicit_result answer = pp_elicit(call, &who, "Whom shall I greet?");
     if (answer.failure) {
         pp_log(call, PP_WARNING, NULL, "nobody can be asked: %s", answer.failure->message);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { invoke, Recorder } from "plugport-sdk/testing";
+import { invoke, TestClient } from "plugport-sdk/testing";
 
 import { hello } from "../src/plugin.js";
 
@@ -16,6 +16,6 @@ test("someone is greeted loudly", async () => {
 });
 
 test("without a name the person is asked", async () => {
-  assert.equal((await new Recorder().accepts({ name: "Bob" }).invoke(hello)).text, "Hello, Bob!");
-  assert.equal((await new Recorder().declines().invoke(hello)).text, "Hello, whoever you are!");
+  assert.equal((await new TestClient().accepts({ name: "Bob" }).invoke(hello)).text, "Hello, Bob!");
+  assert.equal((await new TestClient().declines().invoke(hello)).text, "Hello, whoever you are!");
 });

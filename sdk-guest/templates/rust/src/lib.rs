@@ -25,8 +25,8 @@ fn hello(
     let name = match name {
         Some(name) => name,
         None => match call.elicit::<Who>("Whom shall I greet?")? {
-            Elicited::Accepted(who) => who.name,
-            Elicited::Declined | Elicited::Cancelled => "whoever you are".to_owned(),
+            ElicitResult::Accepted(who) => who.name,
+            ElicitResult::Declined | ElicitResult::Cancelled => "whoever you are".to_owned(),
         },
     };
     call.info(format!("greeting {name}"));
@@ -39,7 +39,7 @@ plugport_sdk::export! { tools: [hello] }
 #[cfg(test)]
 mod tests {
     use plugport_sdk::serde_json::json;
-    use plugport_sdk::testing::{Recorder, invoke};
+    use plugport_sdk::testing::{TestClient, invoke};
 
     #[test]
     fn greets_by_name() {
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn asks_for_a_name_that_is_missing() {
-        let person = Recorder::new().accepts(json!({"name": "Bob"}));
+        let person = TestClient::new().accepts(json!({"name": "Bob"}));
         assert_eq!(person.invoke::<super::hello>(json!({})).text(), "Hello, Bob!");
-        let nobody = Recorder::new().declines();
+        let nobody = TestClient::new().declines();
         assert_eq!(nobody.invoke::<super::hello>(json!({})).text(), "Hello, whoever you are!");
     }
 }

@@ -2,8 +2,8 @@
 // to the server's, and nothing while the plugin is built. Printing never fails.
 
 import stderr from "wasi:cli/stderr@0.2.12";
-import { shown } from "./shown.js";
-import { encode } from "./text.js";
+import { formatValue } from "./format_value.js";
+import { encode } from "./text_encoding.js";
 
 const calls = [];
 let live = false;
@@ -17,7 +17,7 @@ export const leave = () => calls.pop();
 function print(level, values) {
   if (!live) return;
   try {
-    const line = values.map(shown).join(" ");
+    const line = values.map(formatValue).join(" ");
     const call = calls.at(-1);
     if (call) call.log(level, line);
     else write(`${line}\n`);

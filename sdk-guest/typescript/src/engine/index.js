@@ -1,12 +1,12 @@
 // What tool authors expect of a JavaScript engine and QuickJS alone does not have. Whatever is here already stays.
 
-import { structuredClone } from "./clone.js";
+import { structuredClone } from "./structured_clone.js";
 import { console, goLive } from "./console.js";
-import { addTimer, clearTimer, queueJob } from "./jobs.js";
+import { addTimer, clearTimer, queueJob } from "./microtasks.js";
 import { begin, performance } from "./performance.js";
 import { Promise } from "./promise.js";
 import { crypto, mathRandom, reseed } from "./random.js";
-import { TextDecoder, TextEncoder } from "./text.js";
+import { TextDecoder, TextEncoder } from "./text_encoding.js";
 
 /** Supplies the globals, once, when the plugin's modules are loaded. */
 export function install() {

@@ -1,6 +1,6 @@
 // `Promise`, as the language has it, over a queue that the SDK can work off. See `jobs.js`.
 
-import { queueJob, unhandled } from "./jobs.js";
+import { queueJob, unhandled } from "./microtasks.js";
 
 export class Promise {
   #state = "pending";

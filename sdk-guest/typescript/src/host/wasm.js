@@ -8,7 +8,7 @@ import sampling from "plugport:plugin/sampling@0.1.0";
 import { Call } from "../call.js";
 import { enter, leave } from "../engine/console.js";
 import { install, start } from "../engine/index.js";
-import { drain, forget } from "../engine/jobs.js";
+import { drain, forget } from "../engine/microtasks.js";
 
 install();
 
@@ -27,7 +27,7 @@ export function during(handle, run) {
   }
 }
 
-/** The value of a promise: whatever it waits for is done here and now, since the host's answers do not come later. */
+/** The value of a promise: whatever it waits for is done here and now, since the host's results do not come later. */
 export const settle = (run) => drain(run());
 
 function portOf(handle) {
@@ -41,6 +41,6 @@ function portOf(handle) {
     createMessage: (key, params) => sampling.createMessage(handle, key, params),
     elicit: (key, params) => elicitation.elicit(handle, key, params),
     listRoots: (key) => roots.listRoots(handle, key),
-    gather: (questions) => inputs.gather(handle, questions),
+    requestInputs: (requests) => inputs.requestInputs(handle, requests),
   };
 }

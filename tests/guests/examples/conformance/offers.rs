@@ -86,8 +86,8 @@ pub fn first_arguments(value: &str) -> Completion {
 }
 
 #[complete(prompt = test_prompt_with_arguments, argument = "arg2")]
-pub fn second_arguments(value: &str, known: &Known) -> Completion {
-    match known.get("arg1") {
+pub fn second_arguments(value: &str, context: &CompletionContext) -> Completion {
+    match context.get("arg1") {
         Some(first) => rank(value, [format!("{first} in spring"), format!("{first} in autumn")]),
         None => rank(value, ["spring", "autumn"]),
     }

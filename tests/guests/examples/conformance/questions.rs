@@ -32,7 +32,7 @@ pub fn test_sampling(
     /// What to ask it.
     prompt: String,
 ) -> Result<String, Error> {
-    let answer = call.sample(Sample::from(prompt).max_tokens(100))?;
+    let answer = call.sample(CreateMessageRequest::from(prompt).max_tokens(100))?;
     Ok(format!("LLM response: {}", answer.text()))
 }
 
@@ -131,7 +131,7 @@ pub fn test_input_required_result_elicitation(call: &Call) -> Result<String, Err
 /// Ask the client's model for a capital.
 #[tool]
 pub fn test_input_required_result_sampling(call: &Call) -> Result<String, Error> {
-    let question = Sample::new().key("capital_question").text("What is the capital of France?");
+    let question = CreateMessageRequest::new().key("capital_question").text("What is the capital of France?");
     Ok(call.sample(question.max_tokens(100))?.text())
 }
 
@@ -163,11 +163,11 @@ fn confirm(call: &Call) -> Result<String, Error> {
 /// Ask three questions at once.
 #[tool]
 pub fn test_input_required_result_multiple_inputs(call: &Call) -> Result<String, Error> {
-    let questions = Gather::new()
+    let questions = InputBatch::new()
         .elicit::<Name>("user_name", "What is your name?")
-        .sample("greeting", Sample::new().text("Generate a greeting").max_tokens(50))
+        .sample("greeting", CreateMessageRequest::new().text("Generate a greeting").max_tokens(50))
         .roots("client_roots");
-    let answers = call.gather(questions)?;
+    let answers = call.request_inputs(questions)?;
     let name = answers.elicited::<Name>("user_name")?.accepted()?.name;
     let greeting = answers.sampled("greeting")?.text();
     let roots = answers.roots("client_roots")?.len();
@@ -187,9 +187,9 @@ pub fn test_input_required_result_multi_round(call: &Call) -> Result<String, Err
 #[tool]
 pub fn test_input_required_result_capabilities(call: &Call) -> Result<String, Error> {
     let client = call.client();
-    let mut questions = Gather::new();
+    let mut questions = InputBatch::new();
     if client.sampling {
-        let question = Sample::new().text("What is the capital of France?").max_tokens(100);
+        let question = CreateMessageRequest::new().text("What is the capital of France?").max_tokens(100);
         questions = questions.sample("capital_question", question);
     }
     if client.elicitation {
@@ -201,7 +201,7 @@ pub fn test_input_required_result_capabilities(call: &Call) -> Result<String, Er
     if !(client.sampling || client.elicitation || client.roots) {
         return Ok("This client cannot be asked anything.".to_owned());
     }
-    let answers = call.gather(questions)?;
+    let answers = call.request_inputs(questions)?;
     let mut said = Vec::new();
     if client.sampling {
         said.push(answers.sampled("capital_question")?.text());
@@ -224,11 +224,11 @@ pub fn test_input_required_result_prompt(call: &Call) -> Result<String, Error> {
 }
 
 /// What was answered, in the words of MCP.
-fn told(answer: Elicited<Map<String, Value>>) -> String {
+fn told(answer: ElicitResult<Map<String, Value>>) -> String {
     let (action, content) = match answer {
-        Elicited::Accepted(content) => ("accept", content),
-        Elicited::Declined => ("decline", Map::new()),
-        Elicited::Cancelled => ("cancel", Map::new()),
+        ElicitResult::Accepted(content) => ("accept", content),
+        ElicitResult::Declined => ("decline", Map::new()),
+        ElicitResult::Cancelled => ("cancel", Map::new()),
     };
     format!("action={action}, content={}", Value::Object(content))
 }

@@ -47,7 +47,7 @@ type questionArgs struct {
 }
 
 func sample(call *plugport.Call, args questionArgs) (string, error) {
-	question := plugport.Ask(args.Question)
+	question := plugport.TextRequest(args.Question)
 	question.MaxTokens = 100
 	answer, err := call.Sample(question)
 	if err != nil {
@@ -125,7 +125,7 @@ func fail(_ *plugport.Call, args failArgs) (string, error) {
 }
 
 func refuse(call *plugport.Call, _ struct{}) (string, error) {
-	answer, err := call.Sample(plugport.Ask("May I?"))
+	answer, err := call.Sample(plugport.TextRequest("May I?"))
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func greet(_ *plugport.Call, args greetArgs) (string, error) {
 	return "Greet " + args.Name + " warmly.", nil
 }
 
-func names(_ *plugport.Call, value string, _ plugport.Known) (plugport.Completion, error) {
+func names(_ *plugport.Call, value string, _ plugport.CompletionContext) (plugport.Completion, error) {
 	var fitting []string
 	for _, name := range []string{"Ada", "Alan", "Grace"} {
 		if strings.HasPrefix(name, value) {

@@ -63,25 +63,25 @@ func MakeBodyListRoots() Body {
 
 
 
-type Question struct {
+type InputRequest struct {
         Key string
 Body Body
 }
 
-type Answer struct {
+type InputResponse struct {
         Key string
 Outcome witTypes.Result[string, plugport_plugin_types.Error]
 }
 
-//go:wasmimport plugport:plugin/inputs@0.1.0 gather
-func wasm_import_gather(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr) 
+//go:wasmimport plugport:plugin/inputs@0.1.0 request-inputs
+func wasm_import_request_inputs(arg0 int32, arg1 uintptr, arg2 uint32, arg3 uintptr) 
 
-func Gather(call *plugport_plugin_request.Call, questions []Question) witTypes.Result[[]Answer, plugport_plugin_types.Error] {
+func RequestInputs(call *plugport_plugin_request.Call, requests []InputRequest) witTypes.Result[[]InputResponse, plugport_plugin_types.Error] {
         pinner := &runtime.Pinner{}
 defer pinner.Unpin()
 
         returnArea := uintptr(witRuntime.Allocate(pinner, (8*4), 4))
-        slice := questions
+        slice := requests
 length := uint32(len(slice))
 result := witRuntime.Allocate(pinner, uintptr(length * (5*4)), 4)
 for index, element := range slice {
@@ -124,11 +124,11 @@ default:
 
 }
 
-wasm_import_gather((call).Handle(), uintptr(result), length, returnArea)
-var result25 witTypes.Result[[]Answer, plugport_plugin_types.Error]
+wasm_import_request_inputs((call).Handle(), uintptr(result), length, returnArea)
+var result25 witTypes.Result[[]InputResponse, plugport_plugin_types.Error]
 switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 0))) {
 case 0:
-        result13 := make([]Answer, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2*4))))
+        result13 := make([]InputResponse, 0, *(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2*4))))
 for index := 0; index < int(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), (2*4)))); index++ {
         base := unsafe.Add(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4)))), index * (10*4))
         value := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
@@ -210,11 +210,11 @@ default:
         panic("unreachable")
 }
 
-        result13 = append(result13, Answer{Key: value, Outcome: result12})
+        result13 = append(result13, InputResponse{Key: value, Outcome: result12})
 }
 
 
-        result25 = witTypes.Ok[[]Answer, plugport_plugin_types.Error](result13)
+        result25 = witTypes.Ok[[]InputResponse, plugport_plugin_types.Error](result13)
 case 1:
         var variant24 plugport_plugin_types.Error
 switch uint8(*(*uint32)(unsafe.Add(unsafe.Pointer(returnArea), 4))) {
@@ -282,7 +282,7 @@ default:
         panic("unreachable")
 }
 
-        result25 = witTypes.Err[[]Answer, plugport_plugin_types.Error](variant24)
+        result25 = witTypes.Err[[]InputResponse, plugport_plugin_types.Error](variant24)
 default:
         panic("unreachable")
 }

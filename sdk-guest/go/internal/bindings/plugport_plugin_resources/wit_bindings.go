@@ -33,3 +33,12 @@ MimeType witTypes.Option[string]
 Annotations witTypes.Option[plugport_plugin_types.Annotations]
 Extra witTypes.Option[string]
 }
+
+// A template that a URI comes from, and what the URI has for its variables.
+type MatchedTemplate struct {
+        // As `list-resource-templates` gave it.
+UriTemplate string
+// Names and percent-decoded values, in the order of the URI. A variable that the URI leaves out is missing.
+// An exploded variable comes once for each of its values, and in a query under the names that the URI has.
+Variables []witTypes.Tuple2[string, string]
+}

@@ -19,6 +19,7 @@ import (
 "github.com/plugport/plugport/sdk-guest/go/internal/exports/export_plugport_plugin_tools"
 "github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_completions"
 "github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_request"
+"github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_resources"
 "github.com/plugport/plugport/sdk-guest/go/internal/bindings/plugport_plugin_types"
 witRuntime "github.com/plugport/plugport/sdk-guest/go/internal/wit/runtime"
 witTypes "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
@@ -1493,22 +1494,43 @@ func wasm_export_post_return_plugport_plugin_resources_list_resource_templates(r
 
 
 //go:wasmexport plugport:plugin/resources@0.1.0#read-resource
-func wasm_export_plugport_plugin_resources_read_resource(arg0 int32, arg1 uintptr, arg2 uint32) uintptr {
+func wasm_export_plugport_plugin_resources_read_resource(arg0 int32, arg1 uintptr, arg2 uint32, arg3 int32, arg4 uintptr, arg5 uint32, arg6 uintptr, arg7 uint32) uintptr {
         
         pinner := &syncExportPinner
         value := unsafe.String((*uint8)(unsafe.Pointer(arg1)), arg2)
-witRuntime.Unpin()
-result := export_plugport_plugin_resources.ReadResource(plugport_plugin_request.CallFromOwnHandle(int32(uintptr(arg0))), value)
+var option witTypes.Option[plugport_plugin_resources.MatchedTemplate]
+switch arg3 {
+case 0:
+        
+        option = witTypes.None[plugport_plugin_resources.MatchedTemplate]()
+case 1:
+        value0 := unsafe.String((*uint8)(unsafe.Pointer(arg4)), arg5)
+result := make([]witTypes.Tuple2[string, string], 0, arg7)
+for index := 0; index < int(arg7); index++ {
+        base := unsafe.Add(unsafe.Pointer(arg6), index * (4*4))
+        value1 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), 0))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)))
+value2 := unsafe.String((*uint8)(unsafe.Pointer(uintptr(*(*uint32)(unsafe.Add(unsafe.Pointer(base), (2*4)))))), *(*uint32)(unsafe.Add(unsafe.Pointer(base), (3*4))))
 
-switch result.Tag() {
+        result = append(result, witTypes.Tuple2[string, string]{F0: value1, F1: value2})
+}
+
+
+        option = witTypes.Some[plugport_plugin_resources.MatchedTemplate](plugport_plugin_resources.MatchedTemplate{UriTemplate: value0, Variables: result})
+default:
+        panic("unreachable")
+}
+witRuntime.Unpin()
+result3 := export_plugport_plugin_resources.ReadResource(plugport_plugin_request.CallFromOwnHandle(int32(uintptr(arg0))), value, option)
+
+switch result3.Tag() {
 case witTypes.ResultOk:
-        payload := result.Ok()
+        payload := result3.Ok()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 0)) = int8(int32(0))
 slice := payload
 length := uint32(len(slice))
-result3 := witRuntime.Allocate(pinner, uintptr(length * (11*4)), 4)
+result7 := witRuntime.Allocate(pinner, uintptr(length * (11*4)), 4)
 for index, element := range slice {
-        base := unsafe.Add(result3, index * (11*4))
+        base := unsafe.Add(result7, index * (11*4))
         utf8 := unsafe.Pointer(unsafe.StringData((element).Uri))
 pinner.Pin(utf8)
 *(*uint32)(unsafe.Add(unsafe.Pointer(base), 4)) = uint32(uint32(len((element).Uri)))
@@ -1522,10 +1544,10 @@ case witTypes.OptionNone:
 case witTypes.OptionSome:
         payload := (element).MimeType.Some()
         *(*int8)(unsafe.Add(unsafe.Pointer(base), (2*4))) = int8(int32(1))
-utf80 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf80)
+utf84 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf84)
 *(*uint32)(unsafe.Add(unsafe.Pointer(base), (4*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(base), (3*4))) = uint32(uintptr(uintptr(utf80)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(base), (3*4))) = uint32(uintptr(uintptr(utf84)))
 
         
 default:
@@ -1536,10 +1558,10 @@ switch (element).Data.Tag() {
 case plugport_plugin_types.ResourceDataText:
         payload := (element).Data.Text()
         *(*int8)(unsafe.Add(unsafe.Pointer(base), (5*4))) = int8(int32(0))
-utf81 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf81)
+utf85 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf85)
 *(*uint32)(unsafe.Add(unsafe.Pointer(base), (7*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(base), (6*4))) = uint32(uintptr(uintptr(utf81)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(base), (6*4))) = uint32(uintptr(uintptr(utf85)))
 
         
 
@@ -1565,10 +1587,10 @@ case witTypes.OptionNone:
 case witTypes.OptionSome:
         payload := (element).Extra.Some()
         *(*int8)(unsafe.Add(unsafe.Pointer(base), (8*4))) = int8(int32(1))
-utf82 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf82)
+utf86 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf86)
 *(*uint32)(unsafe.Add(unsafe.Pointer(base), (10*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(base), (9*4))) = uint32(uintptr(uintptr(utf82)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(base), (9*4))) = uint32(uintptr(uintptr(utf86)))
 
         
 default:
@@ -1578,57 +1600,17 @@ default:
 }
 
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(length)
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = uint32(uintptr(uintptr(result3)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = uint32(uintptr(uintptr(result7)))
 
         
 case witTypes.ResultErr:
-        payload := result.Err()
+        payload := result3.Err()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 0)) = int8(int32(1))
 
 switch payload.Tag() {
 case plugport_plugin_types.ErrorNotFound:
         payload := payload.NotFound()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(0))
-utf84 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf84)
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf84)))
-
-        
-
-case plugport_plugin_types.ErrorInvalidParams:
-        payload := payload.InvalidParams()
-        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(1))
-utf85 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf85)
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf85)))
-
-        
-
-case plugport_plugin_types.ErrorInternal:
-        payload := payload.Internal()
-        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(2))
-utf86 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf86)
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf86)))
-
-        
-
-case plugport_plugin_types.ErrorMissingCapability:
-        payload := payload.MissingCapability()
-        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(3))
-utf87 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf87)
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf87)))
-
-        
-
-case plugport_plugin_types.ErrorDenied:
-        payload := payload.Denied()
-        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(4))
 utf88 := unsafe.Pointer(unsafe.StringData(payload))
 pinner.Pin(utf88)
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
@@ -1636,13 +1618,53 @@ pinner.Pin(utf88)
 
         
 
-case plugport_plugin_types.ErrorOverBudget:
-        payload := payload.OverBudget()
-        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(5))
+case plugport_plugin_types.ErrorInvalidParams:
+        payload := payload.InvalidParams()
+        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(1))
 utf89 := unsafe.Pointer(unsafe.StringData(payload))
 pinner.Pin(utf89)
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf89)))
+
+        
+
+case plugport_plugin_types.ErrorInternal:
+        payload := payload.Internal()
+        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(2))
+utf810 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf810)
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf810)))
+
+        
+
+case plugport_plugin_types.ErrorMissingCapability:
+        payload := payload.MissingCapability()
+        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(3))
+utf811 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf811)
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf811)))
+
+        
+
+case plugport_plugin_types.ErrorDenied:
+        payload := payload.Denied()
+        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(4))
+utf812 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf812)
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf812)))
+
+        
+
+case plugport_plugin_types.ErrorOverBudget:
+        payload := payload.OverBudget()
+        *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(5))
+utf813 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf813)
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf813)))
 
         
 
@@ -1661,10 +1683,10 @@ case plugport_plugin_types.ErrorCancelled:
 case plugport_plugin_types.ErrorRejected:
         payload := payload.Rejected()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(8))
-utf810 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf810)
+utf814 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf814)
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf810)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = uint32(uintptr(uintptr(utf814)))
 
         
 
@@ -1672,10 +1694,10 @@ case plugport_plugin_types.ErrorRpc:
         payload := payload.Rpc()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), 4)) = int8(int32(9))
 *(*int32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (2*4))) = (payload).Code
-utf811 := unsafe.Pointer(unsafe.StringData((payload).Message))
-pinner.Pin(utf811)
+utf815 := unsafe.Pointer(unsafe.StringData((payload).Message))
+pinner.Pin(utf815)
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (4*4))) = uint32(uint32(len((payload).Message)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uintptr(uintptr(utf811)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (3*4))) = uint32(uintptr(uintptr(utf815)))
 
 switch (payload).Data.Tag() {
 case witTypes.OptionNone:
@@ -1685,10 +1707,10 @@ case witTypes.OptionNone:
 case witTypes.OptionSome:
         payload := (payload).Data.Some()
         *(*int8)(unsafe.Add(unsafe.Pointer(exportReturnArea), (5*4))) = int8(int32(1))
-utf812 := unsafe.Pointer(unsafe.StringData(payload))
-pinner.Pin(utf812)
+utf816 := unsafe.Pointer(unsafe.StringData(payload))
+pinner.Pin(utf816)
 *(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (7*4))) = uint32(uint32(len(payload)))
-*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (6*4))) = uint32(uintptr(uintptr(utf812)))
+*(*uint32)(unsafe.Add(unsafe.Pointer(exportReturnArea), (6*4))) = uint32(uintptr(uintptr(utf816)))
 
         
 default:

@@ -18,4 +18,4 @@ type Pairs = []wit.Tuple2[string, string]
 type Completed = wit.Result[completions.Completion, types.Error]
 
 // Complete suggests values for an argument.
-var Complete func(call *request.Call, target completions.Target, argument, value string, known Pairs) Completed
+var Complete func(call *request.Call, target completions.Target, argument, value string, context Pairs) Completed

@@ -11,11 +11,14 @@ import (
 	wit "github.com/plugport/plugport/sdk-guest/go/internal/wit/types"
 )
 
+// Matched is the template that a URI comes from, if there is one.
+type Matched = wit.Option[resources.MatchedTemplate]
+
 var (
 	// ListResources lists the resources.
 	ListResources func() wit.Result[[]types.ResourceDescriptor, types.Error]
 	// ListResourceTemplates lists the templates.
 	ListResourceTemplates func() wit.Result[[]resources.ResourceTemplate, types.Error]
-	// ReadResource reads one.
-	ReadResource func(call *request.Call, uri string) wit.Result[[]types.ResourceContents, types.Error]
+	// ReadResource reads one, which may come from a template.
+	ReadResource func(call *request.Call, uri string, template Matched) wit.Result[[]types.ResourceContents, types.Error]
 )

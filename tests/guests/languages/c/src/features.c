@@ -28,8 +28,8 @@ static pp_result *progress(pp_call *call, const pp_args *args)
 
 static pp_result *sample(pp_call *call, const pp_args *args)
 {
-    pp_sampling question = {.text = pp_string(args, "question"), .max_tokens = 100};
-    pp_sampled answer = pp_sample_with(call, &question);
+    pp_create_message_request question = {.text = pp_string(args, "question"), .max_tokens = 100};
+    pp_create_message_result answer = pp_sample_with(call, &question);
     return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
 }
 
@@ -37,7 +37,7 @@ static const pp_form one_answer = {.fields = {PP_STRING("answer", "Your answer")
 
 static pp_result *elicit(pp_call *call, const pp_args *args)
 {
-    pp_elicited answer = pp_elicit(call, &one_answer, "%s", pp_string(args, "question"));
+    pp_elicit_result answer = pp_elicit(call, &one_answer, "%s", pp_string(args, "question"));
     switch (answer.action) {
     case PP_ACCEPTED:
         return pp_text("accepted: %s", pp_string(answer.values, "answer"));
@@ -97,7 +97,7 @@ static pp_result *fail(pp_call *call, const pp_args *args)
 static pp_result *refuse(pp_call *call, const pp_args *args)
 {
     (void)args;
-    pp_sampled answer = pp_sample(call, "May I?");
+    pp_create_message_result answer = pp_sample(call, "May I?");
     return answer.failure ? pp_failed(answer.failure) : pp_text("%s", answer.text);
 }
 

@@ -1,0 +1,108 @@
+/* Requests to the client, and their results. These need a call, but no table. */
+#include "../src/internal.h"
+#include "tests.h"
+
+static pp_call call;
+
+static const pp_form form = {
+    .fields = {PP_STRING("name", "Your name"), PP_INTEGER_IN("age", 0, 150, "Your age", .optional = true)}};
+
+static void forms_are_filled_in(void)
+{
+    pp_test_new_client();
+    pp_test_accepts("{\"name\":\"Ada\",\"age\":36}");
+    pp_elicit_result answer = pp_elicit(&call, &form, "Who are %s?", "you");
+    PP_CHECK(answer.action == PP_ACCEPTED && pp_integer(answer.values, "age") == 36);
+    PP_CHECK_TEXT(pp_string(answer.values, "name"), "Ada");
+    PP_CHECK_TEXT(pp_test_request(),
+                  "{\"mode\":\"form\",\"message\":\"Who are you?\",\"requestedSchema\":{\"type\":\"object\","
+                  "\"properties\":{\"name\":{\"type\":\"string\",\"description\":\"Your name\"},\"age\":{\"type\":"
+                  "\"integer\",\"minimum\":0,\"maximum\":150,\"description\":\"Your age\"}},\"required\":[\"name\"]}}");
+}
+
+static void forms_are_not_filled_in(void)
+{
+    pp_test_declines();
+    PP_CHECK(pp_elicit(&call, &form, "?").action == PP_DECLINED);
+    pp_test_closes();
+    PP_CHECK(pp_elicit(&call, &form, "?").action == PP_CANCELLED);
+    pp_test_accepts("{\"age\":-1}");
+    pp_elicit_result answer = pp_elicit(&call, &form, "?");
+    PP_CHECK(answer.action == PP_FAILED);
+    PP_CHECK_TEXT(answer.failure->message, "the answer does not fit the form: the field `name` is missing");
+    pp_test_new_client();
+    PP_CHECK(pp_elicit(&call, &form, "?").failure->kind == PP_FAILED_MISSING_CAPABILITY);
+}
+
+static void models_are_sampled(void)
+{
+    pp_test_new_client();
+    pp_test_samples("for\"ty\"");
+    PP_CHECK_TEXT(pp_sample(&call, "Why?").text, "for\"ty\"");
+    PP_CHECK_TEXT(pp_test_request(),
+                  "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Why?\"}}],"
+                  "\"maxTokens\":1000}");
+    pp_test_denies();
+    pp_create_message_result refused = pp_sample(&call, "Why?");
+    PP_CHECK(refused.failure && refused.failure->kind == PP_FAILED_DENIED);
+    PP_CHECK_TEXT(refused.text, "");
+}
+
+static void roots_are_listed(void)
+{
+    pp_test_new_client();
+    pp_test_has_root("file:///a", "a");
+    pp_test_has_root("file:///b", NULL);
+    pp_roots roots = pp_list_roots(&call);
+    PP_CHECK(roots.count == 2 && !roots.items[1].name);
+    PP_CHECK_TEXT(roots.items[1].uri, "file:///b");
+    PP_CHECK(pp_client_of(&call).roots && !pp_client_of(&call).sampling);
+}
+
+static void clients_are_told(void)
+{
+    pp_test_new_client();
+    pp_log(&call, PP_INFO, "tests", "a \"%d\"", 1);
+    pp_log(&call, PP_EMERGENCY, NULL, "b");
+    pp_progress(&call, 1, 3, "one");
+    pp_progress(&call, 2, -1, NULL);
+    pp_tools_changed();
+    pp_resource_updated("a:b");
+    PP_CHECK_TEXT(pp_test_logs(), "info tests: \"a \\\"1\\\"\"\nemergency: \"b\"");
+    PP_CHECK_TEXT(pp_test_progress(), "1/3 one\n2");
+    PP_CHECK_TEXT(pp_test_changes(), "tools\nresource a:b");
+    PP_CHECK(!pp_cancelled(&call));
+    pp_test_cancels();
+    PP_CHECK(pp_cancelled(&call));
+}
+
+static void several_requests_are_sent_at_once(void)
+{
+    pp_test_new_client();
+    pp_test_samples("Folders");
+    pp_test_has_root("file:///a", NULL);
+    const pp_create_message_request title = {.text = "A title?"};
+    pp_input_request requests[] = {
+        {.key = "title", .sampling = &title},
+        {.key = "folders", .roots = true},
+        {.key = "who", .form = &form, .message = "Who?"},
+    };
+    PP_CHECK(!pp_request_inputs(&call, requests, 3));
+    PP_CHECK_TEXT(requests[0].sampled.text, "Folders");
+    PP_CHECK(requests[1].found.count == 1 && !requests[1].found.items[0].name);
+    PP_CHECK_TEXT(requests[1].found.items[0].uri, "file:///a");
+    PP_CHECK(requests[2].elicited.failure->kind == PP_FAILED_MISSING_CAPABILITY);
+    pp_test_denies();
+    const pp_failure *failure = pp_request_inputs(&call, requests, 3);
+    PP_CHECK(failure && failure->kind == PP_FAILED_DENIED && requests[0].sampled.failure == failure);
+}
+
+void test_client_requests(void)
+{
+    several_requests_are_sent_at_once();
+    forms_are_filled_in();
+    forms_are_not_filled_in();
+    models_are_sampled();
+    roots_are_listed();
+    clients_are_told();
+}

@@ -1,0 +1,133 @@
+import unittest
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from plugport_sdk import Field, Image, Message, Root, errors
+from plugport_sdk.client_requests import form
+from plugport_sdk.testing import Log, Progress, TestClient
+
+from .test_schemas import Place, Unit
+
+
+@dataclass
+class Wish:
+    """A wish."""
+
+    name: Annotated[str, Field("Whom to greet.", min_length=1, pattern="x")]
+    tone: Literal["formal", "friendly"] | None = None
+    unit: Unit = Unit.METRIC
+    days: list[Literal["mon", "tue"]] | None = None
+    count: Annotated[int, Field(minimum=1)] | None = None
+    sure: bool = False
+
+
+class Telling(unittest.TestCase):
+    def test_logs_and_progress_arrive(self):
+        client = TestClient(meta={"a": 1}, principal="ada")
+        call = client.call()
+        call.info("one")
+        call.log("warning", {"two": Unit.METRIC}, logger="x")
+        call.log("debug", {1j: 2})
+        call.progress(1, 4, "reading")
+        call.progress(2)
+        self.assertEqual(client.logs[:2], [Log("info", "one"), Log("warning", {"two": "metric"}, "x")])
+        self.assertIn("keys must be", client.logs[2].data)
+        self.assertEqual(client.reports, [Progress(1.0, 4.0, "reading"), Progress(2.0)])
+        self.assertEqual((call.meta, call.principal, call.client.name), ({"a": 1}, "ada", "test"))
+        self.assertFalse(call.cancelled())
+        client.cancel()
+        self.assertTrue(call.cancelled())
+
+
+class Sampling(unittest.TestCase):
+    def test_a_question_and_its_answer(self):
+        client = TestClient().samples("Paris")
+        answer = client.call().sample("The capital of France?")
+        self.assertEqual((answer.text, answer.model, answer.stop_reason), ("Paris", "test", "endTurn"))
+        message = {"role": "user", "content": {"type": "text", "text": "The capital of France?"}}
+        self.assertEqual(client.requests[0].params, {"messages": [message], "maxTokens": 1000})
+
+    def test_everything_that_can_be_said(self):
+        client = TestClient().samples("x")
+        client.call().sample(
+            ["See:", Message.assistant(Image(b"\0\1", "image/png")), {"role": "user", "content": []}],
+            max_tokens=5,
+            system="Be short.",
+            stop=["."],
+            hints=["claude"],
+            speed=0.5,
+            extra={"tools": []},
+            key="q",
+        )
+        asked = client.requests[0]
+        self.assertEqual(asked.key, "q")
+        image = {"type": "image", "data": "AAE=", "mimeType": "image/png"}
+        self.assertEqual(asked.params["messages"][1], {"role": "assistant", "content": image})
+        self.assertEqual(
+            asked.params["modelPreferences"], {"speedPriority": 0.5, "hints": [{"name": "claude"}]}
+        )
+        self.assertEqual((asked.params["systemPrompt"], asked.params["tools"]), ("Be short.", []))
+
+    def test_a_client_without_a_model(self):
+        with self.assertRaises(errors.MissingCapability):
+            TestClient().call().sample("?")
+        with self.assertRaises(errors.Rejected):
+            TestClient().fails_sampling(errors.Rejected("no")).call().sample("?")
+
+
+class Eliciting(unittest.TestCase):
+    def test_a_form_has_what_mcp_allows(self):
+        schema, _ = form(Wish)
+        self.assertEqual(schema["required"], ["name"])
+        expected = {
+            "name": {"type": "string", "description": "Whom to greet.", "minLength": 1},
+            "tone": {"type": "string", "enum": ["formal", "friendly"]},
+            "unit": {"type": "string", "enum": ["metric", "imperial"], "default": "metric"},
+            "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue"]}},
+            "count": {"type": "integer", "minimum": 1},
+            "sure": {"type": "boolean", "default": False},
+        }
+        self.assertEqual(schema["properties"], expected)
+
+    def test_what_cannot_be_a_form_is_named(self):
+        with self.assertRaisesRegex(errors.Internal, "the field `tags` must be a text, a number"):
+            form(Place)
+        with self.assertRaisesRegex(errors.Internal, "only a dataclass can"):
+            form(int)
+
+    def test_the_three_answers(self):
+        client = TestClient().accepts(name="Ada", unit="imperial", tone=None).declines().closes()
+        call = client.call()
+        accepted = call.elicit(Wish, "Whom?")
+        self.assertEqual(accepted.accepted(), Wish("Ada", None, Unit.IMPERIAL))
+        self.assertEqual(client.requests[0].params["message"], "Whom?")
+        declined, closed = call.elicit(Wish, "Whom?"), call.elicit(Wish, "Whom?")
+        self.assertTrue(declined.declined and not declined.cancelled and closed.cancelled)
+        self.assertIsNone(declined.value)
+        with self.assertRaisesRegex(errors.Rejected, "declined"):
+            declined.accepted()
+        with self.assertRaisesRegex(errors.Rejected, "closed"):
+            closed.accepted()
+
+    def test_an_answer_that_does_not_fit(self):
+        with self.assertRaisesRegex(errors.Internal, "cannot be read"):
+            TestClient().accepts(name=1).call().elicit(Wish, "Whom?")
+
+    def test_forms_and_pages_of_ones_own(self):
+        client = TestClient().accepts(a=1).visits()
+        schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+        self.assertEqual(client.call().elicit_form(schema, "?").value, {"a": 1})
+        self.assertEqual(client.call().elicit_url("https://example.com", "Log in").action, "accept")
+        self.assertEqual(client.requests[1].params["mode"], "url")
+
+
+class Roots(unittest.TestCase):
+    def test_folders_are_listed(self):
+        client = TestClient().has_roots("file:///a", Root("file:///b", "B"))
+        self.assertEqual(client.call().roots(), [Root("file:///a"), Root("file:///b", "B")])
+        with self.assertRaises(errors.MissingCapability):
+            TestClient().call().roots()
+
+
+if __name__ == "__main__":
+    unittest.main()
