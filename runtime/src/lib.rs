@@ -3,6 +3,7 @@
 //! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
 
 mod bindings;
+mod capability;
 pub mod catalog;
 pub mod cli;
 pub mod commands;
@@ -13,5 +14,6 @@ pub mod mcp;
 pub mod observe;
 pub mod plugin;
 pub mod sandbox;
+mod toml_reader;
 pub mod transport;
 pub mod watch;

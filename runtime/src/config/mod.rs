@@ -7,14 +7,12 @@
 mod approval_mode;
 mod audit;
 mod error;
-mod grants;
 mod instance_mode;
 mod limits;
 mod name_suggestion;
 mod server;
 mod sidecar;
 mod signatures;
-mod toml_reader;
 mod user_dirs;
 
 use std::collections::BTreeMap;
@@ -23,11 +21,7 @@ use std::sync::Arc;
 
 pub use approval_mode::ApprovalMode;
 pub use audit::AuditConfig;
-pub use error::{ConfigError, Diagnostic};
-pub use grants::{
-    DirGrant, DirQuota, EnvVar, GrantContext, GrantError, GrantSentence, Grants, Host, HostParseError,
-    HttpGrant, HttpGrantError, ProtectedPaths, RootError, RootsGrant, SamplingGrant, Scheme, Secret, Secrets,
-};
+pub use error::ConfigError;
 pub use instance_mode::InstanceMode;
 pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
 pub use server::{ServerConfig, parse_listen};
@@ -35,8 +29,16 @@ pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
 
-pub(crate) use toml_reader::nearest;
-use toml_reader::{TomlEntry, TomlReader, TomlTable};
+use crate::capability::grants;
+pub use crate::capability::grants::{
+    ConfigGrant, DirGrant, DirQuota, ElicitationGrant, EnvVar, GrantContext, GrantError, GrantSentence, Grants,
+    Host, HostParseError, HttpGrant, HttpGrantError, KvGrant, ProtectedPaths, RootError, RootsGrant,
+    SamplingGrant, Scheme, Secret, Secrets,
+};
+use crate::toml_reader;
+pub use crate::toml_reader::Diagnostic;
+pub(crate) use crate::toml_reader::nearest;
+use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// What was approved, beside the configuration file: made to be committed with it.
 const LOCK: &str = "plugport.lock";
@@ -163,7 +165,7 @@ impl Config {
             }
         }
         root.finish(&mut reader, &["server", "limits", "audit", "plugins"]);
-        reader.finish(file, config)
+        reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
     fn read_plugin(
@@ -227,7 +229,7 @@ impl Config {
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
             let dirs =
-                others.flat_map(|(plugin, config)| config.grants.dirs.iter().map(move |dir| (plugin, dir)));
+                others.flat_map(|(plugin, config)| config.grants.filesystem.iter().map(move |dir| (plugin, dir)));
             remarks.extend(dirs.filter(|(_, dir)| file.starts_with(&dir.host)).map(|(plugin, dir)| {
                 let (file, dir) = (file.display(), dir.host.display());
                 format!("`{plugin}` may read {dir}, where {file} holds the secret `{name}` of `{owner}`; move one of them")
@@ -240,7 +242,7 @@ impl Config {
     fn secret_files(&self) -> impl Iterator<Item = (&String, &str, PathBuf)> {
         self.plugins.iter().flat_map(|(plugin, config)| {
             let files =
-                config.grants.secrets.iter().filter_map(|(name, secret)| Some((name, secret.file()?)));
+                config.grants.config.secrets.iter().filter_map(|(name, secret)| Some((name, secret.file()?)));
             files.filter_map(move |(name, file)| Some((plugin, name, file.canonicalize().ok()?)))
         })
     }
@@ -327,9 +329,9 @@ mod tests {
         let grants = parse(text).unwrap().plugin("a").grants;
         let names: Vec<_> = grants.env.iter().map(|variable| variable.name.as_str()).collect();
         assert_eq!(names, ["PATH", "TZ"]);
-        let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let values: Vec<_> = grants.config.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
-        assert!(grants.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
+        assert!(grants.config.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
     }
 
     #[test]

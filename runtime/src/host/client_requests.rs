@@ -146,8 +146,8 @@ impl InstanceCtx {
             (ClientRequestBody::CreateMessage(params), Some(hourly)) => {
                 budget.sample(hourly, params).map(Some)
             }
-            (ClientRequestBody::Elicit(_), _) if grants.elicitation => budget.elicit().map(|()| None),
-            (ClientRequestBody::ListRoots, _) if grants.roots => Ok(None),
+            (ClientRequestBody::Elicit(_), _) if grants.elicitation.0 => budget.elicit().map(|()| None),
+            (ClientRequestBody::ListRoots, _) if grants.roots.list => Ok(None),
             _ => {
                 let capability = body.capability();
                 self.deny(capability, format!("{capability} = true"));

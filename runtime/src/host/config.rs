@@ -15,8 +15,8 @@ impl Host for InstanceCtx {
     async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<String>, Error>> {
         self.meter.charge(key.len()).await?;
         let grants = &self.plugin.config.grants;
-        let found = grants.config.get(&key).map(String::as_str);
-        let found = found.or_else(|| grants.secrets.get(&key).map(|secret| secret.expose_secret()));
+        let found = grants.config.values.get(&key).map(String::as_str);
+        let found = found.or_else(|| grants.config.secrets.get(&key).map(|secret| secret.expose_secret()));
         let found = found.map(str::to_owned);
         self.meter.charge(found.as_ref().map_or(0, String::len)).await?;
         if found.is_none() {
@@ -26,7 +26,7 @@ impl Host for InstanceCtx {
     }
 
     async fn get_all(&mut self) -> wasmtime::Result<Result<Vec<(String, String)>, Error>> {
-        let config = &self.plugin.config.grants.config;
+        let config = &self.plugin.config.grants.config.values;
         let size = config.iter().map(|(key, value)| key.len() + value.len()).sum();
         let all = config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         self.meter.charge(size).await?;
@@ -43,8 +43,8 @@ impl InstanceCtx {
         let wanted = format!("the configuration value `{shown}`");
         let line = format!("config = {{ {} = \"...\" }}", toml_key(&shown));
         let allow = GrantHint::new(line, [format!("config={shown}=...")]);
-        let grants = &self.plugin.config.grants;
-        if grants.config.is_empty() && grants.secrets.is_empty() {
+        let granted = &self.plugin.config.grants.config;
+        if granted.values.is_empty() && granted.secrets.is_empty() {
             self.deny(&wanted, allow);
         } else {
             self.denials.record_missing_value(&self.plugin, &wanted, &allow);

@@ -119,7 +119,7 @@ impl DenialLog {
 
 /// A guest's words with the plugin's secrets hidden and what could deceive spelled out.
 fn shown(plugin: &PluginCtx, words: &str) -> String {
-    Escaped(&plugin.config.grants.secrets.redactor().text(words)).to_string()
+    Escaped(&plugin.config.grants.config.secrets.redactor().text(words)).to_string()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::guest_output::GuestOutput;
 use super::handle_memory::HandleMemory;
 use super::http::HttpCtx;
 use super::{GuestLog, PluginCtx, wasi_ctx};
-use crate::config::{PluginConfig, mib};
+use crate::config::{KvGrant, PluginConfig, mib};
 use crate::sandbox::{HostFuel, KvBucket, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as
@@ -64,7 +64,7 @@ impl InstanceCtx {
     /// When a granted directory has gone, or no memory is left for another instance.
     pub(crate) fn new(plugin: &Arc<PluginCtx>, waiting: Suspension) -> wasmtime::Result<Self> {
         let PluginConfig { grants, limits, .. } = &plugin.config;
-        let (rate, redactor) = (Arc::clone(&plugin.log_rate), grants.secrets.redactor().clone());
+        let (rate, redactor) = (Arc::clone(&plugin.log_rate), grants.config.secrets.redactor().clone());
         let logs = GuestLog::new(Arc::clone(&plugin.name), rate, limits, redactor);
         let transfer = mib(limits.transfer_mib);
         let meter = HostFuel::of_instance(limits.fuel, plugin.memory.host_call(transfer));
@@ -72,7 +72,9 @@ impl InstanceCtx {
         table.set_max_capacity(usize::try_from(limits.handles).unwrap_or(usize::MAX));
         let denials = DenialLog::default();
         let output = GuestOutput::new(&logs, &meter);
-        let bucket = |mib| Arc::new(KvBucket::new(Arc::clone(&plugin.store), Arc::clone(&plugin.name), mib));
+        let bucket = |KvGrant { quota_mib }| {
+            Arc::new(KvBucket::new(Arc::clone(&plugin.store), Arc::clone(&plugin.name), quota_mib))
+        };
         Ok(Self {
             wasi: wasi_ctx::build(grants, limits, &output)?,
             output,
@@ -84,7 +86,7 @@ impl InstanceCtx {
             http: HttpCtx::new(plugin, &meter, &denials),
             meter,
             logs,
-            bucket: grants.kv_mib.map(bucket),
+            bucket: grants.keyvalue.map(bucket),
             transfer,
             handle_memory: HandleMemory::new(transfer),
             waiting,
@@ -105,7 +107,7 @@ impl InstanceCtx {
         self.meter.end();
         let is_counted = self.handle_memory.count(&mut self.table, self.limiter.instance_memory());
         let is_quiet = self.announces && self.http.is_quiet();
-        let may_leave = LEFT + LOOKS * self.plugin.config.grants.dirs.len();
+        let may_leave = LEFT + LOOKS * self.plugin.config.grants.filesystem.len();
         let is_light = !self.limiter.is_nearly_full() && self.table.iter_mut().count() <= may_leave;
         self.instance.is_some() && is_counted && is_quiet && is_light
     }

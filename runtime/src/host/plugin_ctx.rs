@@ -56,7 +56,7 @@ impl PluginCtx {
             digest,
             log_rate: Arc::new(GuestLog::rate(&config.limits)),
             sampling: config.grants.sampling.map(|grant| budgets.for_plugin(name, grant)),
-            dirs: config.grants.dirs.iter().map(GrantedDir::from_grant).collect(),
+            dirs: config.grants.filesystem.iter().map(GrantedDir::from_grant).collect(),
             egress: Egress::new(usize::try_from(config.limits.http_parallel).unwrap_or(1)),
             config,
             changes,

@@ -59,7 +59,11 @@ impl InstanceCtx {
     /// # Errors
     /// Never for what a client says; when the host fails.
     pub(crate) async fn open_roots(&mut self, client: &Arc<dyn Client>) -> wasmtime::Result<()> {
-        let Some(grant) = self.plugin.config.grants.read_roots.clone() else { return Ok(()) };
+        let grant = &self.plugin.config.grants.roots;
+        if !grant.may_read() {
+            return Ok(());
+        }
+        let grant = grant.clone();
         let waiting = self.waiting.clone();
         let Some(answer) = waiting.suspend_while(client.local_roots()).await else { return Ok(()) };
         let roots = match parse_roots(&answer) {

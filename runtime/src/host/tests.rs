@@ -13,7 +13,7 @@ use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
-use crate::config::{Limits, ServerConfig};
+use crate::config::{KvGrant, Limits, ServerConfig};
 use crate::sandbox::{CallPermits, ChargeError, GuestMemory, Suspension};
 
 /// What no argument should be as long as, and `transfer_mib` allows.
@@ -60,7 +60,7 @@ impl Client for CountingClient {
 /// What the host has of a guest that was granted the store, and the handle of its call.
 async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
     let mut plugin = plugin_ctx::tests::plugin();
-    plugin.config.grants.kv_mib = Some(1);
+    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
     let limits = Limits::default();
     let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
     let permit = permits.acquire().await.unwrap();
@@ -164,7 +164,7 @@ async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     use store::{Host as _, HostBucket as _};
 
     let (mut plugin, limits) = (plugin_ctx::tests::plugin(), Limits::default());
-    plugin.config.grants.kv_mib = Some(1);
+    plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
     let settings = ServerConfig { guest_memory_mib: Some(16), ..ServerConfig::default() };
     plugin.memory = GuestMemory::new(&settings).of_plugin();
     let plugin = Arc::new(plugin);

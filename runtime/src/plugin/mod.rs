@@ -116,7 +116,7 @@ impl Plugin {
     /// What hides its secrets in text that people read.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
-        self.config().grants.secrets.redactor()
+        self.config().grants.config.secrets.redactor()
     }
 
     /// What the operator says of it.

@@ -14,7 +14,7 @@ use crate::config::Grants;
 /// # Errors
 /// When a directory has gone since it was granted.
 pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, grants: &Grants) -> wasmtime::Result<()> {
-    for dir in &grants.dirs {
+    for dir in &grants.filesystem {
         let perms = if dir.write.is_some() { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let pinned = PinnedDir::open(&dir.host)?;
         wasi.preopened_dir(pinned.path(), &dir.guest, perms)?;

@@ -131,7 +131,7 @@ impl HttpBudget {
 
     /// Notes that a granted host did not prove who it is.
     pub(super) fn deny_untrusted_host(&self, target: &Target, cause: &io::Error) {
-        let redactor = self.plugin.config.grants.secrets.redactor();
+        let redactor = self.plugin.config.grants.config.secrets.redactor();
         let why = truncate(WORDS.saturating_add(redactor.longest()), format_args!("{cause}"));
         let why = redactor.prefix(&why, WORDS);
         self.denials.record_untrusted_host(&self.plugin, &target.pattern(), &why);

@@ -133,7 +133,7 @@ impl PluginPool {
     pub(super) fn of(plugin: &PluginCtx, pool: &Arc<InstancePool>) -> Option<Self> {
         let config = &plugin.config;
         // An instance has the client's folders as they were when it was made; the configuration refuses that already.
-        if config.instances == InstanceMode::Fresh || config.grants.read_roots.is_some() {
+        if config.instances == InstanceMode::Fresh || config.grants.roots.may_read() {
             return None;
         }
         let owner = Owner(pool.owners.fetch_add(1, Ordering::Relaxed));

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use toml::de::DeValue;
 use zeroize::Zeroizing;
 
-use super::super::toml_reader::{TomlEntry, TomlReader};
-use super::GrantContext;
-use super::config_values::{ConfigValues, KEY};
+use super::values::{ConfigValues, KEY};
+use crate::capability::grants::GrantContext;
 use crate::observe::Redactor;
+use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Secrets of one plugin.
 const MOST: usize = 32;
@@ -246,8 +246,8 @@ fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Ze
 
 #[cfg(test)]
 mod tests {
-    use super::super::ProtectedPaths;
     use super::*;
+    use crate::capability::grants::ProtectedPaths;
 
     fn parse(secrets: &mut Secrets, base: &Path, text: &str) -> Result<(), String> {
         let values = ConfigValues::from([("region".to_owned(), "eu".to_owned())]);

@@ -3,16 +3,13 @@
 //!
 //! What may be granted at all is decided once, on the resolved path, so that links cannot change the answer.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::super::toml_reader::{TomlEntry, TomlReader, TomlTable};
-use super::{GrantContext, GrantError, ProtectedPaths};
-
-/// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
-/// this process.
-const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
+use super::policy::{is_guest_path, why_forbidden};
+use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// What may lie below a directory granted with `write` when nothing else is said.
 const DEFAULT_QUOTA: DirQuota = DirQuota { mib: 64, files: 1_000 };
@@ -60,12 +57,15 @@ impl DirGrant {
             Some(guest) => guest.to_owned(),
             None => format!("/{}", host.file_name().unwrap_or_default().to_string_lossy()),
         };
+        if !is_guest_path(&guest) {
+            return Err(GrantError::GuestPath(guest));
+        }
         let hidden = context.protected.unreadable_below(&host);
-        Ok(Self { guest: check_guest_path(guest)?, write, hidden, host })
+        Ok(Self { guest, write, hidden, host })
     }
 
     /// Reads an element of the array `dirs`. `None`: it has no such form, which was noted.
-    pub(super) fn read(
+    fn read(
         entry: TomlEntry<'_>,
         context: GrantContext<'_>,
         reader: &mut TomlReader<'_>,
@@ -87,7 +87,7 @@ impl DirGrant {
     }
 
     /// Reads `HOST`, `HOST:GUEST` or `HOST:GUEST:rw`.
-    pub(super) fn parse(text: &str, context: GrantContext<'_>) -> Result<Self, GrantError> {
+    fn parse(text: &str, context: GrantContext<'_>) -> Result<Self, GrantError> {
         let parts: Vec<&str> = text.split(':').collect();
         let raw = match parts.as_slice() {
             [host] => RawDirGrant { host, guest: None, write: None },
@@ -100,6 +100,72 @@ impl DirGrant {
         };
         Self::new(&raw, context)
     }
+}
+
+/// Imports that lead to files.
+pub(crate) const FILES: Import = Import::new("wasi:filesystem/", "files");
+
+/// The directories of one plugin, each under a guest path of its own.
+pub(crate) type Granted = Vec<DirGrant>;
+
+impl Grant for Granted {
+    const KEYS: &'static [&'static str] = &["dirs"];
+    const FORMS: &'static [&'static str] = &["dir=HOST", "dir=HOST:GUEST", "dir=HOST:GUEST:rw"];
+    const IMPORTS: &'static [Import] = &[FILES];
+
+    fn read(
+        &mut self,
+        _: &str,
+        entry: TomlEntry<'_>,
+        context: GrantContext<'_>,
+        reader: &mut TomlReader<'_>,
+    ) {
+        for entry in entry.array(reader) {
+            let (key, span) = (entry.key.clone(), entry.span.clone());
+            let Some(dir) = DirGrant::read(entry, context, reader) else { continue };
+            if let Err(error) = dir.and_then(|dir| add_dir(self, dir)) {
+                reader.report(span, &key, error.to_string());
+            }
+        }
+    }
+
+    fn add(&mut self, option: GrantOption<'_>, context: GrantContext<'_>) -> Result<(), GrantError> {
+        add_dir(self, DirGrant::parse(option.value, context)?)
+    }
+
+    fn describe(&self, shown: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
+        sentences.extend(self.iter().map(|dir| {
+            let place = format!("{} as {}", shown(&dir.host), dir.guest);
+            let may = match dir.write {
+                None => format!("read {place}"),
+                Some(DirQuota { mib, files }) => {
+                    format!("read and write {place}, up to {mib} MiB in {files} files")
+                }
+            };
+            ("dirs", may)
+        }));
+    }
+
+    fn is_subset_of(&self, other: &Self) -> bool {
+        self.iter().all(|dir| other.iter().any(|wider| is_dir_subset(dir, wider)))
+    }
+}
+
+fn add_dir(dirs: &mut Granted, dir: DirGrant) -> Result<(), GrantError> {
+    if dirs.iter().any(|other| other.guest == dir.guest) {
+        return Err(GrantError::Twice(dir.guest));
+    }
+    dirs.push(dir);
+    Ok(())
+}
+
+fn is_dir_subset(own: &DirGrant, wider: &DirGrant) -> bool {
+    let quota = match (own.write, wider.write) {
+        (None, _) => true,
+        (Some(DirQuota { mib, files }), Some(wider)) => mib <= wider.mib && files <= wider.files,
+        (Some(_), None) => false,
+    };
+    own.host == wider.host && own.guest == wider.guest && quota
 }
 
 /// A directory as it is written down.
@@ -125,65 +191,10 @@ fn read_quota(table: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<
     write.then_some(DirQuota { mib, files })
 }
 
-/// Why no plugin may have this directory, if there is a reason.
-pub(super) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths) -> Option<String> {
-    if let Some(root) = forbidden_root(host) {
-        return Some(format!("{root} is never granted"));
-    }
-    if protected.states.iter().any(|state| host.starts_with(state)) {
-        return Some("the state folder holds what other plugins keep, and keys".to_owned());
-    }
-    if protected.caches.iter().any(|cache| host.starts_with(cache)) {
-        return Some("it holds compiled code, which `plugport` runs as it is, and its key".to_owned());
-    }
-    if protected.folders.iter().any(|folder| host.starts_with(folder)) {
-        return Some("the folder of the plugins is the server's own".to_owned());
-    }
-    if protected.home.as_ref().is_some_and(|home| home.starts_with(host)) {
-        return Some("it holds a whole home directory, with keys and passwords".to_owned());
-    }
-    let holds = |path: &PathBuf| path.starts_with(host);
-    let touched = write && protected.folders.iter().chain(protected.unreadable_paths()).any(holds);
-    touched.then(|| {
-        "writing there could publish plugins, or change the configuration or compiled code".to_owned()
-    })
-}
-
-/// The place that a path means, links and `..` resolved as far as it exists already.
-pub(in super::super) fn resolved(path: &Path) -> Option<PathBuf> {
-    let mut whole = PathBuf::new();
-    for part in std::path::absolute(path).ok()?.components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
-        }
-        whole = whole.canonicalize().unwrap_or(whole);
-    }
-    Some(whole)
-}
-
-/// The forbidden root that `path` is or lies below. `/` itself is refused, not what is below it.
-pub(super) fn forbidden_root(path: &Path) -> Option<&'static str> {
-    NEVER.iter().copied().find(|root| match *root {
-        "/" => path == Path::new("/"),
-        root => path.starts_with(root),
-    })
-}
-
-/// By its text: two spellings of one path, such as `/a` and `//a`, would be two grants.
-pub(super) fn check_guest_path(guest: String) -> Result<String, GrantError> {
-    let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(char::is_control);
-    match guest.strip_prefix('/') {
-        Some(names) if names.split('/').all(plain) => Ok(guest),
-        _ => Err(GrantError::GuestPath(guest)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capability::grants::ProtectedPaths;
 
     fn grant(
         base: &Path,
@@ -267,26 +278,6 @@ mod tests {
         assert!(grant(&home, ".", false, &protected).is_err());
         assert!(grant(&home, "..", false, &protected).is_err());
         assert!(grant(&home, "data", true, &protected).is_ok());
-    }
-
-    #[test]
-    fn a_path_that_is_not_there_yet_is_still_the_place_it_means() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        std::fs::create_dir(root.join("a")).unwrap();
-        assert_eq!(resolved(&root.join("a/../b/../c/state")), Some(root.join("c/state")));
-        std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
-        assert_eq!(resolved(&root.join("link/state")), Some(root.join("a/state")));
-    }
-
-    #[test]
-    fn guest_paths_are_absolute_and_plain() {
-        for good in ["/data", "/a/b"] {
-            assert!(check_guest_path(good.to_owned()).is_ok(), "{good}");
-        }
-        for bad in ["data", "/", "/a/../b", "/a/", "", ".", "//a", "/a//b", "/a/./b", "/a\x1b"] {
-            assert!(check_guest_path(bad.to_owned()).is_err(), "{bad}");
-        }
     }
 
     #[test]

@@ -4,9 +4,12 @@
 //! There is no form for all of them: an environment holds the secrets of whatever started the server. A variable that is
 //! not set is absent in the guest too, since a program has to live with that anywhere; the operator hears of it.
 
+use std::path::Path;
+
 use toml::de::DeValue;
 
-use super::super::toml_reader::{TomlEntry, TomlReader};
+use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Variables of one plugin.
 const MOST: usize = 64;
@@ -26,8 +29,47 @@ pub struct EnvVar {
     pub value: Option<String>,
 }
 
+/// The variables of one plugin.
+pub(crate) type Granted = Vec<EnvVar>;
+
+impl Grant for Granted {
+    const KEYS: &'static [&'static str] = &["env"];
+    const FORMS: &'static [&'static str] = &["env=NAME", "env=NAME=VALUE"];
+    const IMPORTS: &'static [Import] =
+        &[Import { prefix: "wasi:cli/environment", what: "environment variables", usual: true }];
+
+    fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
+        for entry in entry.array(reader) {
+            read_element(entry, self, reader);
+        }
+    }
+
+    fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
+        parse(option.value, self).map_err(|why| option.error(why))
+    }
+
+    fn describe(&self, _: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
+        let variables = self.iter().map(|variable| variable.name.clone());
+        sentences.extend(list("env", "see the variables", variables));
+    }
+
+    fn is_subset_of(&self, other: &Self) -> bool {
+        self.iter().all(|own| other.iter().any(|theirs| theirs.name == own.name))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let unset = self.iter().filter(|variable| variable.value.is_none());
+        let remark = |EnvVar { name, .. }: &EnvVar| {
+            format!(
+                "the variable {name} is granted but not set in the server's environment, so the plugin lacks it"
+            )
+        };
+        unset.map(remark).collect()
+    }
+}
+
 /// Reads an element of the array `env`, and adds what it says.
-pub(super) fn read(entry: TomlEntry<'_>, variables: &mut Vec<EnvVar>, reader: &mut TomlReader<'_>) {
+fn read_element(entry: TomlEntry<'_>, variables: &mut Vec<EnvVar>, reader: &mut TomlReader<'_>) {
     let (key, span) = (entry.key.clone(), entry.span.clone());
     if matches!(entry.value, DeValue::String(_)) {
         let Some(name) = entry.string(reader) else { return };
@@ -39,16 +81,16 @@ pub(super) fn read(entry: TomlEntry<'_>, variables: &mut Vec<EnvVar>, reader: &m
     let Some(mut table) = entry.table(reader) else { return };
     for (name, entry) in table.take_all() {
         let Some(value) = entry.string(reader) else { continue };
-        if let Err(why) = add(&name, Some(value), variables) {
+        if let Err(why) = add_variable(&name, Some(value), variables) {
             reader.report(entry.span, &entry.key, why);
         }
     }
 }
 
 /// The same from the command line.
-pub(super) fn parse(text: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
+fn parse(text: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     match text.split_once('=') {
-        Some((name, value)) => add(name, Some(value.to_owned()), variables),
+        Some((name, value)) => add_variable(name, Some(value.to_owned()), variables),
         None => inherit(text, variables),
     }
 }
@@ -58,10 +100,10 @@ fn inherit(name: &str, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     check(name)?;
     let value = std::env::var_os(name).map(std::ffi::OsString::into_string).transpose();
     let value = value.map_err(|_| format!("the server's variable `{name}` is not text; set it anew"))?;
-    add(name, value, variables)
+    add_variable(name, value, variables)
 }
 
-fn add(name: &str, value: Option<String>, variables: &mut Vec<EnvVar>) -> Result<(), String> {
+fn add_variable(name: &str, value: Option<String>, variables: &mut Vec<EnvVar>) -> Result<(), String> {
     check(name)?;
     if value.as_ref().is_some_and(|value| value.len() > VALUE || value.contains('\0')) {
         return Err(format!("the value of `{name}` must have at most {VALUE} bytes and no NUL"));
@@ -101,9 +143,9 @@ mod tests {
         for bad in ["", "*", "A B", "1A", "LANG,TZ", "Ä", "=x", "A\0", &"A".repeat(NAME + 1)] {
             assert!(parse(bad, &mut variables).is_err(), "{bad:?}");
         }
-        assert!(add("A", Some("x".repeat(VALUE + 1)), &mut variables).is_err());
+        assert!(add_variable("A", Some("x".repeat(VALUE + 1)), &mut variables).is_err());
         assert_eq!(variables.len(), 3);
-        (3..MOST).for_each(|n| add(&format!("V{n}"), None, &mut variables).unwrap());
-        assert!(add("ONE_MORE", None, &mut variables).is_err());
+        (3..MOST).for_each(|n| add_variable(&format!("V{n}"), None, &mut variables).unwrap());
+        assert!(add_variable("ONE_MORE", None, &mut variables).is_err());
     }
 }

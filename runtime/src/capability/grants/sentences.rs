@@ -6,15 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dirs::resolved;
-use super::{DirQuota, Grants, RootsGrant, SamplingGrant};
+use super::{GrantSentence, Grants, resolved};
 use crate::observe::is_deceptive;
 
-/// One grant: its key, and what the plugin may do with it.
-pub type GrantSentence = (&'static str, String);
-
 impl Grants {
-    /// Everything that is granted, kind by kind.
+    /// Everything that is granted, capability by capability.
     #[must_use]
     pub fn describe(&self) -> Vec<GrantSentence> {
         self.describe_with(&quote_path)
@@ -31,54 +27,14 @@ impl Grants {
         told.sort();
         told
     }
-
-    fn describe_with(&self, shown: &dyn Fn(&Path) -> String) -> Vec<GrantSentence> {
-        let mut granted: Vec<GrantSentence> = Vec::new();
-        granted.extend(self.dirs.iter().map(|dir| {
-            let place = format!("{} as {}", shown(&dir.host), dir.guest);
-            let may = match dir.write {
-                None => format!("read {place}"),
-                Some(DirQuota { mib, files }) => {
-                    format!("read and write {place}, up to {mib} MiB in {files} files")
-                }
-            };
-            ("dirs", may)
-        }));
-        let hosts = self.http.iter().map(ToString::to_string);
-        granted.extend(named("http", "send HTTP requests:", hosts));
-        granted.extend(self.kv_mib.map(|mib| ("kv", format!("keep up to {mib} MiB between calls"))));
-        granted.extend(named("config", "read the settings", self.config.keys().cloned()));
-        let secrets = self.secrets.iter().map(|(name, secret)| match secret.file() {
-            Some(file) => format!("{name} from the file {}", shown(file)),
-            None => format!("{name} from {}", secret.source()),
-        });
-        granted.extend(named("secrets", "read the secrets", secrets));
-        let variables = self.env.iter().map(|variable| variable.name.clone());
-        granted.extend(named("env", "see the variables", variables));
-        self.describe_client_access(shown, &mut granted);
-        granted
-    }
-
-    /// What concerns the client and whoever sits there.
-    fn describe_client_access(&self, shown: &dyn Fn(&Path) -> String, granted: &mut Vec<GrantSentence>) {
-        granted.extend(self.sampling.map(|SamplingGrant { calls_per_hour, tokens_per_hour }| {
-            let hourly = format!("{calls_per_hour} times and for {tokens_per_hour} tokens an hour");
-            ("sampling", format!("ask the client's model {hourly}"))
-        }));
-        for (is_granted, key, what) in [
-            (self.elicitation, "elicitation", "ask the person at the client"),
-            (self.roots, "roots", "see which folders the client's user works in"),
-        ] {
-            granted.extend(is_granted.then(|| (key, what.to_owned())));
-        }
-        for below in self.read_roots.iter().flat_map(RootsGrant::below) {
-            granted.push(("roots", format!("read those of these folders that lie below {}", shown(below))));
-        }
-    }
 }
 
 /// A grant of several things by name; never their values.
-fn named(key: &'static str, may: &str, names: impl Iterator<Item = String>) -> Option<GrantSentence> {
+pub(crate) fn list(
+    key: &'static str,
+    may: &str,
+    names: impl Iterator<Item = String>,
+) -> Option<GrantSentence> {
     let names: Vec<_> = names.collect();
     (!names.is_empty()).then(|| (key, format!("{may} {}", names.join(", "))))
 }

@@ -8,21 +8,30 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, Diagnostic};
+/// One mistake in a configuration file.
+#[derive(Debug)]
+pub struct Diagnostic {
+    /// Counted from 1.
+    pub line: usize,
+    /// Dotted path of the key; empty when the text is not TOML.
+    pub key: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
 
 /// The text being read and the diagnostics so far.
-pub(super) struct TomlReader<'i> {
+pub(crate) struct TomlReader<'i> {
     text: &'i str,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'i> TomlReader<'i> {
-    pub(super) fn new(text: &'i str) -> Self {
+    pub(crate) fn new(text: &'i str) -> Self {
         Self { text, diagnostics: Vec::new() }
     }
 
     /// The document's root, as far as it could be parsed.
-    pub(super) fn root(&mut self) -> TomlTable<'i> {
+    pub(crate) fn root(&mut self) -> TomlTable<'i> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             self.report(error.span().unwrap_or_default(), "", error.message());
@@ -30,32 +39,32 @@ impl<'i> TomlReader<'i> {
         TomlTable::new(String::new(), table.into_inner())
     }
 
-    pub(super) fn report(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
+    pub(crate) fn report(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
         let before = self.text.get(..span.start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         self.diagnostics.push(Diagnostic { line, key: key.to_owned(), message: message.into() });
     }
 
     /// Whether something is wrong at or below this key.
-    pub(super) fn has_diagnostics(&self, path: &str) -> bool {
+    pub(crate) fn has_diagnostics(&self, path: &str) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.key.starts_with(path))
     }
 
-    /// Ends the reading: `value` if nothing was wrong with it.
-    pub(super) fn finish<T>(mut self, file: &std::path::Path, value: T) -> Result<T, ConfigError> {
+    /// Ends the reading: `value` if nothing was wrong with it, or every mistake, by line.
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.diagnostics.is_empty() {
             return Ok(value);
         }
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.line);
-        Err(ConfigError::Invalid { file: file.to_owned(), diagnostics: self.diagnostics })
+        Err(self.diagnostics)
     }
 }
 
 /// A value with the key it stands under.
-pub(super) struct TomlEntry<'i> {
-    pub(super) key: String,
-    pub(super) span: Range<usize>,
-    pub(super) value: DeValue<'i>,
+pub(crate) struct TomlEntry<'i> {
+    pub(crate) key: String,
+    pub(crate) span: Range<usize>,
+    pub(crate) value: DeValue<'i>,
 }
 
 impl<'i> TomlEntry<'i> {
@@ -64,7 +73,7 @@ impl<'i> TomlEntry<'i> {
     }
 
     /// A number within bounds; anything else is reported.
-    pub(super) fn number(&self, least: u64, most: u64, reader: &mut TomlReader<'_>) -> Option<u64> {
+    pub(crate) fn number(&self, least: u64, most: u64, reader: &mut TomlReader<'_>) -> Option<u64> {
         let number = match &self.value {
             DeValue::Integer(number) => {
                 u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
@@ -97,11 +106,11 @@ impl<'i> TomlEntry<'i> {
         }
     }
 
-    pub(super) fn is_boolean(&self) -> bool {
+    pub(crate) fn is_boolean(&self) -> bool {
         matches!(self.value, DeValue::Boolean(_))
     }
 
-    pub(super) fn boolean(&self, reader: &mut TomlReader<'_>) -> Option<bool> {
+    pub(crate) fn boolean(&self, reader: &mut TomlReader<'_>) -> Option<bool> {
         if let DeValue::Boolean(found) = self.value {
             return Some(found);
         }
@@ -109,7 +118,7 @@ impl<'i> TomlEntry<'i> {
         None
     }
 
-    pub(super) fn string(&self, reader: &mut TomlReader<'_>) -> Option<String> {
+    pub(crate) fn string(&self, reader: &mut TomlReader<'_>) -> Option<String> {
         if let DeValue::String(found) = &self.value {
             return Some(found.to_string());
         }
@@ -118,7 +127,7 @@ impl<'i> TomlEntry<'i> {
     }
 
     /// The elements of an array, each as an entry under the array's own key.
-    pub(super) fn array(self, reader: &mut TomlReader<'_>) -> Vec<Self> {
+    pub(crate) fn array(self, reader: &mut TomlReader<'_>) -> Vec<Self> {
         match self.value {
             DeValue::Array(items) => items
                 .into_iter()
@@ -131,11 +140,11 @@ impl<'i> TomlEntry<'i> {
         }
     }
 
-    pub(super) fn strings(self, reader: &mut TomlReader<'_>) -> Vec<String> {
+    pub(crate) fn strings(self, reader: &mut TomlReader<'_>) -> Vec<String> {
         self.array(reader).iter().filter_map(|item| item.string(reader)).collect()
     }
 
-    pub(super) fn table(self, reader: &mut TomlReader<'_>) -> Option<TomlTable<'i>> {
+    pub(crate) fn table(self, reader: &mut TomlReader<'_>) -> Option<TomlTable<'i>> {
         let expected = self.expected("a table");
         match self.value {
             DeValue::Table(table) => Some(TomlTable::new(self.key, table)),
@@ -148,7 +157,7 @@ impl<'i> TomlEntry<'i> {
 }
 
 /// A TOML table whose entries are taken one by one.
-pub(super) struct TomlTable<'i> {
+pub(crate) struct TomlTable<'i> {
     path: String,
     entries: Vec<TomlEntry<'i>>,
 }
@@ -167,14 +176,14 @@ impl<'i> TomlTable<'i> {
     }
 
     /// Takes the entry under `name`, which is a key of this table and not a path.
-    pub(super) fn take(&mut self, name: &str) -> Option<TomlEntry<'i>> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<TomlEntry<'i>> {
         let key = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
         let at = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.swap_remove(at))
     }
 
     /// Takes a number within bounds.
-    pub(super) fn take_number(
+    pub(crate) fn take_number(
         &mut self,
         name: &str,
         least: u64,
@@ -185,7 +194,7 @@ impl<'i> TomlTable<'i> {
     }
 
     /// Takes every entry that is left, with the last part of its key.
-    pub(super) fn take_all(&mut self) -> Vec<(String, TomlEntry<'i>)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(String, TomlEntry<'i>)> {
         let prefix = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_by_key(|entry| entry.span.start);
@@ -196,7 +205,7 @@ impl<'i> TomlTable<'i> {
     }
 
     /// Whatever is left is a key that nothing reads.
-    pub(super) fn finish(mut self, reader: &mut TomlReader<'_>, known: &[&str]) {
+    pub(crate) fn finish(mut self, reader: &mut TomlReader<'_>, known: &[&str]) {
         for (name, entry) in self.take_all() {
             let hint =
                 nearest(&name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -5,14 +5,16 @@
 //! grants that address wherever it is, so that a name can never be made to lead into a private network by whoever
 //! controls it.
 
-mod host;
+mod uri_host;
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 
-pub use host::{Host, HostParseError};
+pub use uri_host::{Host, HostParseError};
 
-use super::super::toml_reader::{TomlEntry, TomlReader};
+use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Methods that can be granted by name; without one, all of these are. `CONNECT` and `TRACE` are never sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -126,7 +128,7 @@ impl HttpGrant {
     }
 
     /// Reads an element of the array `http`. `None`: it is wrong, which was noted.
-    pub(super) fn read(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
+    fn read(entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<Self> {
         let text = entry.string(reader)?;
         match Self::parse(&text) {
             Ok(grant) => Some(grant),
@@ -149,6 +151,34 @@ impl HttpGrant {
         let method =
             if self.methods.is_empty() { Self::is_method(method) } else { self.methods.contains(&method) };
         method && self.scheme == scheme && self.port == port && self.host.fits(host)
+    }
+}
+
+/// The patterns of one plugin.
+pub(crate) type Granted = Vec<HttpGrant>;
+
+impl Grant for Granted {
+    const KEYS: &'static [&'static str] = &["http"];
+    const FORMS: &'static [&'static str] = &["http=PATTERN"];
+    const IMPORTS: &'static [Import] = &[Import::new("wasi:http/", "outgoing HTTP")];
+
+    fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
+        for entry in entry.array(reader) {
+            self.extend(HttpGrant::read(&entry, reader));
+        }
+    }
+
+    fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
+        self.push(HttpGrant::parse(option.value).map_err(|error| option.error(error.to_string()))?);
+        Ok(())
+    }
+
+    fn describe(&self, _: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
+        sentences.extend(list("http", "send HTTP requests:", self.iter().map(ToString::to_string)));
+    }
+
+    fn is_subset_of(&self, other: &Self) -> bool {
+        self.iter().all(|grant| other.contains(grant))
     }
 }
 

@@ -89,7 +89,7 @@ fn is_number(label: &str) -> bool {
 }
 
 /// A label of a name in lower case. An underscore is no letter of a host's name, but some hosts have one.
-pub(super) fn is_label(label: &str) -> bool {
+fn is_label(label: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !label.is_empty()
         && label.len() <= LONGEST_LABEL

@@ -6,17 +6,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::toml_reader::{TomlEntry, TomlReader};
-use super::dirs::{check_guest_path, forbidden_root, why_forbidden};
-use super::{DirGrant, GrantContext, ProtectedPaths};
+use crate::capability::filesystem::policy::{forbidden_root, is_guest_path, why_forbidden};
+use crate::capability::grants::{
+    DirGrant, FILES, Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, ProtectedPaths,
+    REQUESTS,
+};
+use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// The most folders of a client that are opened.
 const MOST: usize = 16;
 
-/// Folders of a client that a guest may read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RootsGrant {
-    /// They lie below one of these. Links resolved.
+/// What one plugin may know of the client's folders.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Whether it may ask which folders they are.
+    pub list: bool,
+    /// It may read those that lie below one of these. Links resolved.
     below: Vec<PathBuf>,
     protected: ProtectedPaths,
 }
@@ -35,48 +40,86 @@ pub enum RootError {
     Forbidden(String),
 }
 
-/// Reads the value of `roots`: whether it may ask, and what it may read.
-pub(super) fn read(
-    entry: TomlEntry<'_>,
-    context: GrantContext<'_>,
-    reader: &mut TomlReader<'_>,
-) -> (bool, Option<RootsGrant>) {
-    if entry.is_boolean() {
-        return (entry.boolean(reader).unwrap_or_default(), None);
-    }
-    let (key, span) = (entry.key.clone(), entry.span.clone());
-    let Some(mut table) = entry.table(reader) else { return (false, None) };
-    let mut below = Vec::new();
-    for entry in table.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
-        let Some(path) = entry.string(reader) else { continue };
-        let path = context.base.join(path);
-        let whole = path.canonicalize();
-        match whole.as_deref().map(|path| (path, forbidden_root(path))) {
-            Ok((path, None)) => below.push(path.to_owned()),
-            Ok((_, Some(root))) => reader.report(entry.span, &entry.key, format!("{root} is never granted")),
-            Err(error) => {
-                let path = path.display();
-                reader.report(
-                    entry.span,
-                    &entry.key,
-                    format!("cannot find {path}: {error}; name a directory that exists"),
-                );
-            }
+impl Grant for Granted {
+    const KEYS: &'static [&'static str] = &["roots"];
+    const FORMS: &'static [&'static str] = &[];
+    const IMPORTS: &'static [Import] =
+        &[Import::new("plugport:plugin/roots", "the client's roots"), FILES, REQUESTS];
+
+    fn read(
+        &mut self,
+        _: &str,
+        entry: TomlEntry<'_>,
+        context: GrantContext<'_>,
+        reader: &mut TomlReader<'_>,
+    ) {
+        if entry.is_boolean() {
+            self.list = entry.boolean(reader).unwrap_or_default();
+            return;
+        }
+        let (key, span) = (entry.key.clone(), entry.span.clone());
+        let Some(mut table) = entry.table(reader) else { return };
+        for entry in table.take("read").map(|entry| entry.array(reader)).unwrap_or_default() {
+            self.below.extend(read_dir(&entry, context, reader));
+        }
+        table.finish(reader, &["read"]);
+        self.list = self.may_read();
+        if self.list {
+            self.protected = context.protected.clone();
+        } else {
+            reader.report(span, &key, "needs `read`, a list of the directories below which they may lie");
         }
     }
-    table.finish(reader, &["read"]);
-    if below.is_empty() {
-        reader.report(span, &key, "needs `read`, a list of the directories below which they may lie");
-        return (false, None);
+
+    fn add(&mut self, option: GrantOption<'_>, _: GrantContext<'_>) -> Result<(), GrantError> {
+        Err(option.needs_client())
     }
-    (true, Some(RootsGrant { below, protected: context.protected.clone() }))
+
+    fn describe(&self, shown: &dyn Fn(&Path) -> String, sentences: &mut Vec<GrantSentence>) {
+        let list = || ("roots", "see which folders the client's user works in".to_owned());
+        sentences.extend(self.list.then(list));
+        for below in &self.below {
+            sentences.push(("roots", format!("read those of these folders that lie below {}", shown(below))));
+        }
+    }
+
+    fn is_subset_of(&self, other: &Self) -> bool {
+        let is_below = |own: &PathBuf| other.below.iter().any(|wider| own.starts_with(wider));
+        (!self.list || other.list) && self.below.iter().all(is_below)
+    }
+
+    /// The client's folders are files only where they may be read.
+    fn opens(&self, prefix: &str) -> bool {
+        Self::IMPORTS.iter().any(|import| import.prefix == prefix)
+            && (prefix != FILES.prefix || self.may_read())
+    }
 }
 
-impl RootsGrant {
-    /// The directories below which folders are opened.
+/// Reads one of the directories.
+fn read_dir(
+    entry: &TomlEntry<'_>,
+    context: GrantContext<'_>,
+    reader: &mut TomlReader<'_>,
+) -> Option<PathBuf> {
+    let path = context.base.join(entry.string(reader)?);
+    let why = match path.canonicalize() {
+        Ok(whole) => match forbidden_root(&whole) {
+            None => return Some(whole),
+            Some(root) => format!("{root} is never granted"),
+        },
+        Err(error) => {
+            format!("cannot find {}: {error}; name a directory that exists", path.display())
+        }
+    };
+    reader.report(entry.span.clone(), &entry.key, why);
+    None
+}
+
+impl Granted {
+    /// Whether it may read some of the folders.
     #[must_use]
-    pub fn below(&self) -> &[PathBuf] {
-        &self.below
+    pub fn may_read(&self) -> bool {
+        !self.below.is_empty()
     }
 
     /// As many folders as are opened at all.
@@ -101,9 +144,8 @@ impl RootsGrant {
             return Err(RootError::NotAFolder);
         }
         // The guest finds it under the path by which the client knows it.
-        let named =
-            path.to_str().and_then(|path| check_guest_path(path.trim_end_matches('/').to_owned()).ok());
-        let guest = named.unwrap_or_else(|| host.to_string_lossy().into_owned());
+        let named = path.to_str().map(|path| path.trim_end_matches('/')).filter(|path| is_guest_path(path));
+        let guest = named.map_or_else(|| host.to_string_lossy().into_owned(), str::to_owned);
         let hidden = self.protected.unreadable_below(&host);
         Ok(DirGrant { host, guest, write: None, hidden })
     }
@@ -176,7 +218,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join("other"), root.join("work/link")).unwrap();
         std::os::unix::fs::symlink("/etc", root.join("work/etc")).unwrap();
         let protected = ProtectedPaths { states: vec![root.join("work/state")], ..ProtectedPaths::default() };
-        let grant = RootsGrant { below: vec![root.join("work")], protected };
+        let grant = Granted { list: true, below: vec![root.join("work")], protected };
         let resolve = |path: &str| grant.resolve(&format!("file://{}/{path}", root.display()));
         let found = resolve("work/a%20b").unwrap();
         assert_eq!((found.host, found.write), (root.join("work/a b"), None));

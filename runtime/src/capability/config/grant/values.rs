@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::super::toml_reader::{TomlEntry, TomlReader};
+use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Values of one plugin.
 const MOST: usize = 256;
@@ -20,7 +20,7 @@ pub(super) const KEY: usize = 256;
 const TOTAL: usize = 256 << 10;
 
 /// Values by key.
-pub(super) type ConfigValues = BTreeMap<String, String>;
+pub(crate) type ConfigValues = BTreeMap<String, String>;
 
 /// Reads the table `config`.
 pub(super) fn read(entry: TomlEntry<'_>, values: &mut ConfigValues, reader: &mut TomlReader<'_>) {

@@ -1,0 +1,3 @@
+//! `wasi:config`: settings and secrets.
+
+pub(crate) mod grant;

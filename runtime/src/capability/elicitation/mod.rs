@@ -1,0 +1,3 @@
+//! `plugport:plugin/elicitation`: asks the person at the client.
+
+pub(crate) mod grant;

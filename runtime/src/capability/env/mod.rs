@@ -1,0 +1,3 @@
+//! `wasi:cli/environment`: variables.
+
+pub(crate) mod grant;

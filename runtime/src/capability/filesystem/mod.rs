@@ -1,0 +1,4 @@
+//! `wasi:filesystem`: directories of the host.
+
+pub(crate) mod grant;
+pub(crate) mod policy;

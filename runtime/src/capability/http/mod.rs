@@ -1,0 +1,3 @@
+//! `wasi:http`: requests to hosts.
+
+pub(crate) mod grant;

@@ -1,0 +1,3 @@
+//! `wasi:keyvalue`: what a plugin keeps between calls.
+
+pub(crate) mod grant;

@@ -1,0 +1,3 @@
+//! `plugport:plugin/roots`: the client's roots.
+
+pub(crate) mod grant;

@@ -1,0 +1,3 @@
+//! `plugport:plugin/sampling`: asks the client's model.
+
+pub(crate) mod grant;
