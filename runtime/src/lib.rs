@@ -3,7 +3,7 @@
 //! `docs/architecture.md` has the layers and the words. `runtime/tests/layers.rs` holds the modules to the layers.
 
 mod bindings;
-mod capability;
+pub mod capability;
 pub mod catalog;
 pub mod cli;
 pub mod commands;

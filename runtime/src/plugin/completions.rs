@@ -7,7 +7,8 @@ use wasmtime::Store;
 use super::exports::required;
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
 use super::{Completion, CompletionTarget, FinishedCall, Plugin};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 /// The most values that MCP lets a server suggest.
 const MOST_VALUES: usize = 100;

@@ -48,7 +48,7 @@ pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
-pub use crate::host::{PendingChanges, PluginChanges};
+pub use crate::capability::{PendingChanges, PluginChanges};
 pub(crate) use argument_validation::AdmittedCall;
 pub use audit_record::AuditRecord;
 pub use call_error::{CallError, LimitHit};
@@ -64,8 +64,8 @@ pub use loader::{LoadedPlugin, Loader};
 pub use safe_open::OpenError;
 pub use signature::{SignatureError, Signer, check as check_signature, claimed_key};
 
+use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;
-use crate::host::{InstanceCtx, PluginCtx};
 use crate::observe::Redactor;
 use crate::sandbox::{CallPermits, EpochTicker, LargeWork};
 use counters::Counters;

@@ -7,7 +7,8 @@ use wasmtime::Store;
 use super::exports::required;
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
 use super::{FinishedCall, Plugin, ResourceContents, result_size};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 struct ReadResource<'a> {
     uri: &'a str,

@@ -8,7 +8,8 @@ use super::exports::required;
 use super::functions::CallFunction;
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for};
 use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 struct CallTool<'a> {
     name: &'a str,

@@ -1,7 +1,7 @@
 //! What the operator lets one plugin use: [`Grants`], with a field for each line of the table of capabilities.
 //!
 //! Nothing is granted by default, and a grant is parsed once, into a type that can no longer say what must never be granted.
-//! Each capability reads, shows and compares its own grant ([`Grant`]); everything here only goes through the table. The grants
+//! Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the table. The grants
 //! of all folders are one layer, below `config`: they know TOML and paths, and neither wasmtime nor a running plugin.
 
 mod grant;
@@ -9,17 +9,15 @@ mod sentences;
 
 use std::path::Path;
 
-pub use super::config::grant::{Granted as ConfigGrant, Secret, Secrets};
-pub use super::elicitation::grant::Granted as ElicitationGrant;
-pub use super::env::grant::EnvVar;
-pub(crate) use super::filesystem::grant::FILES;
-pub use super::filesystem::grant::{DirGrant, DirQuota};
-pub use super::filesystem::policy::ProtectedPaths;
-pub(crate) use super::filesystem::policy::resolved;
-pub use super::http::grant::{Host, HostParseError, HttpGrant, HttpGrantError, Scheme};
-pub use super::keyvalue::grant::KvGrant;
-pub use super::roots::grant::{Granted as RootsGrant, RootError};
-pub use super::sampling::grant::SamplingGrant;
+pub use crate::capability::elicitation::grant::Granted as ElicitationGrant;
+pub(crate) use crate::capability::filesystem::grant::FILES;
+pub use crate::capability::filesystem::grant::{DirGrant, DirQuota};
+pub use crate::capability::filesystem::policy::ProtectedPaths;
+pub(crate) use crate::capability::filesystem::policy::resolved;
+pub use crate::capability::http::grant::{Host, HostParseError, HttpGrant, HttpGrantError, Scheme};
+pub use crate::capability::keyvalue::grant::KvGrant;
+pub use crate::capability::roots::grant::Granted as RootsGrant;
+pub use crate::capability::sampling::grant::SamplingGrant;
 pub(crate) use grant::{Grant, GrantOption, Import};
 pub use grant::{GrantContext, GrantError, GrantSentence};
 pub(crate) use sentences::list;
@@ -43,10 +41,13 @@ pub(crate) struct ImportGrants {
 
 macro_rules! grants {
     ($($(#[$doc:meta])* $folder:ident $capability:ident;)*) => {
+        // The types of each grant can be named by whoever holds `Grants`.
+        $(pub use crate::capability::$folder::grant as $folder;)*
+
         /// Everything granted to one plugin.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Grants {
-            $($(#[$doc])* pub $folder: super::$folder::grant::Granted,)*
+            $($(#[$doc])* pub $folder: crate::capability::$folder::grant::Granted,)*
         }
 
         impl Grants {
@@ -58,7 +59,7 @@ macro_rules! grants {
             ) -> Self {
                 let mut grants = Self::default();
                 $(grants.$folder.read_keys(&mut from, context, reader);)*
-                from.finish(reader, &[$(<super::$folder::grant::Granted as Grant>::KEYS),*].concat());
+                from.finish(reader, &[$(<crate::capability::$folder::grant::Granted as Grant>::KEYS),*].concat());
                 grants
             }
 
@@ -69,13 +70,13 @@ macro_rules! grants {
             pub fn add(&mut self, text: &str, context: GrantContext<'_>) -> Result<(), GrantError> {
                 let option = GrantOption::new(text);
                 $(
-                    if <super::$folder::grant::Granted as Grant>::is_named(option.name) {
+                    if <crate::capability::$folder::grant::Granted as Grant>::is_named(option.name) {
                         return Grant::add(&mut self.$folder, option, context);
                     }
                 )*
                 let mut forms = Vec::new();
                 $(
-                    forms.extend_from_slice(<super::$folder::grant::Granted as Grant>::FORMS);
+                    forms.extend_from_slice(<crate::capability::$folder::grant::Granted as Grant>::FORMS);
                 )*
                 Err(option.error(format!("write {}", forms.join(" or "))))
             }
@@ -102,7 +103,7 @@ macro_rules! grants {
             /// Whether what is granted under this key opens the imports of this prefix.
             pub(crate) fn opens(&self, key: &str, prefix: &str) -> bool {
                 $(
-                    if <super::$folder::grant::Granted as Grant>::KEYS.contains(&key) {
+                    if <crate::capability::$folder::grant::Granted as Grant>::KEYS.contains(&key) {
                         return Grant::opens(&self.$folder, prefix);
                     }
                 )*
@@ -112,7 +113,7 @@ macro_rules! grants {
             /// All imports that lead outside the sandbox, with the grants that open them.
             pub(crate) fn imports() -> Vec<ImportGrants> {
                 let mut imports = Vec::new();
-                $(add_imports::<super::$folder::grant::Granted>(&mut imports);)*
+                $(add_imports::<crate::capability::$folder::grant::Granted>(&mut imports);)*
                 imports.extend(NEVER_GRANTED.iter().map(|import| ImportGrants { import, keys: Vec::new() }));
                 imports
             }

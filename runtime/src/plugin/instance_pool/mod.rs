@@ -17,8 +17,9 @@ use wasmtime::Store;
 
 use super::Plugin;
 use super::guest_call::{CallInfo, CallKind};
+use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::{self, InstanceMode, Limits, mib};
-use crate::host::{Caller, InstanceCtx, PluginCtx};
+use crate::host::Caller;
 use crate::sandbox::guest_memory;
 use idle_list::{IdleInstance, IdleList, Owner, PoolLimits};
 
