@@ -19,6 +19,8 @@ macro_rules! capabilities {
             filesystem Filesystem;
             /// Requests to hosts.
             http Http;
+            /// Nothing: sockets are never granted.
+            sockets Sockets;
             /// What it may keep between calls.
             keyvalue KeyValue;
             /// Settings and secrets that it may read.
@@ -47,6 +49,7 @@ mod keyvalue;
 mod lifetimes;
 mod roots;
 mod sampling;
+mod sockets;
 mod ungranted;
 
 pub(crate) use context::current_call::StaleCallHandle;

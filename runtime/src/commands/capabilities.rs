@@ -118,7 +118,7 @@ mod tests {
         let imports =
             ["wasi:filesystem/types", "wasi:filesystem/preopens", "wasi:sockets/tcp", "wasi:config/store"];
         let found = report(&imports, &grants(&["config=region=eu", "kv"]));
-        assert_eq!(whats(&found.needs), ["files", "settings and secrets", "sockets"]);
+        assert_eq!(whats(&found.needs), ["files", "sockets", "settings and secrets"]);
         assert_eq!(whats(found.unreachable()), ["files", "sockets"]);
         assert_eq!(found.superfluous, ["kv"]);
         let granted: Vec<_> = found.granted.iter().map(|(_, may)| may.as_str()).collect();
@@ -176,7 +176,7 @@ mod tests {
         let imports = ["wasi:cli/environment", "wasi:sockets/tcp"];
         let told = report(&imports, &Grants::default());
         assert_eq!(told.lines(), ["would need sockets (never granted)", "cannot reach sockets"]);
-        assert_eq!(whats(told.unreachable()), ["environment variables", "sockets"], "programs are told all");
+        assert_eq!(whats(told.unreachable()), ["sockets", "environment variables"], "programs are told all");
         let told = report(&imports, &grants(&["env=TZ=UTC"]));
         assert!(told.superfluous.is_empty() && told.lines().contains(&"may see the variables TZ".to_owned()));
     }

@@ -62,7 +62,7 @@ fn check_says_what_each_plugin_may_reach() {
     assert!(out.contains("token from the variable PLUGPORT_TEST_KEY"), "{out}");
     assert!(out.contains("which holds the secret `file`, can be read by every user"), "{out}");
     assert!(out.contains("PLUGPORT_TEST_UNSET is granted but not set"), "{out}");
-    assert!(out.contains("  cannot reach files, settings and secrets, sockets\n"), "{out}");
+    assert!(out.contains("  cannot reach files, sockets, settings and secrets\n"), "{out}");
     assert!(out.contains("memory: guests and clients can make it keep at most "), "{out}");
     assert!(out.ends_with("2 plugins, no faults\n"), "{out}");
     assert!(!plugins.path().join("state").exists(), "a check keeps nothing");

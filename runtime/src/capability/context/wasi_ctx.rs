@@ -17,11 +17,7 @@ pub(super) fn build(grants: &Grants, limits: &Limits, output: &GuestOutput) -> w
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(output.stdout.clone())
         .stderr(output.stderr.clone())
-        .max_random_size(kib(limits.random_kib) as u64)
-        // Not even sockets that lead nowhere: each would be an open file of the server.
-        .allow_tcp(false)
-        .allow_udp(false)
-        .allow_ip_name_lookup(false);
+        .max_random_size(kib(limits.random_kib) as u64);
     lifetimes::build_wasi(grants, &mut wasi)?;
     Ok(wasi.build())
 }

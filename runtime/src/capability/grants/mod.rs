@@ -24,12 +24,9 @@ pub(crate) use sentences::list;
 
 use crate::toml_reader::{TomlReader, TomlTable};
 
-/// Several questions to the client at once, which each grant to ask it opens.
+/// Several requests to the client at once, which each grant to ask it opens.
 pub(crate) const REQUESTS: Import =
     Import::new("plugport:plugin/inputs", "several questions to the client at once");
-
-/// Imports that no grant opens.
-const NEVER_GRANTED: &[Import] = &[Import::new("wasi:sockets/", "sockets")];
 
 /// One thing outside the sandbox: the imports that lead to it, and the keys of grants of which each opens them.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,7 +111,6 @@ macro_rules! grants {
             pub(crate) fn imports() -> Vec<ImportGrants> {
                 let mut imports = Vec::new();
                 $(add_imports::<crate::capability::$folder::grant::Granted>(&mut imports);)*
-                imports.extend(NEVER_GRANTED.iter().map(|import| ImportGrants { import, keys: Vec::new() }));
                 imports
             }
         }

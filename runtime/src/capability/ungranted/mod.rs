@@ -4,7 +4,7 @@
 //! Nothing here opens a way out of the sandbox; what does is a capability, in a folder of its own.
 
 mod changes;
-mod charged_wasi;
+mod poll;
 mod random;
 mod request;
 mod types;
@@ -23,7 +23,7 @@ use crate::bindings::plugport::plugin as wit;
 pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     random::link(linker)?;
-    charged_wasi::link(linker)?;
+    poll::link(linker)?;
     wit::types::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
     wit::request::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
     wit::changes::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)

@@ -1,31 +1,24 @@
-//! Functions of WASI that take or give what may be long, and have no file of their own here: charged by the byte, bounded
-//! before anything is done, and with pauses for others.
+//! `wasi:io/poll`: charged by how much is waited for, bounded before anything is done, and with pauses for others.
 //!
-//! The library's own cost a flat price and never let anyone else run. What all linked functions cost at most, and what bounds
-//! it, is in `docs/decisions/0020-host-calls.md`.
+//! The library's own costs a flat price. What all linked functions cost at most, and what bounds it, is in
+//! `docs/decisions/0020-host-calls.md`.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Lift, Linker, Resource, WasmList};
 use wasmtime_wasi::p2::DynPollable;
-use wasmtime_wasi::p2::bindings::sockets::ip_name_lookup::ResolveAddressStream;
-use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, Network};
 use wasmtime_wasi_io::bindings::wasi::io::poll;
 
 use crate::capability::{InstanceCtx, LimitTrap};
 
-/// The interfaces, in the version that wasmtime links.
+/// The interface, in the version that wasmtime links.
 const POLL: &str = "wasi:io/poll@0.2.12";
-const LOOKUP: &str = "wasi:sockets/ip-name-lookup@0.2.12";
-
-/// Longest name that DNS has (RFC 1035), bytes.
-const NAME: usize = 253;
 
 /// Price of one thing that is waited for, as bytes: about 0.2 µs.
 const POLLABLE: usize = 2_000;
 
 type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
 
-/// Shadows the functions.
+/// Shadows the function.
 ///
 /// # Errors
 /// Never for a fixed set of interfaces.
@@ -50,18 +43,6 @@ fn shadow(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
                 }
                 let waited = lifted(&mut store, &waited)?;
                 Ok((poll::Host::poll(&mut store.data_mut().table, waited).await?,))
-            })
-        },
-    )?;
-    linker.instance(LOOKUP)?.func_wrap_async(
-        "resolve-addresses",
-        |mut store: StoreCtx<'_>, (_, name): (Resource<Network>, String)| {
-            Box::new(async move {
-                store.data_mut().meter.clone().charge(name.len()).await?;
-                // Nobody may look up anything, whatever the name is.
-                let long = name.len() > NAME;
-                let why = if long { ErrorCode::InvalidArgument } else { ErrorCode::PermanentResolverFailure };
-                Ok((Err::<Resource<ResolveAddressStream>, _>(why),))
             })
         },
     )
