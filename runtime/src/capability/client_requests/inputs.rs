@@ -1,4 +1,4 @@
-//! `plugport:plugin/inputs`: several questions at once, answered in one round trip.
+//! `plugport:plugin/inputs`: several requests at once, answered in one round trip.
 
 use wasmtime::component::Resource;
 
@@ -6,7 +6,7 @@ use crate::bindings::plugport::plugin::inputs::{self, Answer, Body, Host};
 use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::host::{ClientRequest, ClientRequestBody};
 
-/// What a question takes in the list that a guest hands over, beside its text, bytes.
+/// What a request takes in the list that a guest hands over, beside its text, bytes.
 const ENTRY: usize = 64;
 
 impl Host for InstanceCtx {

@@ -17,10 +17,10 @@ use crate::bindings::plugport::plugin::types::{Error, RpcError};
 use crate::config::{Limits, kib};
 use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
 
-/// Longest key of a question, bytes.
+/// Longest key of a request, bytes.
 const KEY: usize = 128;
 
-/// What a question costs beside its text, as if it were so many bytes.
+/// What a request costs beside its text, as if it were so many bytes.
 const REQUEST: usize = 2_000;
 
 /// Links `plugport:plugin/inputs`.
@@ -31,11 +31,11 @@ pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
     wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
 }
 
-/// The outcome of each question, in order.
+/// The outcome of each request, in order.
 pub(super) type ClientResults = Vec<Result<String, Error>>;
 
 impl InstanceCtx {
-    /// Asks one question.
+    /// Sends one client request.
     pub(super) async fn send_client_request(
         &mut self,
         call: Resource<Call>,
@@ -48,7 +48,7 @@ impl InstanceCtx {
         Ok(outcome?)
     }
 
-    /// Asks several questions in one round trip.
+    /// Sends several client requests in one round trip.
     pub(super) async fn send_client_requests(
         &mut self,
         call: Resource<Call>,
@@ -88,19 +88,19 @@ impl InstanceCtx {
         Ok(outcomes)
     }
 
-    /// Whether a call may ask so many more questions; how many it then may still ask.
+    /// Whether a call may send so many more requests; how many it then may still send.
     fn left(&self, count: usize) -> Result<u64, Error> {
         let RequestBudget { most, left, .. } = self.request_budget;
         let over = || Error::OverBudget(format!("a call may ask {most} questions (limit `questions`)"));
         left.checked_sub(count as u64).ok_or_else(over)
     }
 
-    /// The same for questions that are still to be put together.
+    /// The same for requests that are still to be put together.
     pub(super) fn check_count(&mut self, count: usize) -> Result<(), Error> {
         self.left(count).inspect_err(|error| self.record_over_budget(error)).map(|_| ())
     }
 
-    /// Counts the questions against the call's budget, before anything else is done for them, and looks at their form.
+    /// Counts the requests against the call's budget, before anything else is done for them, and looks at their form.
     fn check_requests(&mut self, requests: &[ClientRequest]) -> Result<(), Error> {
         self.request_budget.left = self.left(requests.len())?;
         let longest = self.request_budget.longest;
@@ -122,7 +122,7 @@ impl InstanceCtx {
         Ok(())
     }
 
-    /// The questions that the operator lets this plugin ask, and what becomes of every one.
+    /// The requests that the operator lets this plugin send, and the outcome of every one.
     fn granted(&mut self, requests: Vec<ClientRequest>) -> (Vec<ClientRequest>, Vec<Decision>) {
         let mut asked = Vec::new();
         let mut outcomes = Vec::new();
@@ -147,7 +147,7 @@ impl InstanceCtx {
         }
     }
 
-    /// Whether one question may be asked, and for how many tokens.
+    /// Whether one request may be sent, and for how many tokens.
     fn check_request(&mut self, body: &ClientRequestBody) -> Result<Option<u64>, Error> {
         match body {
             ClientRequestBody::CreateMessage(params) => sampling::check(self, params).map(Some),
@@ -156,14 +156,14 @@ impl InstanceCtx {
         }
     }
 
-    /// Notes that a question is not granted; what the guest gets.
+    /// Notes that a request is not granted; what the guest gets.
     pub(super) fn deny_request(&mut self, capability: &str) -> Error {
         self.deny(capability, format!("{capability} = true"));
         Error::Denied(format!("this server does not grant `{capability}` to the plugin"))
     }
 }
 
-/// What becomes of a question.
+/// Whether a request is sent.
 enum Decision {
     /// It is not asked.
     Rejected(Error),
@@ -180,7 +180,7 @@ impl Decision {
     }
 }
 
-/// How many questions a call may still ask, of whatever kind.
+/// How many client requests a call may still send, of whatever kind.
 #[derive(Debug)]
 pub(super) struct RequestBudget {
     most: u64,
@@ -194,7 +194,7 @@ impl RequestBudget {
     }
 }
 
-/// A limit of one kind of question, and what is left of it.
+/// A limit of one kind of request, and what is left of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     pub(super) most: u64,

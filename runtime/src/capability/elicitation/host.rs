@@ -19,7 +19,7 @@ impl Host for InstanceCtx {
     }
 }
 
-/// Whether the plugin may ask once more. Counts the question.
+/// Whether the plugin may ask once more. Counts the request.
 pub(in crate::capability) fn check(state: &mut InstanceCtx) -> Result<(), Error> {
     if !state.plugin.config.grants.elicitation.0 {
         return Err(state.deny_request("elicitation"));

@@ -13,7 +13,7 @@ use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::elicitation as wit;
 pub(super) use host::check;
 
-/// Questions to the person.
+/// Elicitation.
 pub(super) struct Elicitation;
 
 impl Capability for Elicitation {

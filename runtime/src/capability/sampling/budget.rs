@@ -36,7 +36,7 @@ pub(in crate::capability) struct CallBudget {
     tokens: Budget,
 }
 
-/// What a question may cost, tokens. One that is no question costs what its text does; it is refused later. Read as it is
+/// What a request may cost, tokens. One that is no request costs what its text does; it is refused later. Read as it is
 /// when it is asked, so that of a number that is there twice the same one counts.
 fn tokens(params: &str) -> u64 {
     let allowed = serde_json::from_str::<MaxTokens>(params).unwrap_or_default().0.unwrap_or_default();
@@ -44,7 +44,7 @@ fn tokens(params: &str) -> u64 {
     (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
 }
 
-/// The last `maxTokens` of a question. Of the rest, which may be long, nothing is kept.
+/// The last `maxTokens` of a request. Of the rest, which may be long, nothing is kept.
 #[derive(Default)]
 struct MaxTokens(Option<f64>);
 
@@ -113,7 +113,7 @@ impl CallBudget {
         Self { calls: Budget::new(limits.sampling_calls), tokens: Budget::new(limits.sampling_tokens) }
     }
 
-    /// Counts a question to the model; what it was counted as.
+    /// Counts a request to the model; what it was counted as.
     pub(super) fn sample(&mut self, hourly: &HourlyBudget, params: &str) -> Result<u64, Error> {
         let over = |why: String| Err(Error::OverBudget(why));
         let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
@@ -123,7 +123,7 @@ impl CallBudget {
                 self.calls.most
             ));
         }
-        // Only now, since it takes reading the question.
+        // Only now, since it takes reading the request.
         let (tokens, now) = (tokens(params), Instant::now());
         if !self.tokens.spend(tokens) {
             let Budget { most, left } = self.tokens;
@@ -146,7 +146,7 @@ impl CallBudget {
         Ok(tokens)
     }
 
-    /// A question did not reach the model, so it cost nothing. The call itself has asked all the same.
+    /// A request did not reach the model, so it cost nothing. The call itself has asked all the same.
     pub(super) fn refund(hourly: &HourlyBudget, tokens: u64) {
         hourly.calls.give_back(1);
         hourly.tokens.give_back(tokens);

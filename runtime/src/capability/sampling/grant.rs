@@ -10,9 +10,9 @@ use crate::toml_reader::{TomlEntry, TomlReader};
 /// How much a plugin may ask in an hour, all its calls together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SamplingGrant {
-    /// Questions.
+    /// Client requests.
     pub calls_per_hour: u64,
-    /// Tokens: what the questions allow the answers, and their own text.
+    /// Tokens: what the requests allow the answers, and their own text.
     pub tokens_per_hour: u64,
 }
 

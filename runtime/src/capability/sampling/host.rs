@@ -30,7 +30,7 @@ pub(in crate::capability) fn check(state: &mut InstanceCtx, params: &str) -> Res
     }
 }
 
-/// A question that was counted as so many tokens did not reach the model.
+/// A request that was counted as so many tokens did not reach the model.
 pub(in crate::capability) fn refund(plugin: &PluginCtx, tokens: u64) {
     if let Some(hourly) = &plugin.capabilities.sampling {
         CallBudget::refund(hourly, tokens);

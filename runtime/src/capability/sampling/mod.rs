@@ -16,7 +16,7 @@ pub(crate) use budget::PluginBudgets;
 use budget::{CallBudget, HourlyBudget};
 pub(super) use host::{check, refund};
 
-/// Questions to the client's model.
+/// Sampling.
 pub(super) struct Sampling;
 
 impl Capability for Sampling {
