@@ -1,4 +1,4 @@
-//! What host functions of every capability share: [`PluginCtx`], which lives as long as a loaded plugin, and [`InstanceCtx`], which
+//! What host functions of every capability share: `PluginCtx`, which lives as long as a loaded plugin, and `InstanceCtx`, which
 //! lives as long as a wasmtime `Store`.
 //!
 //! Each owns what capabilities keep for it (`PerPlugin`, `PerInstance` of `lifetimes`) without knowing any of them by name.
