@@ -90,7 +90,7 @@ async fn measure(file: PathBuf) {
 async fn routes(file: PathBuf) -> Router {
     let mut plugin = Config::new(file.parent().unwrap().to_owned()).plugin(GUEST);
     plugin.limits.set("suspended_calls", SUSPENDED as u64).unwrap();
-    plugin.grants.roots = true;
+    plugin.grants.roots.list = true;
     plugin.limits.set("tool_calls_per_second", 1_000_000_000).unwrap();
     let settings = ServerConfig {
         suspended_calls: SUSPENDED,

@@ -1,4 +1,4 @@
-//! What `bindgen!` makes of `wit/plugin.wit`, and nothing else. Only `plugin` and `host` may look in here.
+//! What `bindgen!` makes of `wit/plugin.wit`, and nothing else. Only `plugin` and `capability` may look in here.
 
 #![allow(missing_docs, reason = "generated; wit/plugin.wit has the documentation")]
 
@@ -7,8 +7,8 @@ wasmtime::component::bindgen!({
     world: "plugin",
     imports: { default: async | trappable },
     exports: { default: async },
-    with: { "plugport:plugin/request.call": crate::host::Call },
-    trappable_error_type: { "plugport:plugin/types.error" => crate::host::HostCallError },
+    with: { "plugport:plugin/request.call": crate::capability::Call },
+    trappable_error_type: { "plugport:plugin/types.error" => crate::capability::HostCallError },
 });
 
 /// The standard interface for what is kept between calls.
@@ -18,8 +18,8 @@ pub(crate) mod keyvalue {
         world: "keyvalue",
         imports: { default: async | trappable },
         with: {
-            "wasi:keyvalue/store.bucket": crate::host::Bucket,
-            "wasi:keyvalue/atomics.cas": crate::host::Cas,
+            "wasi:keyvalue/store.bucket": crate::capability::Bucket,
+            "wasi:keyvalue/atomics.cas": crate::capability::Cas,
         },
     });
 }

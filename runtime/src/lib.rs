@@ -4,6 +4,7 @@
 
 pub mod approval;
 mod bindings;
+pub mod capability;
 pub mod catalog;
 pub mod cli;
 pub mod commands;
@@ -15,5 +16,6 @@ pub mod observe;
 pub mod plugin;
 mod safe_open;
 pub mod sandbox;
+mod toml_reader;
 pub mod transport;
 pub mod watch;

@@ -114,6 +114,7 @@ impl ApprovalPolicy {
 #[cfg(test)]
 mod tests {
     use super::super::approved_plugin::ApprovedPlugin;
+    use crate::config::{ElicitationGrant, KvGrant};
     use super::*;
 
     fn approved() -> ApprovedPlugin {
@@ -131,15 +132,15 @@ mod tests {
     }
 
     fn kv() -> Grants {
-        Grants { kv_mib: Some(16), ..Grants::default() }
+        Grants { keyvalue: Some(KvGrant { quota_mib: 16 }), ..Grants::default() }
     }
 
     #[test]
     fn what_is_not_as_it_was_approved_does_not_run() {
         let strict = approval(ApprovalMode::Strict);
         assert_eq!(strict.check_file("p", "aa", &kv()), Ok(None));
-        let other = Grants { kv_mib: Some(17), ..Grants::default() };
-        let more = Grants { elicitation: true, ..kv() };
+        let other = Grants { keyvalue: Some(KvGrant { quota_mib: 17 }), ..Grants::default() };
+        let more = Grants { elicitation: ElicitationGrant(true), ..kv() };
         for (plugin, digest, grants, why) in [
             ("q", "aa", &kv(), "has not been approved; run `plugport approve q`"),
             ("p", "ab", &kv(), "is not the file that was approved; run `plugport approve p`"),

@@ -1,63 +1,22 @@
-//! Compares the capabilities that a plugin imports with those that it is granted. One table says which imports and which
+//! Compares the capabilities that a plugin imports with those that it is granted, by the table of capabilities.
 //!
-//! grants belong to a capability. Importing is not using: most toolchains import all of WASI, so a missing grant is a remark
-//! and no fault. `inspect`, `check` and `serve` all use this table, or they would tell an operator different things.
+//! Importing is not using: most toolchains import all of WASI, so a missing grant is a remark and no fault. `inspect`, `check` and
+//! `serve` all use this comparison, or they would tell an operator different things.
 
 use serde_json::{Value, json};
 
+use crate::capability::grants::ImportGrants;
 use crate::config::{GrantSentence, Grants};
-
-/// One thing to reach.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Capability {
-    /// Imports that begin like this lead there.
-    import: &'static str,
-    /// What it is, in words.
-    what: &'static str,
-    /// Keys under a plugin's grants, each of which opens the way. None: it is never granted.
-    grants: &'static [&'static str],
-    /// Whether every language's standard library imports it. People are told of it only when it is granted.
-    usual: bool,
-}
-
-const FILES: &str = "wasi:filesystem/";
-
-/// A capability that not every standard library imports.
-const fn capability(import: &'static str, what: &'static str, grants: &'static [&'static str]) -> Capability {
-    Capability { import, what, grants, usual: false }
-}
-
-const TABLE: &[Capability] = &[
-    capability(FILES, "files", &["dirs", "roots"]),
-    capability("wasi:http/", "outgoing HTTP", &["http"]),
-    capability("wasi:sockets/", "sockets", &[]),
-    capability("wasi:keyvalue/", "values kept between calls", &["kv"]),
-    capability("wasi:config/", "settings and secrets", &["config", "secrets"]),
-    Capability {
-        import: "wasi:cli/environment",
-        what: "environment variables",
-        grants: &["env"],
-        usual: true,
-    },
-    capability("plugport:plugin/sampling", "the client's model", &["sampling"]),
-    capability("plugport:plugin/elicitation", "the person at the client", &["elicitation"]),
-    capability("plugport:plugin/roots", "the client's roots", &["roots"]),
-    capability(
-        "plugport:plugin/inputs",
-        "several questions to the client at once",
-        &["sampling", "elicitation", "roots"],
-    ),
-];
 
 /// What a plugin imports, set against what it is granted.
 #[derive(Debug)]
 pub(super) struct CapabilityReport {
     /// What its imports lead to.
-    needs: Vec<&'static Capability>,
+    needs: Vec<ImportGrants>,
     /// What it may do.
     granted: Vec<GrantSentence>,
-    /// What it imports and is not granted.
-    unreachable: Vec<&'static Capability>,
+    /// Whether a grant opens each of them.
+    is_open: Vec<bool>,
     /// Keys of grants that none of its imports can use.
     superfluous: Vec<&'static str>,
     /// What the operator may expect otherwise.
@@ -66,30 +25,36 @@ pub(super) struct CapabilityReport {
 
 impl CapabilityReport {
     pub(super) fn of(imports: &[String], grants: &Grants) -> Self {
-        let imported = |row: &&Capability| imports.iter().any(|import| import.starts_with(row.import));
-        let needs: Vec<_> = TABLE.iter().filter(imported).collect();
+        let mut needs = Grants::imports();
+        needs.retain(|needed| imports.iter().any(|import| import.starts_with(needed.import.prefix)));
         let granted = granted(grants);
         let mut keys: Vec<_> = granted.iter().map(|(key, _)| *key).collect();
         keys.dedup();
-        let opens = |key: &str, row: &Capability| row.is_opened_by(key, grants);
-        let is_closed = |row: &&Capability| !keys.iter().any(|key| opens(key, row));
-        let unreachable = needs.iter().copied().filter(is_closed).collect();
+        let opens = |key: &str, needed: &ImportGrants| grants.opens(key, needed.import.prefix);
         let superfluous =
-            keys.iter().copied().filter(|key| !needs.iter().any(|row| opens(key, row))).collect();
-        Self { needs, granted, unreachable, superfluous, remarks: grants.remarks() }
+            keys.iter().copied().filter(|key| !needs.iter().any(|needed| opens(key, needed))).collect();
+        let is_open: Vec<bool> =
+            needs.iter().map(|needed| keys.iter().any(|key| opens(key, needed))).collect();
+        Self { needs, is_open, granted, superfluous, remarks: grants.remarks() }
+    }
+
+    /// What it imports and is not granted.
+    fn unreachable(&self) -> Vec<&ImportGrants> {
+        let with_open = self.needs.iter().zip(&self.is_open);
+        with_open.filter(|(_, is_open)| !**is_open).map(|(needed, _)| needed).collect()
     }
 
     /// Adds it to an object of JSON.
     pub(super) fn describe(&self, object: &mut Value) {
-        let rows = |rows: &[&Capability]| -> Value {
-            rows.iter().map(|row| json!({ "what": row.what, "grants": row.grants })).collect()
+        let rows = |rows: &[&ImportGrants]| -> Value {
+            rows.iter().map(|row| json!({ "what": row.import.what, "grants": row.keys })).collect()
         };
         let granted = self.granted.iter().map(|(key, may)| json!({ "grant": key, "may": may })).collect();
         let Some(object) = object.as_object_mut() else { return };
         for (name, value) in [
-            ("needs", rows(&self.needs)),
+            ("needs", rows(&self.needs.iter().collect::<Vec<_>>())),
             ("granted", granted),
-            ("unreachable", rows(&self.unreachable)),
+            ("unreachable", rows(&self.unreachable())),
             ("superfluous", json!(self.superfluous)),
             ("remarks", json!(self.remarks)),
         ] {
@@ -100,13 +65,13 @@ impl CapabilityReport {
     /// The same for people.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let list = |what: &str, rows: &[&Capability], word: fn(&Capability) -> String| {
-            let told: Vec<_> = rows.iter().filter(|row| !row.usual).map(|row| word(row)).collect();
+        let list = |what: &str, rows: &[&ImportGrants], words: fn(&ImportGrants) -> String| {
+            let told: Vec<_> = rows.iter().filter(|row| !row.import.usual).map(|row| words(row)).collect();
             (!told.is_empty()).then(|| format!("{what} {}", told.join(", ")))
         };
-        lines.extend(list("would need", &self.needs, Capability::need));
+        lines.extend(list("would need", &self.needs.iter().collect::<Vec<_>>(), need));
         lines.extend(self.granted.iter().map(|(_, may)| format!("may {may}")));
-        lines.extend(list("cannot reach", &self.unreachable, |row| row.what.to_owned()));
+        lines.extend(list("cannot reach", &self.unreachable(), |row| row.import.what.to_owned()));
         let unused = |key: &&str| format!("remark: `{key}` is granted, but nothing that it imports uses it");
         lines.extend(self.superfluous.iter().map(unused));
         lines.extend(self.remarks.iter().map(|remark| format!("remark: {remark}")));
@@ -114,18 +79,11 @@ impl CapabilityReport {
     }
 }
 
-impl Capability {
-    /// Whether this key of what is granted opens the way. The client's folders are files only where they may be read.
-    fn is_opened_by(&self, key: &str, grants: &Grants) -> bool {
-        self.grants.contains(&key) && (key != "roots" || self.import != FILES || grants.read_roots.is_some())
-    }
-
-    /// What it is, and what would have to be granted for it.
-    fn need(&self) -> String {
-        match self.grants {
-            [] => format!("{} (never granted)", self.what),
-            keys => format!("{} (`{}`)", self.what, keys.join("` or `")),
-        }
+/// What it is, and what would have to be granted for it.
+fn need(ImportGrants { import, keys }: &ImportGrants) -> String {
+    match keys.as_slice() {
+        [] => format!("{} (never granted)", import.what),
+        keys => format!("{} (`{}`)", import.what, keys.join("` or `")),
     }
 }
 
@@ -137,7 +95,7 @@ pub(super) fn granted(grants: &Grants) -> Vec<GrantSentence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{GrantContext, ProtectedPaths};
+    use crate::config::{ElicitationGrant, GrantContext, ProtectedPaths};
 
     fn grants(given: &[&str]) -> Grants {
         let mut grants = Grants::default();
@@ -151,8 +109,8 @@ mod tests {
         CapabilityReport::of(&imports, grants)
     }
 
-    fn whats(rows: &[&Capability]) -> Vec<&'static str> {
-        rows.iter().map(|row| row.what).collect()
+    fn whats<'r>(rows: impl IntoIterator<Item = &'r ImportGrants>) -> Vec<&'static str> {
+        rows.into_iter().map(|row| row.import.what).collect()
     }
 
     #[test]
@@ -161,7 +119,7 @@ mod tests {
             ["wasi:filesystem/types", "wasi:filesystem/preopens", "wasi:sockets/tcp", "wasi:config/store"];
         let found = report(&imports, &grants(&["config=region=eu", "kv"]));
         assert_eq!(whats(&found.needs), ["files", "sockets", "settings and secrets"]);
-        assert_eq!(whats(&found.unreachable), ["files", "sockets"]);
+        assert_eq!(whats(found.unreachable()), ["files", "sockets"]);
         assert_eq!(found.superfluous, ["kv"]);
         let granted: Vec<_> = found.granted.iter().map(|(_, may)| may.as_str()).collect();
         assert_eq!(granted, ["keep up to 16 MiB between calls", "read the settings region"]);
@@ -169,9 +127,9 @@ mod tests {
 
     #[test]
     fn a_question_among_several_needs_one_of_three_grants() {
-        let one = Grants { roots: true, ..Grants::default() };
+        let one = Grants { elicitation: ElicitationGrant(true), ..Grants::default() };
         let found = report(&["plugport:plugin/inputs"], &one);
-        assert!(found.unreachable.is_empty() && found.superfluous.is_empty(), "{found:?}");
+        assert!(found.unreachable().is_empty() && found.superfluous.is_empty(), "{found:?}");
         let none = report(&["plugport:plugin/inputs"], &Grants::default());
         assert_eq!(
             none.lines()[0],
@@ -208,9 +166,9 @@ mod tests {
         let config = crate::config::Config::read(&file, dir.path().join("plugins")).unwrap();
         let found = |plugin: &str| report(&["wasi:filesystem/types"], &config.plugin(plugin).grants);
         let all = found("all");
-        assert!(all.unreachable.is_empty() && all.superfluous.is_empty(), "{all:?}");
+        assert!(all.unreachable().is_empty() && all.superfluous.is_empty(), "{all:?}");
         let names = found("names");
-        assert_eq!((whats(&names.unreachable), names.superfluous), (vec!["files"], vec!["roots"]));
+        assert_eq!((whats(names.unreachable()), names.superfluous), (vec!["files"], vec!["roots"]));
     }
 
     #[test]
@@ -218,7 +176,7 @@ mod tests {
         let imports = ["wasi:cli/environment", "wasi:sockets/tcp"];
         let told = report(&imports, &Grants::default());
         assert_eq!(told.lines(), ["would need sockets (never granted)", "cannot reach sockets"]);
-        assert_eq!(whats(&told.unreachable), ["sockets", "environment variables"], "programs are told all");
+        assert_eq!(whats(told.unreachable()), ["sockets", "environment variables"], "programs are told all");
         let told = report(&imports, &grants(&["env=TZ=UTC"]));
         assert!(told.superfluous.is_empty() && told.lines().contains(&"may see the variables TZ".to_owned()));
     }

@@ -177,7 +177,7 @@ impl CheckResult {
         });
         let grants = self.grants(entry);
         CapabilityReport::of(&entry.interfaces.imports, &grants).describe(&mut described);
-        grants.secrets.redactor().value(&mut described);
+        grants.config.secrets.redactor().value(&mut described);
         described
     }
 
@@ -186,7 +186,7 @@ impl CheckResult {
         for entry in self.snapshot.entries() {
             let grants = self.grants(entry);
             let own = self.plugin_lines(entry, &grants).into_iter();
-            lines.extend(own.map(|line| Escaped(&grants.secrets.redactor().text(&line)).to_string()));
+            lines.extend(own.map(|line| Escaped(&grants.config.secrets.redactor().text(&line)).to_string()));
         }
         lines.extend(file_lines(&self.skipped, "cannot be served", "fault: "));
         lines.extend(file_lines(&self.unlisted, "was not checked to the end", UNLISTED));

@@ -3,7 +3,9 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::toml_reader::Diagnostic;
 
 /// Why a configuration was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +31,13 @@ pub enum ConfigError {
     Argument(String),
 }
 
+impl ConfigError {
+    /// The file was read and has these mistakes.
+    pub(super) fn invalid(file: &Path, diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Invalid { file: file.to_owned(), diagnostics }
+    }
+}
+
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::IsADirectory => "it is a folder: name the file, such as plugport.toml in it",
@@ -38,19 +47,8 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// One mistake in a configuration file.
-#[derive(Debug)]
-pub struct Diagnostic {
-    /// Counted from 1.
-    pub line: usize,
-    /// Dotted path of the key; empty when the text is not TOML.
-    pub key: String,
-    /// What is wrong and what to write instead.
-    pub message: String,
-}
-
 struct DiagnosticList<'a> {
-    file: &'a std::path::Path,
+    file: &'a Path,
     diagnostics: &'a [Diagnostic],
 }
 

@@ -19,7 +19,7 @@ impl InstanceMode {
         let instances = Self::parse(&text);
         let why = match instances {
             None => "must be \"fresh\" or \"reuse\"",
-            Some(Self::Reuse) if grants.read_roots.is_some() => {
+            Some(Self::Reuse) if grants.roots.may_read() => {
                 "\"reuse\" does not go with the grant `roots` to read: an instance would still have the client's folders of an \
                  earlier call; take one of them away"
             }

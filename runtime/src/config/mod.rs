@@ -8,36 +8,35 @@ mod approval_mode;
 mod audit;
 mod error;
 pub mod fixed_limits;
-mod grants;
 mod instance_mode;
 mod limits;
 mod name_suggestion;
 mod server;
 mod sidecar;
 mod signatures;
-mod toml_reader;
 mod user_dirs;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::capability::grants::resolved;
+pub use crate::capability::grants::{
+    DirGrant, DirQuota, ElicitationGrant, GrantContext, GrantError, GrantSentence, Grants, Host,
+    HostParseError, HttpGrant, HttpGrantError, KvGrant, ProtectedPaths, RootsGrant, SamplingGrant, Scheme,
+};
+pub use crate::toml_reader::Diagnostic;
+pub(crate) use crate::toml_reader::nearest;
+use crate::toml_reader::{self, TomlReader, TomlTable};
 pub use approval_mode::ApprovalMode;
 pub use audit::AuditConfig;
-pub use error::{ConfigError, Diagnostic};
-pub use grants::{
-    DirGrant, DirQuota, EnvVar, GrantContext, GrantError, GrantSentence, Grants, Host, HostParseError,
-    HttpGrant, HttpGrantError, ProtectedPaths, RootError, RootsGrant, SamplingGrant, Scheme, Secret, Secrets,
-};
+pub use error::ConfigError;
 pub use instance_mode::InstanceMode;
 pub use limits::{LimitError, LimitSpec, Limits, kib, mib};
 pub use server::{ServerConfig, parse_listen};
 pub use sidecar::sidecar_path;
 pub use signatures::{KeyId, SignatureKeys, TrustedKey};
 pub use user_dirs::{all_user_state_dirs, user_cache_dir, user_state_dir};
-
-pub(crate) use toml_reader::nearest;
-use toml_reader::{TomlReader, TomlTable};
 
 /// The lockfile, in the folder of the configuration: made to be committed with it.
 const LOCK: &str = "plugport.lock";
@@ -168,7 +167,7 @@ impl Config {
             }
         }
         root.finish(&mut reader, &["server", "limits", "audit", "plugins"]);
-        reader.finish(file, config)
+        reader.finish(config).map_err(|mistakes| ConfigError::invalid(file, mistakes))
     }
 
     fn read_plugin(
@@ -206,7 +205,7 @@ impl Config {
     /// Paths that no guest may write, since they decide what is served and granted, and paths that no guest may even read.
     #[must_use]
     pub fn protected(&self) -> ProtectedPaths {
-        let whole = |path: &PathBuf| grants::resolved(path);
+        let whole = |path: &PathBuf| resolved(path);
         let folders = [Some(&self.folder), self.file.as_ref(), self.audit.file.as_ref(), Some(&self.lock)];
         ProtectedPaths {
             folders: folders.into_iter().flatten().filter_map(whole).collect(),
@@ -235,8 +234,8 @@ impl Config {
         let mut remarks = self.case_collisions();
         for (owner, name, file) in self.secret_files() {
             let others = self.plugins.iter().filter(|(plugin, _)| *plugin != owner);
-            let dirs =
-                others.flat_map(|(plugin, config)| config.grants.dirs.iter().map(move |dir| (plugin, dir)));
+            let dirs = others
+                .flat_map(|(plugin, config)| config.grants.filesystem.iter().map(move |dir| (plugin, dir)));
             remarks.extend(dirs.filter(|(_, dir)| file.starts_with(&dir.host)).map(|(plugin, dir)| {
                 let (file, dir) = (file.display(), dir.host.display());
                 format!("`{plugin}` may read {dir}, where {file} holds the secret `{name}` of `{owner}`; move one of them")
@@ -248,9 +247,9 @@ impl Config {
     /// Files that hold secrets, each with the plugin that was granted it and its name there.
     fn secret_files(&self) -> impl Iterator<Item = (&String, &str, PathBuf)> {
         self.plugins.iter().flat_map(|(plugin, config)| {
-            let files =
-                config.grants.secrets.iter().filter_map(|(name, secret)| Some((name, secret.file()?)));
-            files.filter_map(move |(name, file)| Some((plugin, name, file.canonicalize().ok()?)))
+            let secrets = config.grants.config.secrets.iter();
+            secrets
+                .filter_map(move |(name, secret)| Some((plugin, name, secret.file()?.canonicalize().ok()?)))
         })
     }
 
@@ -322,9 +321,10 @@ mod tests {
         let grants = parse(text).unwrap().plugin("a").grants;
         let names: Vec<_> = grants.env.iter().map(|variable| variable.name.as_str()).collect();
         assert_eq!(names, ["PATH", "TZ"]);
-        let values: Vec<_> = grants.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let values: Vec<_> =
+            grants.config.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(values, ["day=2026-11-21", "mask=255", "on=true", "ratio=0.50", "region=eu", "retries=3"]);
-        assert!(grants.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
+        assert!(grants.config.secrets.get("token").is_some_and(|token| !token.expose_secret().is_empty()));
     }
 
     #[test]

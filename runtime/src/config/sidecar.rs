@@ -52,7 +52,7 @@ impl Config {
         if !self.server.sidecar_grants {
             self.reject_looser_limits(&plugin.limits, text, &mut reader);
         }
-        let mut plugin = reader.finish(file, plugin)?;
+        let mut plugin = reader.finish(plugin).map_err(|mistakes| ConfigError::invalid(file, mistakes))?;
         plugin.require_signature |= self.plugin(name).require_signature;
         if plugin.prefix != name {
             let prefix = toml::Value::from(plugin.prefix);
@@ -102,10 +102,7 @@ pub fn sidecar_path(wasm: &Path) -> PathBuf {
 }
 
 fn invalid(file: &Path, message: String) -> ConfigError {
-    ConfigError::Invalid {
-        file: file.to_owned(),
-        diagnostics: vec![Diagnostic { line: 1, key: String::new(), message }],
-    }
+    ConfigError::invalid(file, vec![Diagnostic { line: 1, key: String::new(), message }])
 }
 
 /// Opens the file once, without following a link, and only if it is a regular file.
@@ -122,6 +119,7 @@ fn read(file: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::KvGrant;
 
     fn say(config: &Config, text: &str) -> Result<PluginConfig, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
@@ -164,7 +162,10 @@ mod tests {
         assert!(message.contains("have instances reused only when `sidecar_grants = true`"), "{message}");
         assert!(say(&config, "instances = \"fresh\"").is_ok());
         config.server.sidecar_grants = true;
-        assert_eq!(say(&config, "[grants]\nkv = true").unwrap().grants.kv_mib, Some(16));
+        assert_eq!(
+            say(&config, "[grants]\nkv = true").unwrap().grants.keyvalue,
+            Some(KvGrant { quota_mib: 16 })
+        );
         assert_eq!(say(&config, "instances = \"reuse\"").unwrap().instances, InstanceMode::Reuse);
     }
 

@@ -130,12 +130,12 @@ impl ClientRequestBody {
     }
 }
 
-/// Why a question has no answer.
+/// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientRequestError {
     /// The client lacks this capability: `sampling`, `sampling.tools`, `elicitation.url`, …
     Missing(&'static str),
-    /// The question is not one that may be asked: what is wrong with it.
+    /// The request is not one that may be asked: what is wrong with it.
     Invalid(String),
     /// Someone at the client said no.
     Rejected(String),
@@ -155,7 +155,7 @@ pub enum ClientRequestError {
 }
 
 impl ClientRequestError {
-    /// Whether the question certainly cost nobody anything.
+    /// Whether the request certainly cost nobody anything.
     #[must_use]
     pub fn was_never_sent(&self) -> bool {
         // Someone may have said no to the model's answer, after it was paid for.
@@ -163,7 +163,7 @@ impl ClientRequestError {
     }
 }
 
-/// The answers to several questions, in their order; each is the JSON of a result.
+/// The answers to several requests, in their order; each is the JSON of a result.
 pub type ClientResponses = Vec<Result<String, ClientRequestError>>;
 
 /// The client of one call.
@@ -187,7 +187,7 @@ pub trait Client: Send + Sync {
     fn log(&self, level: LogLevel, logger: Option<&str>, data: &serde_json::value::RawValue);
     /// Progress made; `progress` only ever grows.
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
-    /// Asks the client and waits, however long it takes. Dropping the future withdraws the questions.
+    /// Asks the client and waits, however long it takes. Dropping the future withdraws the requests.
     fn send_requests(&self, requests: Vec<ClientRequest>) -> BoxFuture<'_, ClientResponses>;
 }
 

@@ -17,21 +17,21 @@ pub(crate) enum HintAudience {
 
 /// What would allow something. It may hold a guest's own words.
 #[derive(Debug, Clone)]
-pub(super) struct GrantHint {
+pub(crate) struct GrantHint {
     /// The line under the plugin's grants.
-    pub(super) line: String,
+    pub(crate) line: String,
     /// The same for `--grant`; none for what needs a client, or what it has no form for.
     grants: Vec<String>,
 }
 
 impl GrantHint {
     /// A line, and what `--grant` takes instead.
-    pub(super) fn new(line: impl Into<String>, grants: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(line: impl Into<String>, grants: impl IntoIterator<Item = String>) -> Self {
         Self { line: line.into(), grants: grants.into_iter().collect() }
     }
 
     /// Tells what to do to have it.
-    pub(super) fn sentence(&self, to: &str, plugin: &str, audience: HintAudience) -> String {
+    pub(crate) fn sentence(&self, to: &str, plugin: &str, audience: HintAudience) -> String {
         let Self { line, grants } = self;
         match audience {
             HintAudience::CommandLine if grants.is_empty() => {

@@ -19,19 +19,19 @@ use crate::sandbox::HostFuel;
 const CHUNK: usize = 64 << 10;
 
 /// Both streams of one guest.
-pub(super) struct GuestOutput {
-    pub(super) stdout: LogStream,
-    pub(super) stderr: LogStream,
+pub(crate) struct GuestOutput {
+    pub(crate) stdout: LogStream,
+    pub(crate) stderr: LogStream,
 }
 
 impl GuestOutput {
-    pub(super) fn new(logs: &GuestLog, meter: &HostFuel) -> Self {
+    pub(crate) fn new(logs: &GuestLog, meter: &HostFuel) -> Self {
         let stream = |source| LogStream::new(logs.clone(), meter.clone(), source);
         Self { stdout: stream(LogSource::Stdout), stderr: stream(LogSource::Stderr) }
     }
 
     /// Ends lines that have no end, as the end of their guest would: what one call began is no part of the next one's log.
-    pub(super) fn end_lines(&self) {
+    pub(crate) fn end_lines(&self) {
         for stream in [&self.stdout, &self.stderr] {
             stream.lines.lock().unwrap_or_else(PoisonError::into_inner).end_rest();
         }

@@ -14,7 +14,8 @@ use super::component_file::sha256;
 use super::counters::{CallEnd, Counters};
 use super::guest_call::{CallInfo, CallKind, CallUsage, ResultSize};
 use super::rejected_calls::{RejectedCalls, RejectionKey};
-use crate::host::{Caller, PluginCtx};
+use crate::capability::PluginCtx;
+use crate::host::Caller;
 use crate::observe::Escaped;
 use crate::sandbox::SpentCpuTime;
 

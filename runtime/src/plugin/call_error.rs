@@ -9,8 +9,8 @@ use wasmtime_wasi::I32Exit;
 
 use super::GuestError;
 use super::functions::WriteError;
+use crate::capability::{InstanceCtx, LimitTrap, StaleCallHandle};
 use crate::config::{Limits, fixed_limits};
-use crate::host::{InstanceCtx, LimitTrap, StaleCallHandle};
 use crate::observe::truncate;
 use crate::sandbox::{ChargeError, GuestMemoryExhausted, StoreLimitHit};
 

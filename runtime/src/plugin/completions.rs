@@ -8,7 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{Completion, CompletionTarget, FinishedCall, Plugin};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 /// The most values that MCP lets a server suggest.
 const MOST_VALUES: usize = 100;

@@ -6,7 +6,7 @@
 use wasmtime::component::InstancePre;
 
 use crate::bindings::exports::plugport::plugin::{completions, prompts, resources, tools};
-use crate::host::InstanceCtx;
+use crate::capability::InstanceCtx;
 
 use super::functions::FunctionTools;
 use super::interfaces::Interfaces;

@@ -11,7 +11,8 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, Resource};
 
 use super::{GuestError, Plugin};
-use crate::host::{Call, Caller, Client, InstanceCtx};
+use crate::capability::{Call, InstanceCtx};
+use crate::host::{Caller, Client};
 
 /// What comes back from entering a guest: a trap, the guest's own error, or its answer.
 pub(super) type GuestResult<T> = wasmtime::Result<Result<T, GuestError>>;

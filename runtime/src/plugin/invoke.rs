@@ -20,8 +20,8 @@ use super::drain::Drain;
 use super::guest_call::{CallKind, CallUsage, GuestCall, ResultSize};
 use super::instance_pool::Lease;
 use super::{AuditRecord, CallError, GuestError, Plugin};
+use crate::capability::InstanceCtx;
 use crate::config::{fixed_limits, kib, mib};
-use crate::host::InstanceCtx;
 use crate::observe::{Escaped, Redactor, truncate};
 use crate::sandbox::{CpuTime, HostFuel, PermittedPolls, Suspension, YIELD_INTERVAL};
 

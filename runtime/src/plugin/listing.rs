@@ -8,7 +8,8 @@ use wasmtime::component::Instance;
 
 use super::guest_call::{CallInfo, CallKind, GuestCall, GuestResult, ResultSize, instantiate};
 use super::{CallError, Plugin, Prompt, ResourceDescriptor, ResourceTemplate, Tool};
-use crate::host::{Caller, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Caller;
 
 /// What a plugin says it has, in its own order, not yet vetted.
 #[derive(Debug, Default)]

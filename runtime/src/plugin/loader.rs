@@ -21,8 +21,9 @@ use super::rate_gate::RateGate;
 use super::rejected_calls::RejectedCalls;
 use super::signature::{self, Signer};
 use super::{CallError, ComponentFile, Exports, Interfaces, Listing, LoadError, Plugin};
+use crate::capability::{self, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
 use crate::config::{self, Limits, PluginConfig};
-use crate::host::{self, Caller, HintAudience, InstanceCtx, PendingChanges, PluginCtx, ServerCtx};
+use crate::host::{Caller, HintAudience};
 use crate::observe::Audit;
 use crate::sandbox::{
     self, CallPermits, CallerLimits, CompilePermit, Compiler, EngineError, EpochTicker, GuestMemory,
@@ -117,7 +118,7 @@ impl Loader {
         compiler: Compiler,
     ) -> Result<Self, EngineError> {
         let mut linker = Linker::new(&engine);
-        host::add_to_linker(&mut linker).map_err(|error| EngineError::new(settings, error))?;
+        capability::add_to_linker(&mut linker).map_err(|error| EngineError::new(settings, error))?;
         let ticker = EpochTicker::start(&engine, Arc::new(PollPermits::new()))
             .map_err(|error| EngineError::new(settings, error.into()))?;
         Ok(Self {
@@ -362,7 +363,7 @@ mod tests {
     fn linked(component: &str) -> Result<(Interfaces, InstancePre<InstanceCtx>, Exports), LoadError> {
         let engine = engine(&config::ServerConfig::default()).unwrap();
         let mut linker = Linker::new(&engine);
-        host::add_to_linker(&mut linker).unwrap();
+        capability::add_to_linker(&mut linker).unwrap();
         let component = Component::new(&engine, wat::parse_str(component).unwrap()).unwrap();
         link(&linker, &component, &DocsSection::of(&[]), &Limits::default())
     }

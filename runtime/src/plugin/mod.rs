@@ -49,7 +49,7 @@ pub use crate::bindings::plugport::plugin::types::{
     Annotations, Content, ContentData, Error as GuestError, Media, ResourceContents, ResourceData,
     ResourceDescriptor, Role, RpcError as GuestRpcError,
 };
-pub use crate::host::{PendingChanges, PluginChanges};
+pub use crate::capability::{PendingChanges, PluginChanges};
 pub use crate::safe_open::OpenError;
 pub use crate::sandbox::CompilePermit;
 pub(crate) use argument_validation::AdmittedCall;
@@ -68,8 +68,8 @@ pub use load_error::LoadError;
 pub use loader::{CachedLoad, LoadedPlugin, Loader, UncompiledFile};
 pub use signature::{SignatureError, Signer, check as check_signature, claimed_key};
 
+use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::PluginConfig;
-use crate::host::{InstanceCtx, PluginCtx};
 use crate::observe::Redactor;
 use crate::sandbox::{CallPermits, EpochTicker, LargeWork};
 use counters::Counters;
@@ -120,7 +120,7 @@ impl Plugin {
     /// What hides its secrets in text that people read.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
-        self.config().grants.secrets.redactor()
+        self.config().grants.config.secrets.redactor()
     }
 
     /// What the operator says of it.

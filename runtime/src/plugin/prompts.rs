@@ -8,7 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, arguments_json, handle, instantiate_for, required,
 };
 use super::{FinishedCall, Plugin, PromptResult, result_size};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 struct GetPrompt<'a> {
     name: &'a str,

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::call_line::{CallLine, CallOutcome};
-use crate::host::{Caller, PluginCtx};
+use crate::capability::PluginCtx;
+use crate::host::Caller;
 use crate::observe::Escaped;
 
 /// How long those of one kind are gathered.
@@ -179,8 +180,8 @@ impl Drop for RejectedCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capability::ServerCtx;
     use crate::config::Config;
-    use crate::host::ServerCtx;
     use crate::observe::Audit;
     use crate::sandbox::{GuestMemory, KvDatabase};
 

@@ -8,7 +8,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{FinishedCall, MatchedTemplate, Plugin, ResourceContents, result_size};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 struct ReadResource<'a> {
     uri: &'a str,

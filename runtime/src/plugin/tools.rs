@@ -9,7 +9,8 @@ use super::guest_call::{
     CallInfo, CallKind, GuestCall, GuestResult, ResultSize, handle, instantiate_for, required,
 };
 use super::{AdmittedCall, FinishedCall, Plugin, ToolResult, result_size};
-use crate::host::{Client, InstanceCtx};
+use crate::capability::InstanceCtx;
+use crate::host::Client;
 
 struct CallTool<'a> {
     name: &'a str,

@@ -1,14 +1,12 @@
-//! What bounds a guest: engine flags, limits, quotas, permits and host fuel.
+//! What bounds a guest: engine flags, limits, permits and host fuel.
 //!
-//! The mechanisms are here; their values come from `config`, and `host` and `plugin` apply them. This layer knows wasmtime and
-//! WASI; it knows no MCP, no plugin names and no policy of which plugin is granted what.
+//! The mechanisms are here; their values come from `config`, and `capability` and `plugin` apply them. This layer knows
+//! wasmtime and WASI; it knows no MCP, no plugin names and no grants.
 
 mod call_permits;
 mod caller_limits;
 mod compile;
 mod cpu_time;
-mod disk_usage;
-mod egress;
 mod engine;
 mod epoch_ticker;
 mod guest_memory;
@@ -18,9 +16,6 @@ mod kv_database;
 mod large_work;
 mod malloc_trim;
 mod poll_permits;
-mod preopens;
-mod quota;
-mod quota_tree;
 mod shared_permits;
 mod store_limiter;
 mod suspend;
@@ -35,7 +30,6 @@ pub use compile::{
     DetachedCompile, WorkerError, compile_for_server,
 };
 pub(crate) use cpu_time::CpuTime;
-pub(crate) use egress::{ByteStream, Egress, EgressError, Target};
 pub(crate) use engine::YIELD_INTERVAL;
 pub use engine::{EngineError, engine, engine_without_pool};
 pub(crate) use epoch_ticker::EpochTicker;
@@ -48,8 +42,6 @@ pub(crate) use large_work::{LargeWork, SMALL, SpentCpuTime, WorkBudget, WorkStop
 pub use malloc_trim::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
 pub use poll_permits::worker_threads;
 pub(crate) use poll_permits::{PermittedPolls, PollPermits};
-pub(crate) use preopens::{PinnedDir, path_of, preopen};
-pub(crate) use quota::{ChangeError, Quota, QuotaExceeded, QuotaGuard};
 pub(crate) use shared_permits::{NoSharedPermit, SharedPermit, SharedPermits};
 pub(crate) use store_limiter::{StoreLimitHit, StoreLimiter};
 pub(crate) use suspend::Suspension;

@@ -114,7 +114,7 @@ fn name_of_this_machine() -> Option<(String, IpAddr)> {
 #[tokio::test]
 async fn a_name_that_resolves_to_this_machine_is_denied() {
     let Some((name, address)) = name_of_this_machine() else {
-        // The unit tests of `sandbox::egress` show the same with a resolver of their own.
+        // The unit tests of `capability::http::egress` show the same with a resolver of their own.
         eprintln!("skipped: /etc/hosts has no name but `localhost` that leads to this machine");
         return;
     };

@@ -163,7 +163,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Untestable(
                 "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
                  `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
-                 `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/sandbox/egress/tests.rs` show it",
+                 `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/capability/http/egress/tests.rs` show it",
             ),
         ],
     ),

@@ -51,7 +51,7 @@ impl Reviewer<'_> {
         let before = old.get(name);
         // The same file with the same grants: what it lists with them alone has been approved already.
         let kept = before.filter(|before| !granted && before.matches(&artifact.digest, &words));
-        let redactor = settings.grants.secrets.redactor().clone();
+        let redactor = settings.grants.config.secrets.redactor().clone();
         let (now, notes) = match list(loader, name, artifact, settings, granted).await {
             Ok(entry) => {
                 let owners = name_conflicts::owners(config, files, old, name);

@@ -71,7 +71,7 @@ impl DevServerConfig {
     /// Where the server and the plugins may write, which is no change of a source.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
         let own = [self.config.state_dir.as_ref(), self.config.audit.file.as_ref()].into_iter().flatten();
-        let dirs = self.config.plugins.values().flat_map(|plugin| &plugin.grants.dirs);
+        let dirs = self.config.plugins.values().flat_map(|plugin| &plugin.grants.filesystem);
         let writable = dirs.filter(|dir| dir.write.is_some()).map(|dir| &dir.host);
         own.chain(writable).map(|path| self.base.join(path))
     }

@@ -70,7 +70,7 @@ pub(super) fn prepare(
 ) -> Result<ServerParts, CommandError> {
     let store = KvDatabase::of_state(config.state_dir.clone());
     let mut trying = JoinSet::new();
-    if config.plugins.values().any(|plugin| plugin.grants.kv_mib.is_some()) {
+    if config.plugins.values().any(|plugin| plugin.grants.keyvalue.is_some()) {
         // Better now than in the middle of a call. Another server may keep it for a moment, or its disk be slow.
         let store = Arc::clone(&store);
         trying.spawn_blocking(move || {

@@ -15,8 +15,9 @@ use super::transfer_cost::{SMALL, is_large, taken};
 use super::types::ValType;
 use super::val_to_json::{JsonWriter, WriteError};
 use super::{FunctionTool, ReturnType};
+use crate::capability::InstanceCtx;
 use crate::config::{kib, mib};
-use crate::host::{Client, InstanceCtx};
+use crate::host::Client;
 use crate::sandbox::{ChargeError, HostFuel};
 
 /// What a byte of JSON costs to convert, as bytes that host functions move: about 10 ns.

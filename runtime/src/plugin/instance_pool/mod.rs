@@ -17,9 +17,10 @@ use wasmtime::Store;
 
 use super::Plugin;
 use super::guest_call::{CallInfo, CallKind};
+use crate::capability::{InstanceCtx, PluginCtx};
 use crate::config::fixed_limits::{HANDLES, IDLE_INSTANCES_MIB};
 use crate::config::{self, InstanceMode, Limits, mib};
-use crate::host::{Caller, InstanceCtx, PluginCtx};
+use crate::host::Caller;
 use crate::sandbox::guest_memory;
 use idle_list::{IdleInstance, IdleList, Owner, PoolLimits};
 
@@ -135,7 +136,7 @@ impl PluginPool {
     pub(super) fn of(plugin: &PluginCtx, pool: &Arc<InstancePool>) -> Option<Self> {
         let config = &plugin.config;
         // An instance has the client's folders as they were when it was made; the configuration refuses that already.
-        if config.instances == InstanceMode::Fresh || config.grants.read_roots.is_some() {
+        if config.instances == InstanceMode::Fresh || config.grants.roots.may_read() {
             return None;
         }
         let owner = Owner(pool.owners.fetch_add(1, Ordering::Relaxed));

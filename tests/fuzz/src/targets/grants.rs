@@ -94,12 +94,12 @@ fn check(input: &[u8]) {
         assert_eq!(told.is_ok(), allowed.is_some(), "{text:?}: {told:?}, but {allowed:?}");
         expected.extend(allowed);
     }
-    let given = grants.dirs.iter();
+    let given = grants.filesystem.iter();
     let given: Vec<Dir> = given
         .map(|dir| Dir { host: dir.host.clone(), guest: dir.guest.clone(), write: dir.write.is_some() })
         .collect();
     assert_eq!(given, expected);
-    assert!(grants.kv_mib.is_none_or(|mib| mib > 0));
+    assert!(grants.keyvalue.is_none_or(|kv| kv.quota_mib > 0));
 }
 
 #[derive(Debug, PartialEq)]

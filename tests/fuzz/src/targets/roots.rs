@@ -49,7 +49,7 @@ static GRANT: LazyLock<RootsGrant> = LazyLock::new(|| {
     let file = TREE.base.join("plugport.toml");
     let text = "[server]\nstate_dir = \"keep/state\"\n[plugins.p.grants]\nroots = { read = [\"data\", \"keep\", \"users\"] }\n";
     std::fs::write(&file, text).unwrap();
-    Config::read(&file, TREE.base.join("plugins")).unwrap().plugin("p").grants.read_roots.unwrap()
+    Config::read(&file, TREE.base.join("plugins")).unwrap().plugin("p").grants.roots
 });
 
 /// A URI, in which `BASE` stands for where the tree is.

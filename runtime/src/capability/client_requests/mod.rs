@@ -1,0 +1,228 @@
+//! Client requests of a guest (sampling, elicitation, roots): checks grants and limits, sends them and waits.
+//!
+//! One path for a single request and for several at once, so that all imports have the same limits. Whether the client
+//! supports a request, and how it is sent, is decided above, behind [`Client`](crate::host::Client). Whether the
+//! operator lets the plugin send it is decided in the folder of its capability.
+
+mod inputs;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use super::{Call, HostCallError, InstanceCtx, elicitation, roots, sampling};
+use crate::bindings::plugport::plugin::inputs as wit;
+use crate::bindings::plugport::plugin::types::{Error, RpcError};
+use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
+use crate::config::{Limits, kib};
+use crate::host::{ClientRequest, ClientRequestBody, ClientRequestError};
+
+/// Longest key of a request, bytes.
+const KEY: usize = 128;
+
+/// What a request costs beside its text, as if it were so many bytes.
+const REQUEST: usize = 2_000;
+
+/// Links `plugport:plugin/inputs`.
+///
+/// # Errors
+/// Never for a fixed set of interfaces.
+pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
+}
+
+/// The outcome of each request, in order.
+pub(super) type ClientResults = Vec<Result<String, Error>>;
+
+impl InstanceCtx {
+    /// Sends one client request.
+    pub(super) async fn send_client_request(
+        &mut self,
+        call: Resource<Call>,
+        key: Option<String>,
+        body: ClientRequestBody,
+    ) -> Result<String, HostCallError> {
+        let mut outcomes = self.send_client_requests(call, vec![ClientRequest { key, body }]).await?;
+        let outcome =
+            outcomes.pop().unwrap_or_else(|| Err(Error::Internal("the client request was lost".to_owned())));
+        Ok(outcome?)
+    }
+
+    /// Sends several client requests in one round trip.
+    pub(super) async fn send_client_requests(
+        &mut self,
+        call: Resource<Call>,
+        requests: Vec<ClientRequest>,
+    ) -> Result<ClientResults, HostCallError> {
+        let size = |request: &ClientRequest| {
+            request.body.size() + request.key.as_ref().map_or(0, String::len) + REQUEST
+        };
+        self.meter.charge(requests.iter().map(size).sum()).await?;
+        let client = Arc::clone(&self.current_call.get(&call)?.client);
+        if let Err(error) = self.check_requests(&requests) {
+            self.record_over_budget(&error);
+            return Err(error.into());
+        }
+        let (asked, outcomes) = self.granted(requests);
+        if asked.is_empty() {
+            return Ok(outcomes.into_iter().filter_map(Decision::known).collect());
+        }
+        let mut answers = self.waiting.suspend_while(client.send_requests(asked)).await.into_iter();
+        let mut size = 0;
+        let mut take = |cost: Option<u64>| {
+            let answer = answers.next().unwrap_or(Err(ClientRequestError::TimedOut));
+            size += answer.as_ref().map_or(0, String::len);
+            if let (Err(error), Some(cost)) = (&answer, cost)
+                && error.was_never_sent()
+            {
+                sampling::refund(&self.plugin, cost);
+            }
+            answer.map_err(to_wit_error)
+        };
+        let outcomes = outcomes.into_iter().map(|outcome| match outcome {
+            Decision::Rejected(error) => Err(error),
+            Decision::Sent { tokens } => take(tokens),
+        });
+        let outcomes = outcomes.collect();
+        self.meter.charge(size).await?;
+        Ok(outcomes)
+    }
+
+    /// Whether a call may send so many more requests; how many it then may still send.
+    fn left(&self, count: usize) -> Result<u64, Error> {
+        let RequestBudget { most, left, .. } = self.request_budget;
+        let over = || {
+            Error::OverBudget(format!(
+                "a call may send at most {most} client requests (limit `client_requests`)"
+            ))
+        };
+        left.checked_sub(count as u64).ok_or_else(over)
+    }
+
+    /// The same for requests that are still to be put together.
+    pub(super) fn check_count(&mut self, count: usize) -> Result<(), Error> {
+        self.left(count).inspect_err(|error| self.record_over_budget(error)).map(|_| ())
+    }
+
+    /// Counts the requests against the call's budget, before anything else is done for them, and looks at their form.
+    fn check_requests(&mut self, requests: &[ClientRequest]) -> Result<(), Error> {
+        self.request_budget.left = self.left(requests.len())?;
+        let mut keys = HashSet::new();
+        for request in requests {
+            if request.body.size() > kib(CLIENT_REQUEST_KIB) {
+                let why = format!("a client request may have at most {CLIENT_REQUEST_KIB} KiB");
+                return Err(Error::OverBudget(why));
+            }
+            let Some(key) = &request.key else { continue };
+            let is_text = (1..=KEY).contains(&key.len()) && !key.chars().any(char::is_control);
+            if !is_text || !keys.insert(key) {
+                return Err(Error::InvalidParams(format!(
+                    "keys are unique and have 1 to {KEY} bytes of text"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The requests that the operator lets this plugin send, and the outcome of every one.
+    fn granted(&mut self, requests: Vec<ClientRequest>) -> (Vec<ClientRequest>, Vec<Decision>) {
+        let mut asked = Vec::new();
+        let mut outcomes = Vec::new();
+        for request in requests {
+            match self.check_request(&request.body) {
+                Ok(tokens) => {
+                    asked.push(request);
+                    outcomes.push(Decision::Sent { tokens });
+                }
+                Err(error) => {
+                    self.record_over_budget(&error);
+                    outcomes.push(Decision::Rejected(error));
+                }
+            }
+        }
+        (asked, outcomes)
+    }
+
+    fn record_over_budget(&mut self, error: &Error) {
+        if let Error::OverBudget(why) = error {
+            self.limit_reached(why);
+        }
+    }
+
+    /// Whether one request may be sent, and for how many tokens.
+    fn check_request(&mut self, body: &ClientRequestBody) -> Result<Option<u64>, Error> {
+        match body {
+            ClientRequestBody::CreateMessage(params) => sampling::check(self, params).map(Some),
+            ClientRequestBody::Elicit(_) => elicitation::check(self).map(|()| None),
+            ClientRequestBody::ListRoots => roots::check(self).map(|()| None),
+        }
+    }
+
+    /// Notes that a request is not granted; what the guest gets.
+    pub(super) fn deny_request(&mut self, capability: &str) -> Error {
+        self.deny(capability, format!("{capability} = true"));
+        Error::Denied(format!("this server does not grant `{capability}` to the plugin"))
+    }
+}
+
+/// Whether a request is sent.
+enum Decision {
+    /// It is not asked.
+    Rejected(Error),
+    /// It is; one to the model was counted as so many tokens.
+    Sent { tokens: Option<u64> },
+}
+
+impl Decision {
+    fn known(self) -> Option<Result<String, Error>> {
+        match self {
+            Self::Rejected(error) => Some(Err(error)),
+            Self::Sent { .. } => None,
+        }
+    }
+}
+
+/// How many client requests a call may still send, of whatever kind.
+#[derive(Debug)]
+pub(super) struct RequestBudget {
+    most: u64,
+    left: u64,
+}
+
+impl RequestBudget {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { most: limits.client_requests, left: limits.client_requests }
+    }
+}
+
+/// A limit of one kind of request, and what is left of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    pub(super) most: u64,
+    pub(super) left: u64,
+}
+
+impl Budget {
+    pub(super) fn new(most: u64) -> Self {
+        Self { most, left: most }
+    }
+
+    pub(super) fn spend(&mut self, amount: u64) -> bool {
+        let left = self.left.checked_sub(amount);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+fn to_wit_error(error: ClientRequestError) -> Error {
+    match error {
+        ClientRequestError::Missing(capability) => Error::MissingCapability(capability.to_owned()),
+        ClientRequestError::Invalid(why) => Error::InvalidParams(why),
+        ClientRequestError::Rejected(why) => Error::Rejected(why),
+        ClientRequestError::TimedOut => Error::TimedOut,
+        ClientRequestError::Cancelled => Error::Cancelled,
+        ClientRequestError::OverBudget(why) => Error::OverBudget(why),
+        ClientRequestError::Failed { code, message } => Error::Rpc(RpcError { code, message, data: None }),
+    }
+}

@@ -1,0 +1,81 @@
+//! The call that an instance serves now. Its handle has a number that no other call of this instance has or had.
+//!
+//! Some guests never drop their handle. If its number were used again, as the numbers of the resource table are, a kept
+//! handle would refer to the next call. So the numbers only count up, and a handle is valid only while its call is
+//! served.
+
+use wasmtime::component::Resource;
+
+use crate::capability::Call;
+
+/// A guest kept the handle of a request beyond its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this handle is of a request that has been answered")]
+pub(crate) struct StaleCallHandle;
+
+/// The requests of one instance, one after the other.
+#[derive(Default)]
+pub(crate) struct CurrentCall {
+    /// How many there were; the number of the last.
+    count: u32,
+    now: Option<Call>,
+}
+
+impl CurrentCall {
+    /// Begins a request; the one before it is over. Its handle is the guest's.
+    pub(crate) fn begin(&mut self, call: Call) -> Resource<Call> {
+        self.count = self.count.saturating_add(1);
+        self.now = Some(call);
+        Resource::new_own(self.count)
+    }
+
+    /// The request is over, whether or not the guest gave its handle back.
+    pub(in crate::capability) fn end(&mut self) {
+        self.now = None;
+    }
+
+    pub(in crate::capability) fn get(&self, handle: &Resource<Call>) -> Result<&Call, StaleCallHandle> {
+        self.now.as_ref().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
+    }
+
+    pub(in crate::capability) fn get_mut(
+        &mut self,
+        handle: &Resource<Call>,
+    ) -> Result<&mut Call, StaleCallHandle> {
+        self.now.as_mut().filter(|_| handle.rep() == self.count).ok_or(StaleCallHandle)
+    }
+
+    /// The guest gives a handle back, perhaps an old one.
+    pub(in crate::capability) fn drop_handle(&mut self, handle: &Resource<Call>) {
+        if handle.rep() == self.count {
+            self.now = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::NoClient;
+    use std::sync::Arc;
+
+    fn call() -> Call {
+        Call::new(Arc::new(NoClient))
+    }
+
+    #[test]
+    fn a_handle_answers_while_its_request_is_served_and_never_for_another() {
+        let mut calls = CurrentCall::default();
+        let first = calls.begin(call());
+        assert!(calls.get(&first).is_ok() && calls.get_mut(&first).is_ok());
+        calls.end();
+        assert_eq!(calls.get(&first).err(), Some(StaleCallHandle));
+        let second = calls.begin(call());
+        assert_ne!(first.rep(), second.rep());
+        assert!(calls.get(&first).is_err() && calls.get_mut(&first).is_err() && calls.get(&second).is_ok());
+        calls.drop_handle(&first);
+        assert!(calls.get(&second).is_ok(), "giving back an old one ends nothing");
+        calls.drop_handle(&second);
+        assert!(calls.get(&second).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! `plugport:plugin/elicitation`: asks the person at the client. An instance keeps how often its call may still ask.
+
+pub mod grant;
+mod host;
+
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::client_requests::Budget;
+use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::{InstanceCtx, PluginCtx};
+use crate::bindings::plugport::plugin::elicitation as wit;
+use crate::config::fixed_limits::ELICITATIONS;
+pub(super) use host::check;
+
+/// Elicitation.
+pub(super) struct Elicitation;
+
+impl Capability for Elicitation {
+    type Granted = grant::Granted;
+    type PerPlugin = ();
+    type PerInstance = Budget;
+
+    fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
+    }
+
+    fn for_plugin(_: &Self::Granted, _: &PluginParts<'_>) {}
+
+    fn for_instance(_: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> Budget {
+        Budget::new(ELICITATIONS)
+    }
+}

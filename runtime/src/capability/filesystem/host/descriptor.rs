@@ -1,0 +1,278 @@
+//! `wasi:filesystem/types`: the functions of a descriptor. What reads is passed on; what opens, creates or grows is counted.
+
+use std::sync::Arc;
+
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntryStream, ErrorCode, Filesize,
+    HostDescriptor, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+
+use super::InstanceCtx;
+use super::input_stream::FileInputStream;
+use super::open_at::OpenRequest;
+use super::open_files::FilePermit;
+use super::output_stream::FileOutputStream;
+use super::quota_write::{WritableFile, WritePosition};
+use super::wasi_blocking::run_wasi;
+use crate::capability::filesystem::quota::ChangeError;
+
+type Fd = Resource<Descriptor>;
+
+/// Functions that are the library's own.
+macro_rules! passed_on {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<$result> {
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($arg),*).await).await
+        })*
+    };
+}
+
+/// The same with a path.
+macro_rules! passed_on_with_path {
+    ($($name:ident($($flags:ident: $type:ty)?) -> $result:ty;)*) => {
+        $(async fn $name(&mut self, fd: Fd, $($flags: $type,)? path: String) -> FsResult<$result> {
+            self.charge_path(&path).await?;
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($flags,)? path).await).await
+        })*
+    };
+}
+
+/// The same, where an operation is charged: they change something, though nothing grows.
+macro_rules! charged {
+    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+        $(async fn $name(&mut self, fd: Fd, $($arg: $type),*) -> FsResult<()> {
+            self.charge_operation(0).await?;
+            self.pass(&fd, async move |view, fd| HostDescriptor::$name(view, fd, $($arg),*).await).await
+        })*
+    };
+}
+
+impl HostDescriptor for InstanceCtx {
+    passed_on! {
+        get_flags() -> DescriptorFlags;
+        get_type() -> DescriptorType;
+        read(len: Filesize, offset: Filesize) -> (Vec<u8>, bool);
+        stat() -> DescriptorStat;
+        metadata_hash() -> MetadataHashValue;
+        advise(offset: Filesize, len: Filesize, advice: Advice) -> ();
+    }
+
+    passed_on_with_path! {
+        stat_at(flags: PathFlags) -> DescriptorStat;
+        readlink_at() -> String;
+        metadata_hash_at(flags: PathFlags) -> MetadataHashValue;
+    }
+
+    charged! {
+        sync();
+        sync_data();
+        set_times(accessed: NewTimestamp, modified: NewTimestamp);
+    }
+
+    async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
+        self.same(&one, &other).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.charge_path_operation(&[&path]).await?;
+        self.pass(&fd, async move |view, fd| {
+            HostDescriptor::set_times_at(view, fd, flags, path, accessed, modified).await
+        })
+        .await
+    }
+
+    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+        self.charge_operation(0).await?;
+        let target = self.writable_file(&fd)?;
+        target.set_size(size).await.map_err(to_fs_error)
+    }
+
+    async fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        self.charge_operation(bytes.len()).await?;
+        let target = self.writable_file(&fd)?;
+        target.write(bytes.into(), WritePosition::Offset(offset)).await.map_err(to_fs_error)
+    }
+
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.meter.charge_call();
+        let of = self.capabilities.filesystem.get(&fd)?.clone();
+        let file = match self.table.get(&fd)? {
+            Descriptor::File(file) => Arc::clone(&file.file),
+            Descriptor::Dir(_) => return Err(ErrorCode::IsDirectory.into()),
+        };
+        let permit = self.capabilities.filesystem.stream_permit();
+        let permit = self.log_if_full(permit)?;
+        let reading: DynInputStream =
+            Box::new(FileInputStream::new(file, offset, &self.plugin, (of, permit)));
+        Ok(self.table.push(reading)?)
+    }
+
+    fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
+        self.output_stream(&fd, WritePosition::Offset(offset))
+    }
+
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
+        self.output_stream(&fd, WritePosition::End)
+    }
+
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
+        self.charge_operation(0).await?;
+        self.read_dir(&fd).await
+    }
+
+    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.charge_path_operation(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            turn.make(true, || {
+                run_wasi([dir], async |view, [dir]| {
+                    HostDescriptor::create_directory_at(view, dir, path).await
+                })
+            })
+        })
+        .await
+    }
+
+    async fn link_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        old: String,
+        new_fd: Fd,
+        new: String,
+    ) -> FsResult<()> {
+        self.charge_path_operation(&[&old, &new]).await?;
+        self.change([&fd, &new_fd], move |turn, both| {
+            turn.make(false, || {
+                run_wasi(both, async |view, [from, to]| {
+                    HostDescriptor::link_at(view, from, flags, old, to, new).await
+                })
+            })
+        })
+        .await
+    }
+
+    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+        self.charge_path_operation(&[&old, &new]).await?;
+        self.change([&fd, &new_fd], |turn, both| {
+            let moved = run_wasi(both, async |view, [from, to]| {
+                HostDescriptor::rename_at(view, from, old, to, new).await
+            });
+            // What had the new name is gone.
+            turn.release();
+            Ok(moved)
+        })
+        .await
+    }
+
+    /// Links are never made: a guest has no use for them that a copy would not serve, while another program of the host
+    /// that follows one leaves the directory.
+    async fn symlink_at(&mut self, _: Fd, old: String, new: String) -> FsResult<()> {
+        self.charge_path_operation(&[&old, &new]).await?;
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.charge_path_operation(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            let gone =
+                run_wasi([dir], async |view, [dir]| HostDescriptor::unlink_file_at(view, dir, path).await);
+            turn.release();
+            Ok(gone)
+        })
+        .await
+    }
+
+    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.charge_path_operation(&[&path]).await?;
+        self.change([&fd], |turn, [dir]| {
+            let gone = run_wasi([dir], async |view, [dir]| {
+                HostDescriptor::remove_directory_at(view, dir, path).await
+            });
+            turn.release();
+            Ok(gone)
+        })
+        .await
+    }
+
+    async fn open_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        path: String,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
+        self.charge_path_operation(&[&path]).await?;
+        self.open(fd, OpenRequest { follow, path, how, flags }).await
+    }
+
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        let gone = self.capabilities.filesystem.remove(fd.rep());
+        HostDescriptor::drop(&mut self.filesystem(), fd)?;
+        if let Some(quota) = gone.and_then(|opened| opened.granted_dir.quota.clone()) {
+            quota.release();
+        }
+        Ok(())
+    }
+}
+
+impl InstanceCtx {
+    /// A file that the guest may change.
+    pub(super) fn writable_file(&mut self, fd: &Fd) -> FsResult<WritableFile> {
+        let file = match self.table.get(fd)? {
+            Descriptor::File(file) => file,
+            Descriptor::Dir(_) => return Err(ErrorCode::BadDescriptor.into()),
+        };
+        let opened = self.capabilities.filesystem.get(fd)?.clone();
+        let quota = opened.granted_dir.quota.clone().filter(|_| !file.perms.write_not_permitted());
+        Ok(WritableFile {
+            file: file.file.clone(),
+            quota: quota.ok_or(ErrorCode::NotPermitted)?,
+            opened,
+            meter: self.meter.clone(),
+            plugin: self.plugin.clone(),
+            denials: self.denials.clone(),
+        })
+    }
+
+    fn output_stream(&mut self, fd: &Fd, at: WritePosition) -> FsResult<Resource<DynOutputStream>> {
+        let target = self.writable_file(fd)?;
+        let permit = self.capabilities.filesystem.stream_permit();
+        let permit = self.log_if_full(permit)?;
+        let writing: DynOutputStream = Box::new(FileOutputStream::new(target, at, permit));
+        Ok(self.table.push(writing)?)
+    }
+
+    /// A place for another file.
+    pub(super) fn file_permit(&mut self) -> FsResult<FilePermit> {
+        let permit = self.capabilities.filesystem.file_permit();
+        self.log_if_full(permit)
+    }
+
+    /// Notes that there is no place, once.
+    fn log_if_full(&mut self, permit: Result<FilePermit, ErrorCode>) -> FsResult<FilePermit> {
+        if permit.is_err() && self.capabilities.filesystem.first_full() {
+            let most = self.plugin.config.limits.open_files;
+            self.logs.host_line(&format!("it has {most} files open and wanted more (limit `open_files`)"));
+        }
+        Ok(permit?)
+    }
+}
+
+/// What the guest hears of a change that did not happen.
+pub(super) fn to_fs_error(error: ChangeError) -> FsError {
+    match error {
+        ChangeError::Over(_) => ErrorCode::Quota.into(),
+        ChangeError::Io(error) => error.into(),
+    }
+}

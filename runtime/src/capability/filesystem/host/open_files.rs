@@ -1,0 +1,204 @@
+//! What one call has open, and what lies behind each handle: which grant it came from, and the place that it takes.
+//!
+//! A file is open until its descriptor and every stream on it are gone, so they share one place. Places come back by being
+//! dropped, whichever of them goes last.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime::component::Resource;
+use wasmtime_wasi::FsPerms;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, OpenMode};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use crate::capability::filesystem::preopens::{PinnedDir, path_of};
+use crate::capability::filesystem::quota::{Quota, QuotaExceeded};
+use crate::capability::grants::roots::RootError;
+use crate::config::{DirGrant, DirQuota, RootsGrant};
+
+/// Streams for each file: guests commonly have one to read and one to write.
+const STREAMS: usize = 4;
+
+/// What a granted directory means for everything below it.
+#[derive(Debug)]
+pub(crate) struct GrantedDir {
+    pub(super) host: PathBuf,
+    pub(super) guest: String,
+    /// What it may be filled with; `None` where nothing may be changed.
+    pub(super) quota: Option<Arc<Quota>>,
+    hidden: Vec<PathBuf>,
+}
+
+impl GrantedDir {
+    /// Of a grant.
+    pub(crate) fn from_grant(grant: &DirGrant) -> Arc<Self> {
+        let DirGrant { host, guest, hidden, .. } = grant.clone();
+        Arc::new(Self { host, guest, quota: Quota::of(grant), hidden })
+    }
+
+    /// Whether a guest may have this file open. Where something is hidden, what cannot be told is refused.
+    pub(super) fn may_open(&self, descriptor: &Descriptor) -> bool {
+        if self.hidden.is_empty() {
+            return true;
+        }
+        let file = match descriptor {
+            Descriptor::File(file) => &file.file,
+            Descriptor::Dir(dir) => &dir.dir,
+        };
+        let is_hidden = |path: &Path| self.hidden.iter().any(|hidden| path.starts_with(hidden));
+        path_of(file).is_some_and(|path| !is_hidden(&path))
+    }
+
+    /// What the guest wanted, and the line that would allow it.
+    pub(super) fn quota_hint(&self, over: &QuotaExceeded) -> (String, String) {
+        let Self { host, guest, .. } = self;
+        let wanted = format!("{over} below {guest}");
+        let DirQuota { mib, files } =
+            self.quota.as_ref().map_or(DirQuota { mib: 0, files: 0 }, |quota| quota.room());
+        let DirQuota { mib, files } = match over {
+            QuotaExceeded::Bytes(_) => DirQuota { mib: mib * 2, files },
+            QuotaExceeded::Files(_) => DirQuota { mib, files: files * 2 },
+            QuotaExceeded::Around(outer) => {
+                return (wanted, format!("a larger `quota_mib` or `files` where {outer:?} is granted"));
+            }
+        };
+        let allow = format!(
+            "dirs = [{{ host = {host:?}, guest = {guest:?}, write = true, quota_mib = {mib}, files = {files} }}]"
+        );
+        (wanted, allow)
+    }
+}
+
+/// A folder of the client that the guest may read.
+#[derive(Clone)]
+pub(crate) struct LocalRoot {
+    pub(super) dir: Dir,
+    pub(super) granted_dir: Arc<GrantedDir>,
+}
+
+impl LocalRoot {
+    /// Judges what a client names and opens it. Blocks.
+    ///
+    /// # Errors
+    /// When the guest may not have it.
+    pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootError> {
+        let grant = grant.resolve(uri)?;
+        let pinned = PinnedDir::open(&grant.host).map_err(|_| RootError::NotAFolder)?;
+        let file = std::fs::File::open(pinned.path()).map_err(|_| RootError::NotAFolder)?;
+        let dir = Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+        Ok(Self { dir, granted_dir: GrantedDir::from_grant(&grant) })
+    }
+}
+
+impl std::fmt::Debug for LocalRoot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LocalRoot").field(&self.granted_dir.host).finish()
+    }
+}
+
+/// A place that an open file takes.
+pub(super) type FilePermit = Arc<OwnedSemaphorePermit>;
+
+/// What is known of a descriptor.
+#[derive(Debug, Clone)]
+pub(super) struct OpenDescriptor {
+    pub(super) granted_dir: Arc<GrantedDir>,
+    /// A granted directory takes none: it is open anyway.
+    _permit: Option<FilePermit>,
+}
+
+impl OpenDescriptor {
+    /// What was opened below one.
+    pub(super) fn below(granted_dir: Arc<GrantedDir>, permit: FilePermit) -> Self {
+        Self { granted_dir, _permit: Some(permit) }
+    }
+
+    /// The granted directory itself.
+    pub(super) fn granted(granted_dir: &Arc<GrantedDir>) -> Self {
+        Self { granted_dir: Arc::clone(granted_dir), _permit: None }
+    }
+}
+
+/// The open files of one instance.
+#[derive(Debug)]
+pub(crate) struct OpenFiles {
+    files: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    granted: Vec<Arc<GrantedDir>>,
+    roots: Vec<LocalRoot>,
+    known: HashMap<u32, OpenDescriptor>,
+    full: bool,
+}
+
+impl OpenFiles {
+    /// For an instance that may have `most` files open.
+    pub(crate) fn new(most: u64, granted: &[Arc<GrantedDir>]) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX >> 4);
+        let (files, streams) = (Semaphore::new(most), Semaphore::new(most * STREAMS));
+        let granted = granted.to_vec();
+        Self {
+            files: files.into(),
+            streams: streams.into(),
+            granted,
+            roots: Vec::new(),
+            known: HashMap::new(),
+            full: false,
+        }
+    }
+
+    /// The granted directories, in the order in which the guest is told of them.
+    pub(super) fn granted_dirs(&self) -> Vec<Arc<GrantedDir>> {
+        self.granted.clone()
+    }
+
+    /// Adds a folder of the client, unless something is granted under that path already.
+    pub(crate) fn add_root(&mut self, root: LocalRoot) {
+        let mut others = self.granted.iter().chain(self.roots.iter().map(|root| &root.granted_dir));
+        if others.all(|other| other.guest != root.granted_dir.guest) {
+            self.roots.push(root);
+        }
+    }
+
+    pub(super) fn roots(&self) -> Vec<LocalRoot> {
+        self.roots.clone()
+    }
+
+    /// A place for another file.
+    pub(super) fn file_permit(&self) -> Result<FilePermit, ErrorCode> {
+        acquire(&self.files)
+    }
+
+    /// A place for another stream on a file.
+    pub(super) fn stream_permit(&self) -> Result<FilePermit, ErrorCode> {
+        acquire(&self.streams)
+    }
+
+    /// Whether this is the first time that there is no place.
+    pub(super) fn first_full(&mut self) -> bool {
+        !std::mem::replace(&mut self.full, true)
+    }
+
+    /// For another call of the same instance: what is open stays open.
+    pub(crate) fn reset_for_next_call(&mut self) {
+        self.full = false;
+    }
+
+    pub(super) fn add(&mut self, fd: &Resource<Descriptor>, opened: OpenDescriptor) {
+        self.known.insert(fd.rep(), opened);
+    }
+
+    pub(super) fn get(&self, fd: &Resource<Descriptor>) -> Result<&OpenDescriptor, ErrorCode> {
+        self.known.get(&fd.rep()).ok_or(ErrorCode::BadDescriptor)
+    }
+
+    pub(super) fn remove(&mut self, fd: u32) -> Option<OpenDescriptor> {
+        self.known.remove(&fd)
+    }
+}
+
+fn acquire(permits: &Arc<Semaphore>) -> Result<FilePermit, ErrorCode> {
+    let permit = Arc::clone(permits).try_acquire_owned();
+    permit.map(Arc::new).map_err(|_| ErrorCode::InsufficientMemory)
+}

@@ -1,0 +1,55 @@
+//! `wasi:filesystem`: directories of the host. A plugin keeps what lies behind each granted directory and its share of the threads
+//! that wait for a disk, an instance what it has open.
+
+pub mod grant;
+mod host;
+pub(crate) mod policy;
+mod preopens;
+mod quota;
+
+use std::sync::Arc;
+
+use wasmtime::component::Linker;
+use wasmtime_wasi::WasiCtxBuilder;
+
+use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::{InstanceCtx, PluginCtx};
+pub(super) use host::LocalRoot;
+use host::{FileIo, GrantedDir, OpenFiles};
+
+/// Directories.
+pub(super) struct Filesystem;
+
+/// What one plugin keeps.
+#[derive(Debug)]
+pub(super) struct PluginFiles {
+    /// What lies behind each granted directory, in the order of the grants.
+    dirs: Vec<Arc<GrantedDir>>,
+    io: FileIo,
+}
+
+impl Capability for Filesystem {
+    type Granted = grant::Granted;
+    type PerPlugin = PluginFiles;
+    type PerInstance = OpenFiles;
+
+    fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+        host::link(linker)
+    }
+
+    fn for_plugin(granted: &Self::Granted, _: &PluginParts<'_>) -> PluginFiles {
+        PluginFiles { dirs: granted.iter().map(GrantedDir::from_grant).collect(), io: FileIo::new() }
+    }
+
+    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> OpenFiles {
+        OpenFiles::new(plugin.config.limits.open_files, &plugin.capabilities.filesystem.dirs)
+    }
+
+    fn begin_call(open: &mut OpenFiles, _: &Arc<PluginCtx>, _: &InstanceParts<'_>) {
+        open.reset_for_next_call();
+    }
+
+    fn build_wasi(granted: &Self::Granted, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+        preopens::preopen(wasi, granted)
+    }
+}

@@ -1,0 +1,92 @@
+//! Opens granted directories for a guest. What may be granted at all is decided where grants are parsed; this only
+//! turns a grant into a preopen, read-only unless it says otherwise.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+
+use crate::config::DirGrant;
+
+/// Adds every granted directory.
+///
+/// # Errors
+/// When a directory has gone since it was granted.
+pub(crate) fn preopen(wasi: &mut WasiCtxBuilder, dirs: &[DirGrant]) -> wasmtime::Result<()> {
+    for dir in dirs {
+        let perms = if dir.write.is_some() { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+        let pinned = PinnedDir::open(&dir.host)?;
+        wasi.preopened_dir(pinned.path(), &dir.guest, perms)?;
+    }
+    Ok(())
+}
+
+/// A directory that was found under the very path that was granted, and stays that one while it is opened. A guest that may
+/// write above it could have put a link in its place: one that was there and led elsewhere, renamed.
+#[derive(Debug)]
+pub(crate) struct PinnedDir {
+    dir: File,
+    path: PathBuf,
+}
+
+impl PinnedDir {
+    /// Finds the directory at `host`, a path without links.
+    ///
+    /// # Errors
+    /// When it has gone, or a link leads elsewhere.
+    pub(crate) fn open(host: &Path) -> io::Result<Self> {
+        let dir = File::open(host)?;
+        match path_of(&dir) {
+            Some(place) if place == host => Ok(Self { path: by_descriptor(&dir), dir }),
+            Some(_) => Err(io::Error::other("a granted directory was replaced by a link")),
+            // Where the system does not say where an open file lies, the path is all there is.
+            None => Ok(Self { path: host.to_owned(), dir }),
+        }
+    }
+
+    /// The directory, open for reading.
+    pub(super) fn dir(&self) -> &File {
+        &self.dir
+    }
+
+    /// A path that leads to this directory, whatever becomes of its name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn by_descriptor(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    Path::new("/proc/self/fd").join(file.as_raw_fd().to_string())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn by_descriptor(_: &File) -> PathBuf {
+    PathBuf::new()
+}
+
+/// Where an open file lies, links resolved; `None` where the system does not say.
+pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
+    let place = std::fs::read_link(by_descriptor(file)).ok()?;
+    place.is_absolute().then_some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_a_directory_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("granted/inner")).unwrap();
+        let granted = root.join("granted/inner");
+        assert!(std::fs::read_dir(PinnedDir::open(&granted).unwrap().path()).is_ok());
+        std::fs::rename(&granted, root.join("granted/old")).unwrap();
+        assert!(PinnedDir::open(&granted).is_err());
+        std::os::unix::fs::symlink("/etc", &granted).unwrap();
+        assert!(PinnedDir::open(&granted).unwrap_err().to_string().contains("link"));
+    }
+}

@@ -1,0 +1,207 @@
+//! The HTTP budget of one call: its requests and their bytes. It also logs which limit was reached and what was denied.
+//!
+//! The guest, the task that sends a request and the task that reads its answer all spend from here. A limit ends the
+//! request and not the call: the guest gets a typed error, and the operator one line for each limit.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime_wasi_http::Error;
+
+use super::error_codes;
+use crate::capability::PluginCtx;
+use crate::capability::context::denial_log::DenialLog;
+use crate::capability::http::egress::EgressError;
+use crate::capability::http::policy::Target;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
+use crate::config::{Host, Limits, kib};
+use crate::host::GrantHint;
+use crate::observe::truncate;
+use crate::sandbox::{HostFuel, NoSharedPermit};
+
+/// Longest account of what is wrong with a certificate, which may name as many hosts as it likes, bytes.
+const WORDS: usize = 300;
+
+/// What a request costs beside its bytes, as if it moved this many: a connection, and perhaps TLS.
+const CONNECTION: usize = 500_000;
+
+/// The account of one call.
+#[derive(Debug)]
+pub(super) struct HttpBudget {
+    pub(super) plugin: Arc<PluginCtx>,
+    meter: HostFuel,
+    denials: DenialLog,
+    requests: AtomicU64,
+    permits: Arc<Semaphore>,
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// A request that is under way.
+pub(super) type RequestPermit = OwnedSemaphorePermit;
+
+impl HttpBudget {
+    pub(super) fn new(plugin: Arc<PluginCtx>, meter: HostFuel, denials: DenialLog) -> Self {
+        let parallel = usize::try_from(plugin.config.limits.http_parallel).unwrap_or(1);
+        Self {
+            plugin,
+            meter,
+            denials,
+            requests: AtomicU64::default(),
+            permits: Arc::new(Semaphore::new(parallel)),
+            sent: AtomicU64::default(),
+            received: AtomicU64::default(),
+        }
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.plugin.config.limits
+    }
+
+    /// Begins a request. It does not wait for a place: those who have one may be this very guest.
+    pub(super) fn start_request(&self) -> Result<RequestPermit, Error> {
+        self.charge(0)?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit =
+            permit.map_err(|_| self.limit_reached("http_parallel", Error::ConnectionLimitReached))?;
+        let before = self.requests.fetch_add(1, Ordering::Relaxed);
+        if before >= self.limits().http_requests {
+            return Err(self.limit_reached("http_requests", Error::LoopDetected));
+        }
+        self.charge(CONNECTION)?;
+        Ok(permit)
+    }
+
+    /// Bytes of a request's body that are to be sent.
+    pub(super) fn send(&self, bytes: usize) -> Result<(), Error> {
+        let most = kib(self.limits().http_request_kib) as u64;
+        self.charge(bytes)?;
+        if spend(&self.sent, bytes) <= most {
+            return Ok(());
+        }
+        Err(self.limit_reached("http_request_kib", Error::HttpRequestBodySize(Some(most))))
+    }
+
+    /// Bytes of an answer's body that have come.
+    pub(super) fn receive(&self, bytes: usize) -> Result<(), Error> {
+        let most = kib(self.limits().http_response_kib) as u64;
+        self.charge(bytes)?;
+        if spend(&self.received, bytes) <= most {
+            return Ok(());
+        }
+        Err(self.limit_reached("http_response_kib", Error::HttpResponseBodySize(Some(most))))
+    }
+
+    /// Notes that a limit was met, which the guest hears as `error`.
+    pub(super) fn limit_reached(&self, limit: &'static str, error: Error) -> Error {
+        let value = self.limits().get(limit);
+        self.denials
+            .record_limit(&self.plugin, &format!("an HTTP request was stopped at {value} (limit `{limit}`)"));
+        error
+    }
+
+    /// Notes that the header of a response is longer than it may be.
+    pub(super) fn header_too_long(&self, error: Error) -> Error {
+        let why = format!("an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB");
+        self.denials.record_limit(&self.plugin, &why);
+        error
+    }
+
+    /// Notes that a request could not be sent since no place was free for it, which is no limit of this request.
+    pub(super) fn no_permit(&self, none: NoSharedPermit) -> Error {
+        self.denials.record_limit(&self.plugin, &format!("an HTTP request was not sent: {none}"));
+        error_codes::connect_error(&EgressError::Busy(none))
+    }
+
+    /// Notes that a request is not granted.
+    pub(super) fn deny(&self, target: &Target) {
+        let wanted = target.pattern();
+        // This machine is never granted by its name.
+        let allow = match &target.host {
+            Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
+                target.pattern_at(IpAddr::from([127, 0, 0, 1]))
+            }
+            _ => wanted.clone(),
+        };
+        let line = format!("http = [\"{allow}\"]");
+        self.denials.record_denied(&self.plugin, &wanted, GrantHint::new(line, [format!("http={allow}")]));
+    }
+
+    /// Notes that a granted name leads to an address that is not.
+    pub(super) fn deny_address(&self, target: &Target, address: IpAddr, what: &str) {
+        let wanted = format!("{}, which leads to {address} ({what})", target.pattern());
+        let (name, at) = (target.pattern(), target.pattern_at(address));
+        let line = format!("http = [\"{name}\", \"{at}\"]");
+        let grants = [format!("http={name}"), format!("http={at}")];
+        self.denials.record_denied(&self.plugin, &wanted, GrantHint::new(line, grants));
+    }
+
+    /// Notes that a granted host did not prove who it is.
+    pub(super) fn deny_untrusted_host(&self, target: &Target, cause: &io::Error) {
+        let redactor = self.plugin.config.grants.config.secrets.redactor();
+        let why = truncate(WORDS.saturating_add(redactor.longest()), format_args!("{cause}"));
+        let why = redactor.prefix(&why, WORDS);
+        self.denials.record_untrusted_host(&self.plugin, &target.pattern(), &why);
+    }
+
+    fn charge(&self, bytes: usize) -> Result<(), Error> {
+        let spent = self.meter.charge_now(bytes);
+        // The call ends at its next pause, and says so itself.
+        spent.map_err(|_| Error::InternalError(None))
+    }
+}
+
+fn spend(counter: &AtomicU64, bytes: usize) -> u64 {
+    let bytes = bytes as u64;
+    counter.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::context::plugin_ctx::tests::plugin;
+
+    fn budget(change: impl FnOnce(&mut Limits)) -> HttpBudget {
+        let mut plugin = plugin();
+        change(&mut plugin.config.limits);
+        HttpBudget::new(Arc::new(plugin), HostFuel::new(2_000_000_000), DenialLog::default())
+    }
+
+    #[test]
+    fn requests_are_counted_and_places_come_back() {
+        let budget = budget(|limits| (limits.http_requests, limits.http_parallel) = (3, 2));
+        let first = budget.start_request().unwrap();
+        let _second = budget.start_request().unwrap();
+        assert!(matches!(budget.start_request(), Err(Error::ConnectionLimitReached)));
+        drop(first);
+        let third = budget.start_request().unwrap();
+        drop(third);
+        assert!(matches!(budget.start_request(), Err(Error::LoopDetected)));
+    }
+
+    #[test]
+    fn bytes_are_counted_over_all_requests() {
+        let budget = budget(|limits| (limits.http_request_kib, limits.http_response_kib) = (1, 2));
+        budget.send(1_000).unwrap();
+        assert!(matches!(budget.send(25), Err(Error::HttpRequestBodySize(Some(1_024)))));
+        budget.receive(2_048).unwrap();
+        assert!(matches!(budget.receive(1), Err(Error::HttpResponseBodySize(Some(2_048)))));
+    }
+
+    #[test]
+    fn a_server_without_a_free_connection_says_so() {
+        let budget = budget(|_| ());
+        let error = budget.no_permit(NoSharedPermit::Server { what: "connection" });
+        let Error::InternalError(Some(why)) = error else { panic!("{error:?}") };
+        assert_eq!(why, "the server has no connection free");
+    }
+
+    #[test]
+    fn a_request_costs_fuel() {
+        let budget = HttpBudget::new(Arc::new(plugin()), HostFuel::new(1_000), DenialLog::default());
+        assert!(matches!(budget.start_request(), Err(Error::InternalError(None))));
+    }
+}

@@ -1,0 +1,103 @@
+//! The bytes of a connection, counted until the head of the answer is there.
+//!
+//! The head itself is bounded by whoever parses it, but a server may send any number of interim answers (`100 Continue`)
+//! before it, which nobody sees and nobody pays for.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::capability::http::egress::ByteStream;
+
+/// More came before the answer than may.
+#[derive(Debug, thiserror::Error)]
+#[error("too much came before the answer")]
+pub(super) struct HeadTooLarge;
+
+/// How much may still come; shared by the wire and whoever waits for the head.
+#[derive(Debug, Clone)]
+pub(super) struct HeadLimit(Arc<AtomicUsize>);
+
+impl HeadLimit {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self(Arc::new(AtomicUsize::new(bytes)))
+    }
+
+    /// The head is there: what comes now is counted elsewhere.
+    pub(super) fn stop_counting(&self) {
+        self.0.store(usize::MAX, Ordering::Relaxed);
+    }
+
+    /// `false`: that is more than is left. Only one task at a time reads.
+    fn spend(&self, bytes: usize) -> bool {
+        let left = self.0.load(Ordering::Relaxed);
+        if left != usize::MAX {
+            self.0.store(left.saturating_sub(bytes), Ordering::Relaxed);
+        }
+        bytes <= left
+    }
+}
+
+/// A connection that ends when too much comes before the answer.
+pub(super) struct CountedIo {
+    pub(super) wire: Box<dyn ByteStream>,
+    pub(super) head_limit: HeadLimit,
+}
+
+impl AsyncRead for CountedIo {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.wire).poll_read(context, buffer))?;
+        let fits = self.head_limit.spend(buffer.filled().len().saturating_sub(before));
+        Poll::Ready(if fits { Ok(()) } else { Err(io::Error::other(HeadTooLarge)) })
+    }
+}
+
+impl AsyncWrite for CountedIo {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    #[tokio::test]
+    async fn what_comes_before_the_answer_is_bounded_and_the_rest_is_not() {
+        let (mut far, near) = tokio::io::duplex(100);
+        let head_limit = HeadLimit::new(10);
+        let mut wire = CountedIo { wire: Box::new(near), head_limit: head_limit.clone() };
+        let mut buffer = [0; 100];
+        far.write_all(&[1; 10]).await.unwrap();
+        assert_eq!(wire.read(&mut buffer).await.unwrap(), 10);
+        far.write_all(&[1; 1]).await.unwrap();
+        assert!(wire.read(&mut buffer).await.unwrap_err().get_ref().unwrap().is::<HeadTooLarge>());
+        head_limit.stop_counting();
+        for _ in 0..3 {
+            far.write_all(&[1; 50]).await.unwrap();
+            assert_eq!(wire.read(&mut buffer).await.unwrap(), 50);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Maps errors to the `error-code` of `wasi:http`, which tells a guest nothing of this machine.
+
+use std::error::Error as _;
+use std::io;
+
+use tokio_rustls::rustls;
+use wasmtime_wasi_http::Error;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+
+use super::counted_io::HeadTooLarge;
+use crate::capability::http::egress::EgressError;
+
+/// A connection that could not be had.
+pub(super) fn connect_error(error: &EgressError) -> Error {
+    match error {
+        EgressError::NotGranted => Error::HttpRequestDenied,
+        EgressError::Prohibited { .. } => Error::DestinationIpProhibited,
+        EgressError::Busy(none) => Error::InternalError(Some(none.to_string())),
+        EgressError::Name(_) => Error::DnsError { rcode: None, info_code: None },
+        EgressError::Connect(error) => match error.kind() {
+            io::ErrorKind::ConnectionRefused => Error::ConnectionRefused,
+            io::ErrorKind::TimedOut => Error::ConnectionTimeout,
+            _ => Error::DestinationUnavailable,
+        },
+        EgressError::NoAuthorities => Error::InternalError(Some(error.to_string())),
+        EgressError::Tls(error) => {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+            match cause {
+                Some(rustls::Error::InvalidCertificate(_)) => Error::TlsCertificateError,
+                _ => Error::TlsProtocolError,
+            }
+        }
+    }
+}
+
+/// An exchange that broke before the answer's body.
+pub(super) fn request_error(error: &hyper::Error) -> Error {
+    if error.is_parse_too_large() || is_head_too_large(error) {
+        Error::HttpResponseHeaderSectionSize(None)
+    } else if error.is_incomplete_message() || error.is_canceled() {
+        Error::HttpResponseIncomplete
+    } else if error.is_closed() || error.source().is_some_and(|cause| cause.is::<io::Error>()) {
+        Error::ConnectionTerminated
+    } else {
+        Error::HttpProtocolError
+    }
+}
+
+fn is_head_too_large(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<HeadTooLarge>())
+}
+
+/// An answer's body that broke.
+pub(super) fn body_error(error: &hyper::Error) -> Error {
+    if error.is_parse_too_large() {
+        Error::HttpResponseTrailerSectionSize(None)
+    } else {
+        request_error(error)
+    }
+}
+
+/// The code of a failure that an answer's body can have.
+pub(super) fn to_error_code(error: &Error) -> ErrorCode {
+    match error {
+        Error::HttpResponseBodySize(most) => ErrorCode::HttpResponseBodySize(*most),
+        Error::HttpResponseTimeout => ErrorCode::HttpResponseTimeout,
+        Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,
+        Error::ConnectionTerminated => ErrorCode::ConnectionTerminated,
+        Error::HttpResponseIncomplete => ErrorCode::HttpResponseIncomplete,
+        Error::HttpResponseTrailerSectionSize(most) => ErrorCode::HttpResponseTrailerSectionSize(*most),
+        Error::InternalError(why) => ErrorCode::InternalError(why.clone()),
+        _ => ErrorCode::HttpProtocolError,
+    }
+}

@@ -1,0 +1,200 @@
+//! `fields` of `wasi:http/types`, charged by what they hold and by what is handed over, with pauses for others.
+//!
+//! Each of these functions looks at or copies a whole collection: tens of microseconds of host for a few instructions of
+//! a guest, and wasmtime's own never let anyone else run. What cannot be in a collection, since it is longer than one may be,
+//! is refused before it is read: a name is looked for by its hash, and a list is lifted only as far as it fits.
+
+use std::any::Any;
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Lift, LinkerInstance, Resource, WasmList};
+use wasmtime_wasi_http::p2::bindings::http::types::{HeaderError, HostFields as _};
+use wasmtime_wasi_http::p2::types::{HostIncomingResponse, HostOutgoingRequest, HostOutgoingResponse};
+use wasmtime_wasi_http::p2::{self, HeaderResult};
+use wasmtime_wasi_http::{FieldMap, WasiHttpView as _};
+
+use super::BODY;
+use crate::capability::{InstanceCtx, LimitTrap};
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
+use crate::config::kib;
+
+type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
+type Fields = Resource<FieldMap>;
+
+/// What one header field takes beside its text, bytes: its place in a map that doubles when it is full, and two
+/// allocations.
+const KEPT: usize = 256;
+
+/// Price of one field, as bytes: about 0.1 µs.
+const PRICE: usize = 1_000;
+
+/// What the library counts for a value beside its bytes, at least.
+const VALUE: usize = 32;
+
+/// Shadows the functions.
+///
+/// # Errors
+/// Never for a fixed set of interfaces.
+pub(super) fn shadow(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
+    types.func_wrap_async(
+        "[static]fields.from-list",
+        |mut store: StoreCtx<'_>, (entries,): (WasmList<(String, Vec<u8>)>,)| {
+            Box::new(async move {
+                let size = |(name, value): &(String, Vec<u8>)| name.len() + value.len();
+                let entries = lifted(&mut store, &entries, size)?;
+                let bytes = entries.iter().map(size).sum();
+                charge(&mut store, entries.len(), bytes).await?;
+                store.data_mut().reserve_handle_memory(bytes + KEPT * entries.len())?;
+                Ok((wit_result(store.data_mut().http().from_list(entries))?,))
+            })
+        },
+    )?;
+    types.func_wrap_async("[method]fields.clone", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
+        Box::new(async move {
+            charge_for(&mut store, &fields, 0, 0).await?;
+            let bytes = fields_size(store.data_mut().table.get(&fields)?);
+            store.data_mut().reserve_handle_memory(bytes)?;
+            Ok((store.data_mut().http().clone(fields)?,))
+        })
+    })?;
+    types.func_wrap_async("[method]fields.entries", |mut store: StoreCtx<'_>, (fields,): (Fields,)| {
+        Box::new(async move {
+            charge_for(&mut store, &fields, 0, 0).await?;
+            Ok((store.data_mut().http().entries(fields)?,))
+        })
+    })?;
+    lookups(types)?;
+    edits(types)
+}
+
+fn lookups(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
+    types.func_wrap_async(
+        "[method]fields.get",
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
+            Box::new(async move {
+                charge_for(&mut store, &fields, 0, name.len()).await?;
+                let fits = name.len() <= MOST;
+                Ok((if fits { store.data_mut().http().get(fields, name)? } else { Vec::new() },))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]fields.has",
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
+            Box::new(async move {
+                charge_for(&mut store, &fields, 0, name.len()).await?;
+                Ok((name.len() <= MOST && store.data_mut().http().has(fields, name)?,))
+            })
+        },
+    )
+}
+
+/// Changing one field copies all of them when they are shared with a clone.
+fn edits(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
+    types.func_wrap_async(
+        "[method]fields.set",
+        |mut store: StoreCtx<'_>, (fields, name, values): (Fields, String, WasmList<Vec<u8>>)| {
+            Box::new(async move {
+                let values = lifted(&mut store, &values, Vec::len)?;
+                let bytes = name.len() + values.iter().map(Vec::len).sum::<usize>();
+                charge_for(&mut store, &fields, values.len(), bytes).await?;
+                if name.len() > MOST {
+                    return Ok((Err(HeaderError::InvalidSyntax),));
+                }
+                store.data_mut().reserve_handle_memory(bytes + KEPT * values.len())?;
+                Ok((wit_result(store.data_mut().http().set(fields, name, values))?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]fields.delete",
+        |mut store: StoreCtx<'_>, (fields, name): (Fields, String)| {
+            Box::new(async move {
+                charge_for(&mut store, &fields, 0, name.len()).await?;
+                if name.len() > MOST {
+                    return Ok((Err(HeaderError::InvalidSyntax),));
+                }
+                Ok((wit_result(store.data_mut().http().delete(fields, name))?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]fields.append",
+        |mut store: StoreCtx<'_>, (fields, name, value): (Fields, String, Vec<u8>)| {
+            Box::new(async move {
+                let bytes = name.len() + value.len();
+                charge_for(&mut store, &fields, 0, bytes).await?;
+                if bytes > MOST {
+                    return Err(LimitTrap("http_header_kib").into());
+                }
+                store.data_mut().reserve_handle_memory(bytes + KEPT)?;
+                Ok((wit_result(store.data_mut().http().append(fields, name, value))?,))
+            })
+        },
+    )
+}
+
+/// Bytes that a collection of header fields may hold.
+const MOST: usize = kib(HTTP_HEADER_KIB);
+
+/// What is in a list of the guest's, unless a collection could not hold it.
+fn lifted<T: Lift + 'static>(
+    store: &mut StoreCtx<'_>,
+    list: &WasmList<T>,
+    size: impl Fn(&T) -> usize,
+) -> wasmtime::Result<Vec<T>> {
+    let mut left = MOST;
+    let mut taken = Vec::new();
+    for item in list.iter(&mut *store)? {
+        let item = item?;
+        left = left.checked_sub(VALUE + size(&item)).ok_or(LimitTrap("http_header_kib"))?;
+        taken.push(item);
+    }
+    Ok(taken)
+}
+
+/// Charges for a collection, and for values and bytes that are handed over.
+async fn charge_for(
+    store: &mut StoreCtx<'_>,
+    fields: &Fields,
+    values: usize,
+    bytes: usize,
+) -> wasmtime::Result<()> {
+    let fields = store.data_mut().table.get(fields)?;
+    let (count, kept) = (fields.len(), fields_size(fields));
+    charge(store, count.saturating_add(values), bytes.saturating_add(kept)).await
+}
+
+async fn charge(store: &mut StoreCtx<'_>, count: usize, bytes: usize) -> wasmtime::Result<()> {
+    let meter = store.data_mut().meter.clone();
+    let price = count.saturating_add(1).saturating_mul(PRICE).saturating_add(bytes);
+    Ok(meter.charge_work(price, bytes).await?)
+}
+
+/// What the guest is told: an error of the interface, unless it is one that ends the call.
+fn wit_result<T>(done: HeaderResult<T, p2::HeaderError>) -> wasmtime::Result<Result<T, HeaderError>> {
+    match done {
+        Ok(done) => Ok(Ok(done)),
+        Err(error) => Ok(Err(error.downcast()?)),
+    }
+}
+
+/// What is kept behind a handle of `wasi:http`, as far as a guest decides it.
+pub(in crate::capability::http) fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {
+    if let Some(fields) = entry.downcast_ref::<FieldMap>() {
+        Some(fields_size(fields))
+    } else if let Some(request) = entry.downcast_ref::<HostOutgoingRequest>() {
+        let texts = [&request.path_with_query, &request.authority];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        Some(fields_size(&request.headers) + texts + request.body.as_ref().map_or(0, |_| BODY))
+    } else if let Some(response) = entry.downcast_ref::<HostOutgoingResponse>() {
+        Some(fields_size(&response.headers) + response.body.as_ref().map_or(0, |_| BODY))
+    } else {
+        entry.downcast_ref::<HostIncomingResponse>().map(|response| fields_size(&response.headers))
+    }
+}
+
+/// What a collection of header fields takes.
+pub(in crate::capability) fn fields_size(fields: &FieldMap) -> usize {
+    fields.iter().map(|(name, value)| KEPT + name.as_str().len() + value.len()).sum()
+}

@@ -1,0 +1,131 @@
+//! Links `wasi:http`, and shadows what of it is not enough.
+//!
+//! A method, a scheme, a path and an authority are text that the host keeps for as long as the guest holds the request, and a
+//! body keeps what was written to it. The functions that take them are shadowed by ones that charge for the text, refuse what
+//! no server would take before anything reads it, [count](crate::capability::context::handle_memory) what is kept, and let others run. A body that
+//! breaks off has a code, which wasmtime's own function does not find.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, LinkerInstance, Resource};
+use wasmtime_wasi_http::p2::add_only_http_to_linker_async;
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    self, HostOutgoingRequest as _, IoError, Method, Scheme,
+};
+use wasmtime_wasi_http::p2::types::{HostOutgoingRequest as Outgoing, HostOutgoingResponse as Response};
+use wasmtime_wasi_http::{Error, WasiHttpView as _};
+
+use super::{BODY, error_codes, fields};
+use crate::capability::InstanceCtx;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
+use crate::config::kib;
+
+/// The interface with the setters, in the version that wasmtime links.
+const TYPES: &str = "wasi:http/types@0.2.12";
+
+/// Longest method, scheme and authority that are kept, bytes.
+const SHORT: usize = 300;
+
+type SetterResult = Result<(), ()>;
+type StoreCtx<'s> = StoreContextMut<'s, InstanceCtx>;
+
+/// Links the interfaces for requests.
+///
+/// # Errors
+/// Never for a fixed set of interfaces.
+pub(in crate::capability::http) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+    add_only_http_to_linker_async(linker)?;
+    linker.allow_shadowing(true);
+    let bounded = bound(linker);
+    linker.allow_shadowing(false);
+    bounded
+}
+
+fn bound(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+    let mut types = linker.instance(TYPES)?;
+    fields::shadow(&mut types)?;
+    types.func_wrap("http-error-code", |mut store: StoreCtx<'_>, (error,): (Resource<IoError>,)| {
+        let found =
+            store.data_mut().table.get(&error)?.downcast_ref::<Error>().map(error_codes::to_error_code);
+        Ok((found,))
+    })?;
+    bodies(&mut types)?;
+    setters(&mut types)
+}
+
+fn setters(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
+    types.func_wrap_async(
+        "[method]outgoing-request.set-method",
+        |mut store: StoreCtx<'_>, (request, method): (Resource<Outgoing>, Method)| {
+            Box::new(async move {
+                let length = if let Method::Other(name) = &method { name.len() } else { 0 };
+                if !fits(&mut store, length, SHORT).await? {
+                    return Ok((SetterResult::Err(()),));
+                }
+                Ok((store.data_mut().http().set_method(request, method)?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]outgoing-request.set-scheme",
+        |mut store: StoreCtx<'_>, (request, scheme): (Resource<Outgoing>, Option<Scheme>)| {
+            Box::new(async move {
+                let length = if let Some(Scheme::Other(name)) = &scheme { name.len() } else { 0 };
+                if !fits(&mut store, length, SHORT).await? {
+                    return Ok((SetterResult::Err(()),));
+                }
+                Ok((store.data_mut().http().set_scheme(request, scheme)?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]outgoing-request.set-authority",
+        |mut store: StoreCtx<'_>, (request, authority): (Resource<Outgoing>, Option<String>)| {
+            Box::new(async move {
+                if !fits(&mut store, authority.as_ref().map_or(0, String::len), SHORT).await? {
+                    return Ok((SetterResult::Err(()),));
+                }
+                Ok((store.data_mut().http().set_authority(request, authority)?,))
+            })
+        },
+    )?;
+    types.func_wrap_async(
+        "[method]outgoing-request.set-path-with-query",
+        |mut store: StoreCtx<'_>, (request, path): (Resource<Outgoing>, Option<String>)| {
+            Box::new(async move {
+                let most = kib(HTTP_HEADER_KIB);
+                if !fits(&mut store, path.as_ref().map_or(0, String::len), most).await? {
+                    return Ok((SetterResult::Err(()),));
+                }
+                Ok((store.data_mut().http().set_path_with_query(request, path)?,))
+            })
+        },
+    )
+}
+
+fn bodies(types: &mut LinkerInstance<'_, InstanceCtx>) -> wasmtime::Result<()> {
+    types.func_wrap(
+        "[method]outgoing-request.body",
+        |mut store: StoreCtx<'_>, (request,): (Resource<Outgoing>,)| {
+            store.data_mut().reserve_handle_memory(BODY)?;
+            Ok((store.data_mut().http().body(request)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-response.body",
+        |mut store: StoreCtx<'_>, (response,): (Resource<Response>,)| {
+            store.data_mut().reserve_handle_memory(BODY)?;
+            Ok((types::HostOutgoingResponse::body(&mut store.data_mut().http(), response)?,))
+        },
+    )
+}
+
+/// Charges for text, and says whether it may be kept; if so, it is counted.
+async fn fits(store: &mut StoreCtx<'_>, length: usize, most: usize) -> wasmtime::Result<bool> {
+    let state = store.data_mut();
+    state.meter.clone().charge(length).await?;
+    if length > most {
+        return Ok(false);
+    }
+    state.reserve_handle_memory(length)?;
+    Ok(true)
+}

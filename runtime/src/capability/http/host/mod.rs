@@ -1,0 +1,119 @@
+//! `wasi:http`: requests that a guest sends.
+//!
+//! The interface itself is wasmtime's; what is done with a request is decided here and in `policy`. Every component links, granted or
+//! not, and a request that is not granted fails with the standard's `HTTP-request-denied`. What the budget of the call
+//! and the grants allow goes on as an [`OutgoingRequest`].
+
+mod body;
+mod budget;
+mod counted_io;
+mod error_codes;
+mod fields;
+mod linker;
+mod send_request;
+
+use std::sync::Arc;
+
+use http::{Request, Response};
+use wasmtime_wasi_http::{
+    Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
+};
+
+use super::policy::{TargetError, target};
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
+use crate::capability::context::denial_log::DenialLog;
+use crate::capability::{InstanceCtx, PluginCtx};
+use crate::config::kib;
+use crate::sandbox::HostFuel;
+use budget::HttpBudget;
+use send_request::{ConnectionTask, OutgoingRequest};
+
+#[cfg(test)]
+pub(in crate::capability) use fields::fields_size;
+pub(super) use fields::handle_size;
+pub(super) use linker::link;
+
+/// Bytes that a guest may write to a body at once; two such pieces wait for each request that it begins.
+const CHUNK: usize = 8 << 10;
+
+/// What a body keeps of what its guest wrote, bytes.
+const BODY: usize = 2 * CHUNK;
+
+/// What one call has of HTTP.
+pub(in crate::capability) struct HttpCtx {
+    context: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+struct Hooks {
+    budget: Arc<HttpBudget>,
+}
+
+impl HttpCtx {
+    pub(super) fn new(plugin: &Arc<PluginCtx>, meter: &HostFuel, denials: &DenialLog) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(kib(HTTP_HEADER_KIB));
+        let budget = HttpBudget::new(Arc::clone(plugin), meter.clone(), denials.clone());
+        Self { context, hooks: Hooks { budget: Arc::new(budget) } }
+    }
+
+    /// Whether no request is under way and no answer is being read: each of them has the account.
+    pub(super) fn is_quiet(&self) -> bool {
+        Arc::strong_count(&self.hooks.budget) == 1
+    }
+}
+
+impl WasiHttpView for InstanceCtx {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.meter.charge_call();
+        let http = &mut self.capabilities.http;
+        WasiHttpCtxView { hooks: &mut http.hooks, table: &mut self.table, ctx: &mut http.context }
+    }
+}
+
+type SendResult = Result<(Response<WasiBody>, ConnectionTask), Error>;
+
+impl WasiHttpHooks for Hooks {
+    /// It is made of what was checked, when the request is sent.
+    fn set_host_header(&mut self) -> bool {
+        false
+    }
+
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Box<dyn Future<Output = SendResult> + Send> {
+        match self.check(request, options) {
+            Ok(exchange) => Box::new(exchange.run()),
+            Err(error) => Box::new(std::future::ready(Err(error))),
+        }
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK
+    }
+}
+
+impl Hooks {
+    /// Looks at all that can be judged without a network.
+    fn check(
+        &self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<OutgoingRequest, Error> {
+        let target = target(request.method().as_str(), request.uri()).map_err(|error| match error {
+            TargetError::Method => Error::HttpRequestMethodInvalid,
+            TargetError::Scheme => Error::HttpProtocolError,
+            TargetError::Uri => Error::HttpRequestUriInvalid,
+        })?;
+        let budget = Arc::clone(&self.budget);
+        if !target.is_granted(&budget.plugin.config.grants.http) {
+            budget.deny(&target);
+            return Err(Error::HttpRequestDenied);
+        }
+        let permit = budget.start_request()?;
+        Ok(OutgoingRequest { target, request, options: options.unwrap_or_default(), budget, permit })
+    }
+}

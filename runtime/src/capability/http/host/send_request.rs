@@ -1,0 +1,189 @@
+//! Sends one request and receives its response, on a connection of its own.
+//!
+//! HTTP/1.1 and no pool: a connection that outlives its call would carry something from one call to another. The request
+//! line has the path alone and `Host` what was checked, so no server can be made to take it for another host's. A
+//! redirect is an answer like any other; whoever follows it begins anew, with all checks.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::{HeaderValue, Request, Response, StatusCode, Uri, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::time::{Instant, timeout, timeout_at};
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
+
+use super::body::{RequestBody, ResponseBody};
+use super::budget::{HttpBudget, RequestPermit};
+use super::counted_io::{CountedIo, HeadLimit};
+use super::error_codes;
+use crate::capability::PluginCtx;
+use crate::capability::http::egress::{ByteStream, EgressError};
+use crate::capability::http::policy::Target;
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
+use crate::config::kib;
+use crate::sandbox::SharedPermit;
+
+/// The smallest buffer that hyper works with, bytes.
+const SMALLEST_BUFFER: usize = 8_192;
+
+/// As many heads may come before the answer's own is there: interim answers, and what is read ahead of its body.
+const HEADS: usize = 4;
+
+/// What goes on after the answer's head is there.
+pub(super) type ConnectionTask = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+/// A connection, as far as it is driven from outside.
+type HttpConnection = http1::Connection<TokioIo<CountedIo>, RequestBody>;
+
+/// A request that was checked and has its place.
+pub(super) struct OutgoingRequest {
+    pub(super) target: Target,
+    pub(super) request: Request<WasiBody>,
+    pub(super) options: RequestOptions,
+    pub(super) budget: Arc<HttpBudget>,
+    pub(super) permit: RequestPermit,
+}
+
+impl OutgoingRequest {
+    pub(super) async fn run(self) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+        let budget = Arc::clone(&self.budget);
+        let time = budget.limits().http_time();
+        let deadline = Instant::now() + time;
+        // What waits for a place longer than this could do little with it, and is no slow request.
+        let patience = time / 2;
+        let connection = budget
+            .plugin
+            .capabilities
+            .http
+            .connection_permit(patience)
+            .await
+            .map_err(|none| budget.no_permit(none))?;
+        let ended = timeout_at(deadline, self.until(deadline, patience, connection)).await;
+        ended.unwrap_or_else(|_| Err(budget.limit_reached("http_ms", Error::HttpResponseTimeout)))
+    }
+
+    async fn until(
+        self,
+        deadline: Instant,
+        patience: Duration,
+        place_of_connection: SharedPermit,
+    ) -> Result<(Response<WasiBody>, ConnectionTask), Error> {
+        let Self { target, request, options, budget, permit } = self;
+        let too_long = Arc::new(AtomicBool::new(false));
+        let outgoing =
+            |body| RequestBody { body, budget: Arc::clone(&budget), too_long: Arc::clone(&too_long) };
+        let request = origin_form(&target, request)?.map(outgoing);
+        let connecting = connect(&target, &budget, patience);
+        let wire = within(options.connect_timeout, connecting, Error::ConnectionTimeout).await?;
+        let exchanged = within(
+            options.first_byte_timeout,
+            send(wire, request, kib(HTTP_HEADER_KIB)),
+            Error::ConnectionReadTimeout,
+        );
+        let (response, connection) = exchanged.await.map_err(|error| match error {
+            _ if too_long.load(Ordering::Relaxed) => {
+                Error::HttpRequestBodySize(Some(kib(budget.limits().http_request_kib) as u64))
+            }
+            Error::HttpResponseHeaderSectionSize(_) => budget.header_too_long(error),
+            error => error,
+        })?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Error::HttpUpgradeFailed);
+        }
+        let answer = |body| {
+            ResponseBody::new(body, budget, permit, deadline, options.between_bytes_timeout).boxed_unsync()
+        };
+        let rest = async move {
+            let _open = place_of_connection;
+            if let Some(connection) = connection {
+                // How it ends is seen by whoever reads the body.
+                let _ = timeout_at(deadline, connection).await;
+            }
+            Ok(())
+        };
+        Ok((response.map(answer), Box::new(rest)))
+    }
+}
+
+/// The request as it goes over the wire.
+fn origin_form(target: &Target, request: Request<WasiBody>) -> Result<Request<WasiBody>, Error> {
+    let (mut parts, body) = request.into_parts();
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    if !path.starts_with('/') {
+        return Err(Error::HttpRequestUriInvalid);
+    }
+    let path = Uri::builder().path_and_query(path).build();
+    parts.uri = path.map_err(|_| Error::HttpRequestUriInvalid)?;
+    let host = HeaderValue::try_from(target.authority()).map_err(|_| Error::HttpRequestUriInvalid)?;
+    parts.headers.insert(header::HOST, host);
+    Ok(Request::from_parts(parts, body))
+}
+
+async fn connect(
+    target: &Target,
+    budget: &HttpBudget,
+    patience: Duration,
+) -> Result<Box<dyn ByteStream>, Error> {
+    let PluginCtx { capabilities, config, .. } = &*budget.plugin;
+    let connected = capabilities.http.connect(&config.grants.http, target, patience).await;
+    connected.map_err(|error| {
+        let told = error_codes::connect_error(&error);
+        match &error {
+            EgressError::NotGranted => budget.deny(target),
+            EgressError::Prohibited { address, what } => budget.deny_address(target, *address, what),
+            EgressError::Busy(none) => return budget.no_permit(*none),
+            EgressError::Tls(cause) if matches!(told, Error::TlsCertificateError) => {
+                budget.deny_untrusted_host(target, cause);
+            }
+            EgressError::NoAuthorities => {}
+            EgressError::Name(cause) | EgressError::Connect(cause) | EgressError::Tls(cause) => {
+                let (plugin, target) = (&*budget.plugin.name, target.pattern());
+                tracing::debug!(target: "plugin", plugin, %cause, "{target}: {error}");
+            }
+        }
+        told
+    })
+}
+
+/// Sends the request and drives the connection until the answer's head is there; the rest of the connection comes back.
+async fn send(
+    wire: Box<dyn ByteStream>,
+    request: Request<RequestBody>,
+    head: usize,
+) -> Result<(Response<Incoming>, Option<HttpConnection>), Error> {
+    let mut builder = http1::Builder::new();
+    let buffer = head.max(SMALLEST_BUFFER);
+    builder.max_buf_size(buffer).max_header_size(head);
+    let head_limit = HeadLimit::new(buffer.saturating_mul(HEADS));
+    let wire = CountedIo { wire, head_limit: head_limit.clone() };
+    let shaken = builder.handshake(TokioIo::new(wire)).await;
+    let (mut sender, mut connection) = shaken.map_err(|error| error_codes::request_error(&error))?;
+    let mut sending = pin!(sender.send_request(request));
+    let (response, connection) = tokio::select! {
+        biased;
+        response = &mut sending => (response, Some(connection)),
+        ended = &mut connection => {
+            ended.map_err(|error| error_codes::request_error(&error))?;
+            (sending.await, None)
+        }
+    };
+    head_limit.stop_counting();
+    Ok((response.map_err(|error| error_codes::request_error(&error))?, connection))
+}
+
+/// Bounds a step by what the guest would wait.
+async fn within<T>(
+    patience: Option<Duration>,
+    step: impl Future<Output = Result<T, Error>>,
+    late: Error,
+) -> Result<T, Error> {
+    match patience {
+        None => step.await,
+        Some(patience) => timeout(patience, step).await.unwrap_or(Err(late)),
+    }
+}

@@ -1,0 +1,48 @@
+//! `wasi:http`: requests to hosts. A plugin keeps its way out, with its share of the connections, an instance what its call may still
+//! send and receive.
+
+mod egress;
+pub mod grant;
+mod host;
+pub(crate) mod policy;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use wasmtime::component::Linker;
+
+use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::{InstanceCtx, PluginCtx};
+use egress::Egress;
+use host::HttpCtx;
+#[cfg(test)]
+pub(super) use host::fields_size;
+
+/// Requests to hosts.
+pub(super) struct Http;
+
+impl Capability for Http {
+    type Granted = grant::Granted;
+    type PerPlugin = Egress;
+    type PerInstance = HttpCtx;
+
+    fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+        host::link(linker)
+    }
+
+    fn for_plugin(_: &Self::Granted, plugin: &PluginParts<'_>) -> Egress {
+        Egress::new(usize::try_from(plugin.config.limits.http_parallel).unwrap_or(1))
+    }
+
+    fn for_instance(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> HttpCtx {
+        HttpCtx::new(plugin, instance.meter, instance.denials)
+    }
+
+    fn is_quiet(http: &HttpCtx) -> bool {
+        http.is_quiet()
+    }
+
+    fn handle_size(entry: &(dyn Any + Send)) -> Option<usize> {
+        host::handle_size(entry)
+    }
+}

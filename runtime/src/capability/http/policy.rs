@@ -1,0 +1,122 @@
+//! Where a request goes, and whether a grant says that it may: pure functions of its method, its URI and the grants.
+
+use std::net::IpAddr;
+
+use http::Uri;
+
+use super::grant::{Host, HttpGrant, Scheme};
+
+/// Where a request goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) method: String,
+    pub(crate) scheme: Scheme,
+    pub(crate) host: Host,
+    pub(crate) port: u16,
+}
+
+/// Why nobody could say where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TargetError {
+    /// The method is none that can be granted.
+    Method,
+    /// The scheme is neither `http` nor `https`.
+    Scheme,
+    /// The URI names no host, or could be read in two ways.
+    Uri,
+}
+
+impl Target {
+    /// Whether a grant says that this may be reached.
+    pub(crate) fn is_granted(&self, grants: &[HttpGrant]) -> bool {
+        self.allowed(grants, &self.host)
+    }
+
+    /// The same request, if it went to another host.
+    pub(super) fn allowed(&self, grants: &[HttpGrant], host: &Host) -> bool {
+        grants.iter().any(|grant| grant.allows(&self.method, self.scheme, host, self.port))
+    }
+
+    /// The host, and the port where it is not the scheme's own.
+    pub(crate) fn authority(&self) -> String {
+        let Self { scheme, host, port, .. } = self;
+        if *port == scheme.port() { host.to_string() } else { format!("{host}:{port}") }
+    }
+
+    /// The request as a grant would say it.
+    pub(crate) fn pattern(&self) -> String {
+        format!("{} {}://{}", self.method, self.scheme, self.authority())
+    }
+
+    /// The request as a grant would say it, if it went to this address.
+    pub(crate) fn pattern_at(&self, address: IpAddr) -> String {
+        Self { host: Host::Address(address), ..self.clone() }.pattern()
+    }
+}
+
+/// Where a request goes, read so that nobody after us could read it differently.
+pub(super) fn target(method: &str, uri: &Uri) -> Result<Target, TargetError> {
+    if !HttpGrant::is_method(method) {
+        return Err(TargetError::Method);
+    }
+    let scheme = match uri.scheme_str() {
+        Some("https") => Scheme::Https,
+        Some("http") => Scheme::Http,
+        _ => return Err(TargetError::Scheme),
+    };
+    let authority = uri.authority().ok_or(TargetError::Uri)?;
+    let host = Host::parse(authority.host()).map_err(|_| TargetError::Uri)?;
+    // A user before the host, or anything but a plain number after it, is refused.
+    let rest = authority.as_str().strip_prefix(authority.host()).ok_or(TargetError::Uri)?;
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => scheme.port(),
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0') => {
+            digits.parse().map_err(|_| TargetError::Uri)?
+        }
+        _ => return Err(TargetError::Uri),
+    };
+    Ok(Target { method: method.to_owned(), scheme, host, port })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_where_its_uri_says_and_nowhere_else() {
+        let read = |uri: &str| target("GET", &uri.parse().unwrap()).map(|target| target.pattern());
+        for (uri, pattern) in [
+            ("https://Example.COM/x?y", "GET https://example.com"),
+            ("https://example.com.:443/", "GET https://example.com"),
+            ("http://example.com:8080", "GET http://example.com:8080"),
+            ("http://127.0.0.1/", "GET http://127.0.0.1"),
+            ("http://[::1]:9000/", "GET http://[::1]:9000"),
+        ] {
+            assert_eq!(read(uri).unwrap(), pattern, "{uri}");
+        }
+        for uri in [
+            "https://user@example.com/",
+            "https://example.com@evil.test/",
+            "https://user:pass@example.com/",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://0177.0.0.1/",
+            "http://127.1/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://example.com:/",
+            "http://example.com:080/",
+            "http://example.com:0/",
+            "http://example.com:65536/",
+            "http://exa_mple..com/",
+            "/only/a/path",
+            "*",
+            "ftp://example.com/",
+        ] {
+            let Ok(uri) = uri.parse::<Uri>() else { continue };
+            assert!(target("GET", &uri).is_err(), "{uri}");
+        }
+        for method in ["CONNECT", "TRACE", "PROPFIND", "get"] {
+            assert!(target(method, &"http://example.com/".parse().unwrap()).is_err(), "{method}");
+        }
+    }
+}

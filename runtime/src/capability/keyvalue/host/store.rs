@@ -1,0 +1,99 @@
+//! `wasi:keyvalue/store`.
+
+use wasmtime::component::Resource;
+
+use super::{Bucket, COMMIT, InstanceCtx, KEY, key_error};
+use crate::bindings::keyvalue::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
+use crate::host::GrantHint;
+
+/// The names under which a plugin finds its bucket.
+const NAMES: [&str; 2] = ["", "default"];
+
+impl Host for InstanceCtx {
+    async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
+        self.meter.charge(identifier.len()).await?;
+        let Some(bucket) = self.capabilities.keyvalue.clone() else {
+            self.deny("the key-value store", GrantHint::new("kv = true", ["kv".to_owned()]));
+            return Ok(Err(Error::AccessDenied));
+        };
+        if !NAMES.contains(&identifier.as_str()) {
+            return Ok(Err(Error::NoSuchStore));
+        }
+        Ok(Ok(self.table.push(Bucket(bucket))?))
+    }
+}
+
+impl HostBucket for InstanceCtx {
+    async fn get(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+    ) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+        self.meter.charge(KEY + key.len()).await?;
+        if let Some(error) = key_error([&key]) {
+            return Ok(Err(error));
+        }
+        let found =
+            self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.get(&key)).await?;
+        let size = found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len);
+        self.meter.charge(size).await?;
+        Ok(found)
+    }
+
+    async fn set(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+        value: Vec<u8>,
+    ) -> wasmtime::Result<Result<(), Error>> {
+        self.meter.charge_work(COMMIT + key.len() + value.len(), key.len() + value.len()).await?;
+        if let Some(error) = key_error([&key]) {
+            return Ok(Err(error));
+        }
+        self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.set_many(&[(key, value)]))
+            .await
+    }
+
+    async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> wasmtime::Result<Result<(), Error>> {
+        self.meter.charge_work(COMMIT + key.len(), key.len()).await?;
+        if let Some(error) = key_error([&key]) {
+            return Ok(Err(error));
+        }
+        self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.delete_many(&[key])).await
+    }
+
+    async fn exists(
+        &mut self,
+        bucket: Resource<Bucket>,
+        key: String,
+    ) -> wasmtime::Result<Result<bool, Error>> {
+        self.meter.charge(KEY + key.len()).await?;
+        if let Some(error) = key_error([&key]) {
+            return Ok(Err(error));
+        }
+        self.run_blocking(self.table.get(&bucket)?.clone(), move |bucket| Ok(bucket.get(&key)?.is_some()))
+            .await
+    }
+
+    async fn list_keys(
+        &mut self,
+        bucket: Resource<Bucket>,
+        cursor: Option<String>,
+    ) -> wasmtime::Result<Result<KeyResponse, Error>> {
+        self.meter.charge(cursor.as_ref().map_or(0, String::len)).await?;
+        if let Some(error) = key_error(&cursor) {
+            return Ok(Err(error));
+        }
+        let listed = self
+            .run_blocking(self.table.get(&bucket)?.clone(), move |bucket| bucket.keys(cursor.as_deref()))
+            .await?;
+        let size = listed.as_ref().map_or(0, |(keys, _)| keys.iter().map(String::len).sum());
+        self.meter.charge(size).await?;
+        Ok(listed.map(|(keys, cursor)| KeyResponse { keys, cursor }))
+    }
+
+    async fn drop(&mut self, bucket: Resource<Bucket>) -> wasmtime::Result<()> {
+        self.table.delete(bucket)?;
+        Ok(())
+    }
+}

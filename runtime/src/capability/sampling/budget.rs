@@ -1,0 +1,225 @@
+//! Budgets of sampling, per call and per hour: someone pays for every token, and it is not the plugin.
+//!
+//! A request is counted before it is sent, by its `maxTokens` and its own length, since clients do not report what the
+//! model really used. A request that never reached the model costs nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::bindings::plugport::plugin::types::Error;
+use crate::capability::client_requests::Budget;
+use crate::config::{Limits, SamplingGrant};
+use crate::sandbox::TokenBucket;
+
+/// Bytes of text that count as one token.
+const BYTES: u64 = 4;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What all calls of one plugin may ask in an hour.
+#[derive(Debug)]
+pub(in crate::capability) struct HourlyBudget {
+    grant: SamplingGrant,
+    calls: TokenBucket,
+    tokens: TokenBucket,
+}
+
+/// What one call may ask.
+#[derive(Debug)]
+pub(in crate::capability) struct CallBudget {
+    calls: Budget,
+    tokens: Budget,
+}
+
+/// What a request may cost, tokens. One that is no request costs what its text does; it is refused later. Read as it is
+/// when it is asked, so that of a number that is there twice the same one counts.
+fn tokens(params: &str) -> u64 {
+    let allowed = serde_json::from_str::<MaxTokens>(params).unwrap_or_default().0.unwrap_or_default();
+    // The cast saturates, and a fraction of a token is none.
+    (allowed.max(0.0) as u64).saturating_add(params.len() as u64 / BYTES)
+}
+
+/// The last `maxTokens` of a request. Of the rest, which may be long, nothing is kept.
+#[derive(Default)]
+struct MaxTokens(Option<f64>);
+
+impl<'de> Deserialize<'de> for MaxTokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MaxTokensVisitor;
+
+        impl<'de> Visitor<'de> for MaxTokensVisitor {
+            type Value = MaxTokens;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MaxTokens, A::Error> {
+                let mut allowed = MaxTokens::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "maxTokens" {
+                        let value: Box<RawValue> = map.next_value()?;
+                        allowed.0 = serde_json::from_str(value.get()).ok();
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(allowed)
+            }
+        }
+
+        deserializer.deserialize_map(MaxTokensVisitor)
+    }
+}
+
+/// What is left to each plugin, by name: one that is replaced goes on with what the version before it has left.
+#[derive(Debug, Default)]
+pub(crate) struct PluginBudgets {
+    plugins: Mutex<BTreeMap<String, Arc<HourlyBudget>>>,
+}
+
+impl PluginBudgets {
+    pub(super) fn for_plugin(&self, plugin: &str, grant: SamplingGrant) -> Arc<HourlyBudget> {
+        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        plugins.retain(|_, hourly| Arc::strong_count(hourly) > 1 || !hourly.is_untouched(now));
+        if let Some(known) = plugins.get(plugin).filter(|known| known.grant == grant) {
+            return Arc::clone(known);
+        }
+        let hourly = Arc::new(HourlyBudget::new(grant));
+        plugins.insert(plugin.to_owned(), Arc::clone(&hourly));
+        hourly
+    }
+}
+
+impl HourlyBudget {
+    fn is_untouched(&self, now: Instant) -> bool {
+        self.calls.is_full(now) && self.tokens.is_full(now)
+    }
+
+    pub(super) fn new(grant: SamplingGrant) -> Self {
+        let rate = |most| TokenBucket::new(most, HOUR, Instant::now());
+        Self { grant, calls: rate(grant.calls_per_hour), tokens: rate(grant.tokens_per_hour) }
+    }
+}
+
+impl CallBudget {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { calls: Budget::new(limits.sampling_requests), tokens: Budget::new(limits.sampling_tokens) }
+    }
+
+    /// Counts a request to the model; what it was counted as.
+    pub(super) fn sample(&mut self, hourly: &HourlyBudget, params: &str) -> Result<u64, Error> {
+        let over = |why: String| Err(Error::OverBudget(why));
+        let SamplingGrant { calls_per_hour, tokens_per_hour } = hourly.grant;
+        if !self.calls.spend(1) {
+            return over(format!(
+                "a call may send at most {} sampling requests (limit `sampling_requests`)",
+                self.calls.most
+            ));
+        }
+        // Only now, since it takes reading the request.
+        let (tokens, now) = (tokens(params), Instant::now());
+        if !self.tokens.spend(tokens) {
+            let Budget { most, left } = self.tokens;
+            return over(format!(
+                "the request may cost {tokens} tokens, and of the {most} of a call {left} are left (limit `sampling_tokens`)"
+            ));
+        }
+        if !hourly.calls.take(1, now) {
+            return over(format!(
+                "the plugin may send at most {calls_per_hour} sampling requests an hour (grant `sampling.calls_per_hour`)"
+            ));
+        }
+        if !hourly.tokens.take(tokens, now) {
+            hourly.calls.give_back(1);
+            return over(format!(
+                "the request may cost {tokens} tokens, and the plugin has used most of its {tokens_per_hour} an hour \
+                 (grant `sampling.tokens_per_hour`)"
+            ));
+        }
+        Ok(tokens)
+    }
+
+    /// A request did not reach the model, so it cost nothing. The call itself has asked all the same.
+    pub(super) fn refund(hourly: &HourlyBudget, tokens: u64) {
+        hourly.calls.give_back(1);
+        hourly.tokens.give_back(tokens);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(refused: Result<u64, Error>) -> String {
+        match refused {
+            Err(Error::OverBudget(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_question_costs_what_it_allows_and_what_it_says() {
+        assert_eq!(tokens(r#"{"maxTokens":100}"#), 104);
+        assert_eq!(tokens(r#"{"maxTokens":1e300}"#), u64::MAX);
+        assert_eq!(tokens(r#"{"maxTokens":-5}"#), 4);
+        assert_eq!(tokens("no json at all"), 3);
+        assert_eq!(
+            tokens(r#"{"a":[{"maxTokens":7}],"max\u0054okens":5,"b":1}"#),
+            5 + 12,
+            "however it is written"
+        );
+        assert_eq!(tokens(r#"{"maxTokens":"many"}"#), 5);
+        assert_eq!(tokens(r#"{"maxTokens":1,"maxTokens":9000}"#), 9008, "the one that is asked for");
+    }
+
+    #[test]
+    fn a_call_and_an_hour_have_their_budgets() {
+        let limits = Limits { sampling_requests: 3, sampling_tokens: 250, ..Limits::default() };
+        let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 4, tokens_per_hour: 400 });
+        let ask = r#"{"maxTokens":96}"#;
+        let mut call = CallBudget::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert!(why(call.sample(&hourly, ask)).contains("50 are left (limit `sampling_tokens`)"));
+        assert!(why(call.sample(&hourly, ask)).contains("3 sampling requests (limit `sampling_requests`)"));
+        let mut call = CallBudget::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        CallBudget::refund(&hourly, 100);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        let mut call = CallBudget::new(&limits);
+        assert_eq!(call.sample(&hourly, ask).unwrap(), 100);
+        assert!(why(call.sample(&hourly, r#"{"maxTokens":4}"#)).contains("4 sampling requests an hour"));
+    }
+
+    #[test]
+    fn the_hours_tokens_end_too() {
+        let hourly = HourlyBudget::new(SamplingGrant { calls_per_hour: 9, tokens_per_hour: 150 });
+        let mut call = CallBudget::new(&Limits::default());
+        assert!(call.sample(&hourly, r#"{"maxTokens":96}"#).is_ok());
+        assert!(why(call.sample(&hourly, r#"{"maxTokens":96}"#)).contains("150 an hour"));
+    }
+
+    #[test]
+    fn a_plugin_that_is_replaced_has_what_is_left() {
+        let (budgets, grant) =
+            (PluginBudgets::default(), SamplingGrant { calls_per_hour: 1, tokens_per_hour: 900 });
+        let ask = |grant| {
+            let hourly = budgets.for_plugin("p", grant);
+            CallBudget::new(&Limits::default()).sample(&hourly, r#"{"maxTokens":4}"#).is_ok()
+        };
+        assert!(ask(grant), "the first version asks");
+        assert!(!ask(grant), "the second one has nothing left");
+        assert!(ask(SamplingGrant { calls_per_hour: 2, ..grant }), "the operator says something else");
+        let other = budgets.for_plugin("q", grant);
+        drop(other);
+        budgets.for_plugin("r", grant);
+        assert!(!budgets.plugins.lock().unwrap().contains_key("q"), "who has used nothing is forgotten");
+    }
+}

@@ -1,0 +1,39 @@
+//! `plugport:plugin/sampling`: asks the client's model. A plugin keeps what its calls may still ask in an hour, an instance what its
+//! call may.
+
+mod budget;
+pub mod grant;
+mod host;
+
+use std::sync::Arc;
+
+use wasmtime::component::{HasSelf, Linker};
+
+use super::lifetimes::{Capability, InstanceParts, PluginParts};
+use super::{InstanceCtx, PluginCtx};
+use crate::bindings::plugport::plugin::sampling as wit;
+pub(crate) use budget::PluginBudgets;
+use budget::{CallBudget, HourlyBudget};
+pub(super) use host::{check, refund};
+
+/// Sampling.
+pub(super) struct Sampling;
+
+impl Capability for Sampling {
+    type Granted = grant::Granted;
+    /// `None` when it is not granted.
+    type PerPlugin = Option<Arc<HourlyBudget>>;
+    type PerInstance = CallBudget;
+
+    fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+        wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
+    }
+
+    fn for_plugin(granted: &Self::Granted, plugin: &PluginParts<'_>) -> Self::PerPlugin {
+        granted.map(|grant| plugin.server.budgets.for_plugin(plugin.name, grant))
+    }
+
+    fn for_instance(plugin: &Arc<PluginCtx>, _: &InstanceParts<'_>) -> CallBudget {
+        CallBudget::new(&plugin.config.limits)
+    }
+}

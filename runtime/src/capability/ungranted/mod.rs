@@ -1,0 +1,30 @@
+//! Host functions that every plugin has, whatever it is granted: the call, its log and progress, announced changes, clocks, random
+//! bytes and the rest of WASI 0.2, which leads nowhere by itself.
+//!
+//! Nothing here opens a way out of the sandbox; what does is a capability, in a folder of its own.
+
+mod changes;
+mod poll;
+mod random;
+mod request;
+mod types;
+
+pub use changes::{PendingChanges, PluginChanges};
+pub use request::Call;
+use wasmtime::component::{HasSelf, Linker};
+
+use super::InstanceCtx;
+use crate::bindings::plugport::plugin as wit;
+
+/// Links them, the library's first: those that are charged or bounded take their place.
+///
+/// # Errors
+/// Never for a fixed set of interfaces.
+pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    random::link(linker)?;
+    poll::link(linker)?;
+    wit::types::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
+    wit::request::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)?;
+    wit::changes::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
+}

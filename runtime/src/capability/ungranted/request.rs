@@ -1,0 +1,193 @@
+//! `plugport:plugin/request`: the call being served, as the guest holds it.
+//!
+//! The handle is owned by the guest but made for one call and ends with it, so a handle that a guest keeps answers nothing
+//! later.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+use wasmtime::component::Resource;
+
+use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
+use crate::capability::InstanceCtx;
+use crate::config::fixed_limits::{LOG_LINE_BYTES, PROGRESS_PER_SECOND};
+use crate::host::{Client, GuestLog, LogLevel, LogSource};
+use crate::json;
+use crate::sandbox::TokenBucket;
+
+/// Longest name of a logger, bytes.
+const LOGGER: usize = 128;
+
+/// A longer `_meta` is read where it holds up nobody, bytes: about 0.2 ms.
+const SMALL_META: usize = 64 << 10;
+
+/// One request, from the guest's side.
+pub struct Call {
+    pub(in crate::capability) client: Arc<dyn Client>,
+    throttle: ProgressThrottle,
+    /// Its `_meta`, once the guest has asked for it: a client may send much, and a guest ask often.
+    meta: Option<Option<String>>,
+}
+
+impl Call {
+    pub(crate) fn new(client: Arc<dyn Client>) -> Self {
+        Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
+    }
+}
+
+/// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
+struct ProgressThrottle {
+    rate: TokenBucket,
+    last: Option<f64>,
+}
+
+impl ProgressThrottle {
+    fn new(per_second: u64) -> Self {
+        Self { rate: TokenBucket::per_second(per_second), last: None }
+    }
+
+    fn admit(&mut self, progress: f64, now: Instant) -> bool {
+        let grown = self.last.is_none_or(|last| progress > last);
+        let admitted = progress.is_finite() && grown && self.rate.take(1, now);
+        if admitted {
+            self.last = Some(progress);
+        }
+        admitted
+    }
+}
+
+impl Host for InstanceCtx {}
+
+impl HostCall for InstanceCtx {
+    async fn client(&mut self, call: Resource<Call>) -> wasmtime::Result<ClientInfo> {
+        let client = self.current_call.get(&call)?.client.info();
+        self.meter.charge(client.name.len() + client.version.len() + client.protocol.len()).await?;
+        Ok(ClientInfo {
+            name: client.name,
+            version: client.version,
+            protocol: client.protocol,
+            sampling: client.sampling,
+            elicitation: client.elicitation,
+            roots: client.roots,
+        })
+    }
+
+    async fn principal(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
+        self.meter.charge(0).await?;
+        self.current_call.get(&call)?;
+        Ok(None)
+    }
+
+    async fn meta(&mut self, call: Resource<Call>) -> wasmtime::Result<Option<String>> {
+        let client = Arc::clone(&self.current_call.get(&call)?.client);
+        let size = client.meta_size();
+        self.meter.charge(size).await?;
+        if let Some(known) = &self.current_call.get(&call)?.meta {
+            return Ok(known.clone());
+        }
+        let meta = if size > SMALL_META {
+            tokio::task::spawn_blocking(move || client.meta()).await?
+        } else {
+            client.meta()
+        };
+        self.current_call.get_mut(&call)?.meta = Some(meta.clone());
+        Ok(meta)
+    }
+
+    async fn cancelled(&mut self, call: Resource<Call>) -> wasmtime::Result<bool> {
+        self.meter.charge(0).await?;
+        Ok(self.current_call.get(&call)?.client.cancelled())
+    }
+
+    async fn log(
+        &mut self,
+        call: Resource<Call>,
+        level: request::LogLevel,
+        logger: Option<String>,
+        data: String,
+    ) -> wasmtime::Result<()> {
+        let logger = logger.unwrap_or_default();
+        self.meter.charge(data.len() + logger.len()).await?;
+        let client = Arc::clone(&self.current_call.get(&call)?.client);
+        if self.logs.is_spent() {
+            self.logs.drop_bytes(data.len());
+            return Ok(());
+        }
+        let whole = data.len() <= LOG_LINE_BYTES;
+        let data = if whole { self.logs.shown_json(&data) } else { data.into() };
+        if self.logs.line(LogSource::Log, data.as_bytes()) {
+            let logger = self.logs.shown(&logger, LOGGER);
+            let data = one_line_json(&data, &self.logs);
+            client.log(level.into(), Some(&*logger).filter(|logger| !logger.is_empty()), &data);
+        }
+        Ok(())
+    }
+
+    async fn progress(
+        &mut self,
+        call: Resource<Call>,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> wasmtime::Result<()> {
+        self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
+        let (logs, longest) = (&self.logs, LOG_LINE_BYTES);
+        let call = self.current_call.get_mut(&call)?;
+        if call.throttle.admit(progress, Instant::now()) {
+            let message = message.as_deref().map(|text| logs.shown(text, longest));
+            call.client.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
+        }
+        Ok(())
+    }
+
+    async fn drop(&mut self, call: Resource<Call>) -> wasmtime::Result<()> {
+        self.current_call.drop_handle(&call);
+        Ok(())
+    }
+}
+
+/// The log's data on one line of at most about the longest that is kept, its secrets hidden already if it is no longer. What
+/// is too long, or is not JSON, is sent as a string.
+fn one_line_json(data: &str, logs: &GuestLog) -> Box<RawValue> {
+    if data.len() <= LOG_LINE_BYTES
+        && let Ok(raw) = json::raw(data)
+    {
+        return raw;
+    }
+    let kept = logs.shown(data, LOG_LINE_BYTES);
+    serde_json::value::to_raw_value(&*kept).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl From<request::LogLevel> for LogLevel {
+    fn from(level: request::LogLevel) -> Self {
+        match level {
+            request::LogLevel::Debug => Self::Debug,
+            request::LogLevel::Info => Self::Info,
+            request::LogLevel::Notice => Self::Notice,
+            request::LogLevel::Warning => Self::Warning,
+            request::LogLevel::Error => Self::Error,
+            request::LogLevel::Critical => Self::Critical,
+            request::LogLevel::Alert => Self::Alert,
+            request::LogLevel::Emergency => Self::Emergency,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn progress_only_grows_and_keeps_to_its_pace() {
+        let mut throttle = ProgressThrottle::new(2);
+        let start = Instant::now();
+        assert!(throttle.admit(1.0, start));
+        assert!(!throttle.admit(1.0, start), "equal is not progress");
+        assert!(!throttle.admit(f64::NAN, start));
+        assert!(throttle.admit(2.0, start));
+        assert!(!throttle.admit(3.0, start), "the burst is used up");
+        assert!(throttle.admit(4.0, start + Duration::from_millis(600)));
+    }
+}

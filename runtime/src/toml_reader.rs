@@ -1,0 +1,292 @@
+//! Reads a TOML document by hand instead of through derived deserialisation.
+//!
+//! A derived reader stops at the first mistake and forgets where it was. An operator who edits a file wants every
+//! mistake at once, each with its line and key, so a [`TomlTable`] hands out values by key, notes what is wrong and goes
+//! on; what nobody took is an unknown key.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+/// One mistake in a configuration file.
+#[derive(Debug)]
+pub struct Diagnostic {
+    /// Counted from 1.
+    pub line: usize,
+    /// Dotted path of the key; empty when the text is not TOML.
+    pub key: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+/// The text being read and the diagnostics so far.
+pub(crate) struct TomlReader<'i> {
+    text: &'i str,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'i> TomlReader<'i> {
+    pub(crate) fn new(text: &'i str) -> Self {
+        Self { text, diagnostics: Vec::new() }
+    }
+
+    /// The document's root, as far as it could be parsed.
+    pub(crate) fn root(&mut self) -> TomlTable<'i> {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            self.report(error.span().unwrap_or_default(), "", error.message());
+        }
+        TomlTable::new(String::new(), table.into_inner())
+    }
+
+    pub(crate) fn report(&mut self, span: Range<usize>, key: &str, message: impl Into<String>) {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        self.diagnostics.push(Diagnostic { line, key: key.to_owned(), message: message.into() });
+    }
+
+    /// Whether something is wrong at or below this key.
+    pub(crate) fn has_diagnostics(&self, path: &str) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.key.starts_with(path))
+    }
+
+    /// Ends the reading: `value` if nothing was wrong with it, or every mistake, by line.
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
+        if self.diagnostics.is_empty() {
+            return Ok(value);
+        }
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.line);
+        Err(self.diagnostics)
+    }
+}
+
+/// A value with the key it stands under.
+pub(crate) struct TomlEntry<'i> {
+    pub(crate) key: String,
+    pub(crate) span: Range<usize>,
+    pub(crate) value: DeValue<'i>,
+}
+
+impl<'i> TomlEntry<'i> {
+    fn expected(&self, what: &str) -> String {
+        format!("expected {what}, found {}", kind(&self.value))
+    }
+
+    /// A number within bounds; anything else is reported.
+    pub(crate) fn number(&self, least: u64, most: u64, reader: &mut TomlReader<'_>) -> Option<u64> {
+        let number = match &self.value {
+            DeValue::Integer(number) => {
+                u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+            }
+            _ => None,
+        };
+        let within = number.filter(|number| (least..=most).contains(number));
+        if within.is_none() {
+            let found = self.found();
+            let message = format!("must be a whole number from {least} to {most}, found {found}");
+            reader.report(self.span.clone(), &self.key, message);
+        }
+        within
+    }
+
+    /// What stands there: a number as it is written, anything else by its kind.
+    fn found(&self) -> String {
+        match &self.value {
+            DeValue::Integer(number) => {
+                let prefix = match number.radix() {
+                    2 => "0b",
+                    8 => "0o",
+                    16 => "0x",
+                    _ => "",
+                };
+                format!("{prefix}{}", number.as_str())
+            }
+            DeValue::Float(number) => number.as_str().to_owned(),
+            other => kind(other).to_owned(),
+        }
+    }
+
+    pub(crate) fn is_boolean(&self) -> bool {
+        matches!(self.value, DeValue::Boolean(_))
+    }
+
+    pub(crate) fn boolean(&self, reader: &mut TomlReader<'_>) -> Option<bool> {
+        if let DeValue::Boolean(found) = self.value {
+            return Some(found);
+        }
+        reader.report(self.span.clone(), &self.key, self.expected("true or false"));
+        None
+    }
+
+    pub(crate) fn string(&self, reader: &mut TomlReader<'_>) -> Option<String> {
+        if let DeValue::String(found) = &self.value {
+            return Some(found.to_string());
+        }
+        reader.report(self.span.clone(), &self.key, self.expected("a string"));
+        None
+    }
+
+    /// The elements of an array, each as an entry under the array's own key.
+    pub(crate) fn array(self, reader: &mut TomlReader<'_>) -> Vec<Self> {
+        match self.value {
+            DeValue::Array(items) => items
+                .into_iter()
+                .map(|item| Self { key: self.key.clone(), span: item.span(), value: item.into_inner() })
+                .collect(),
+            _ => {
+                reader.report(self.span.clone(), &self.key, self.expected("an array"));
+                Vec::new()
+            }
+        }
+    }
+
+    pub(crate) fn strings(self, reader: &mut TomlReader<'_>) -> Vec<String> {
+        self.array(reader).iter().filter_map(|item| item.string(reader)).collect()
+    }
+
+    pub(crate) fn table(self, reader: &mut TomlReader<'_>) -> Option<TomlTable<'i>> {
+        let expected = self.expected("a table");
+        match self.value {
+            DeValue::Table(table) => Some(TomlTable::new(self.key, table)),
+            _ => {
+                reader.report(self.span, &self.key, expected);
+                None
+            }
+        }
+    }
+}
+
+/// A TOML table whose entries are taken one by one.
+pub(crate) struct TomlTable<'i> {
+    path: String,
+    entries: Vec<TomlEntry<'i>>,
+}
+
+impl<'i> TomlTable<'i> {
+    fn new(path: String, table: DeTable<'i>) -> Self {
+        let entries = table
+            .into_iter()
+            .map(|(key, value)| {
+                let name = key.get_ref();
+                let key_path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+                TomlEntry { key: key_path, span: key.span(), value: value.into_inner() }
+            })
+            .collect();
+        Self { path, entries }
+    }
+
+    /// Takes the entry under `name`, which is a key of this table and not a path.
+    pub(crate) fn take(&mut self, name: &str) -> Option<TomlEntry<'i>> {
+        let key = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.swap_remove(at))
+    }
+
+    /// Takes a number within bounds.
+    pub(crate) fn take_number(
+        &mut self,
+        name: &str,
+        least: u64,
+        most: u64,
+        reader: &mut TomlReader<'_>,
+    ) -> Option<u64> {
+        self.take(name)?.number(least, most, reader)
+    }
+
+    /// Takes every entry that is left, with the last part of its key.
+    pub(crate) fn take_all(&mut self) -> Vec<(String, TomlEntry<'i>)> {
+        let prefix = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_by_key(|entry| entry.span.start);
+        entries
+            .into_iter()
+            .map(|entry| (entry.key.get(prefix..).unwrap_or_default().to_owned(), entry))
+            .collect()
+    }
+
+    /// Whatever is left is a key that nothing reads.
+    pub(crate) fn finish(mut self, reader: &mut TomlReader<'_>, known: &[&str]) {
+        for (name, entry) in self.take_all() {
+            let hint =
+                nearest(&name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let known = known.join(", ");
+            reader.report(entry.span, &entry.key, format!("unknown key{hint} (known here: {known})"));
+        }
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The known name that `name` most likely meant: at most two edits away, and more alike than not. Upper case and lower case
+/// are the same.
+pub(crate) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let name = name.to_ascii_lowercase();
+    let scored = known.iter().map(|candidate| (edits(&name, &candidate.to_ascii_lowercase()), *candidate));
+    let near = |distance: usize| distance <= 2 && 2 * distance <= name.len();
+    scored.min().filter(|(distance, _)| near(*distance)).map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance in bytes.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        let mut last = i + 1;
+        for (cell, right) in row.iter_mut().skip(1).zip(b.bytes()) {
+            let next = (diagonal + usize::from(left != right)).min(last + 1).min(*cell + 1);
+            diagonal = std::mem::replace(cell, next);
+            last = next;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_finds_the_key_that_was_meant() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(nearest("wal_ms", &["wall_ms", "cpu_ms"]), Some("wall_ms"));
+        assert_eq!(nearest("colour", &["wall_ms", "cpu_ms"]), None);
+        assert_eq!(nearest("Wall_MS", &["wall_ms", "cpu_ms"]), Some("wall_ms"));
+        assert_eq!((nearest("ab", &["cd"]), nearest("", &[""])), (None, Some("")));
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_is_told_with_what_it_may_be() {
+        for (written, found) in [
+            ("-1", "-1"),
+            ("0", "0"),
+            ("1_0", "10"),
+            ("0x7f", "0x7f"),
+            ("99999999999999999999", "99999999999999999999"),
+            ("0.5", "0.5"),
+            ("true", "true or false"),
+            ("\"5\"", "a string"),
+        ] {
+            let text = format!("size = {written}");
+            let mut reader = TomlReader::new(&text);
+            assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), None);
+            let told: Vec<_> =
+                reader.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+            assert_eq!(told, [format!("must be a whole number from 1 to 9, found {found}")], "{written}");
+        }
+        let mut reader = TomlReader::new("size = 0b11");
+        assert_eq!(reader.root().take_number("size", 1, 9, &mut reader), Some(3));
+    }
+}
