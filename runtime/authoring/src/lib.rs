@@ -28,11 +28,11 @@ pub use server_access::{ListedTool, LoadedPlugin, Loading, RejectedItem, ServerA
 pub async fn run(
     command: AuthorCommand,
     log: &str,
-    server: &'static dyn ServerAccess,
+    access: &'static dyn ServerAccess,
 ) -> Result<ExitCode, CommandError> {
     match command {
         AuthorCommand::New(args) => new::run(&args),
-        AuthorCommand::Build(args) => build::run(args, server).await,
-        AuthorCommand::Dev(args) => dev::run(args, log, server).await,
+        AuthorCommand::Build(args) => build::run(args, access).await,
+        AuthorCommand::Dev(args) => dev::run(args, log, access).await,
     }
 }

@@ -68,7 +68,7 @@ impl From<BuildError> for CommandError {
 
 pub(crate) async fn run(
     args: cli::Build,
-    server: &'static dyn ServerAccess,
+    access: &'static dyn ServerAccess,
 ) -> Result<ExitCode, CommandError> {
     let begun = Instant::now();
     let mut signals = Signals::listen()?;
@@ -81,7 +81,7 @@ pub(crate) async fn run(
     let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
     let loaded = match args.no_load {
         true => None,
-        false => Some(load(&report, server, &mut signals).await?),
+        false => Some(load(&report, access, &mut signals).await?),
     };
     match args.json {
         true => console::print_json(&format!("{:#}", report.as_json(loaded.as_ref()))),
@@ -93,12 +93,12 @@ pub(crate) async fn run(
 /// Loads what was built, unless it is stopped meanwhile: compiling an interpreter takes long.
 async fn load(
     report: &BuildReport<'_>,
-    server: &dyn ServerAccess,
+    access: &dyn ServerAccess,
     signals: &mut Signals,
 ) -> Result<LoadedPlugin, CommandError> {
     console::eprint("loading it to show its tools; --no-load leaves that out");
     tokio::select! {
-        loaded = report.load(server) => loaded,
+        loaded = report.load(access) => loaded,
         () = signals.stopped() => Err(BuildError::Stopped.into()),
     }
 }

@@ -21,8 +21,8 @@ pub(super) struct BuildReport<'a> {
 
 impl BuildReport<'_> {
     /// Loads what was written. What does not load stays, for whoever wants to look into it.
-    pub(super) async fn load(&self, server: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
-        let loaded = server.load(&self.built.name, &self.output.file).await;
+    pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
+        let loaded = access.load(&self.built.name, &self.output.file).await;
         loaded
             .map_err(|error| CommandError::Failed(error.context("it was built, but no server could load it")))
     }

@@ -51,13 +51,13 @@ impl DevLoop {
         project: Arc<Project>,
         workdir: Workdir,
         settings: &DevServerConfig,
-        server: &'static dyn ServerAccess,
+        access: &'static dyn ServerAccess,
     ) -> Self {
         let others = settings.written().chain(project.output.clone());
         let source_watcher = SourceWatcher::new(Sources::new(project.root.clone(), others));
         let lock = (project.recipe == Recipe::Cargo).then(|| project.root.join("Cargo.lock"));
         Self {
-            missing_config: MissingConfig::new(settings, &project, server),
+            missing_config: MissingConfig::new(settings, &project, access),
             project,
             workdir,
             source_watcher,

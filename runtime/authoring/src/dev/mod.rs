@@ -41,21 +41,21 @@ use workdir::Workdir;
 pub(crate) async fn run(
     args: cli::Dev,
     log: &str,
-    server: &'static dyn ServerAccess,
+    access: &'static dyn ServerAccess,
 ) -> Result<ExitCode, CommandError> {
     let project = Project::find(&args).map_err(|error| CommandError::Usage(error.into()))?;
     if let Some(address) = &args.listen {
-        server.check_listen(address).map_err(CommandError::Usage)?;
+        access.check_listen(address).map_err(CommandError::Usage)?;
     }
     let workdir = Workdir::make(&project.root).context("there is no place for what is built")?;
-    let mut settings = DevServerConfig::read(&args, &project, &workdir, server)?;
+    let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
     let mut context = DevContext {
         project: Arc::new(project),
         workdir,
         signals: Signals::listen()?,
         listen: args.listen,
         log,
-        code: server,
+        access,
     };
     while let Some(new) = context.serve(&settings).await? {
         settings = new;
@@ -71,7 +71,7 @@ struct DevContext<'a> {
     signals: Signals,
     listen: Option<String>,
     log: &'a str,
-    code: &'static dyn ServerAccess,
+    access: &'static dyn ServerAccess,
 }
 
 impl DevContext<'_> {
@@ -84,13 +84,14 @@ impl DevContext<'_> {
             settings.file.as_deref(),
             self.listen.as_deref(),
             self.log,
-            self.code,
+            self.access,
         )?;
         let timings = audit.map(CallTimings::start);
         for line in settings.commands(&self.workdir) {
             console::eprint(&line);
         }
-        let mut dev_loop = DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings, self.code);
+        let mut dev_loop =
+            DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings, self.access);
         let outcome = dev_loop.run(&mut server, &mut self.signals).await;
         dev_loop.stop().await;
         let interrupted = server.stop(&mut self.signals).await;

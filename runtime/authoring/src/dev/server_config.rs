@@ -26,16 +26,16 @@ impl DevServerConfig {
         args: &cli::Dev,
         project: &Project,
         workdir: &Workdir,
-        server: &dyn ServerAccess,
+        access: &dyn ServerAccess,
     ) -> Result<Self, CommandError> {
         let usual = project.root.join(USUAL);
         let named = args.config.as_deref().map(whole);
         let file = named.or_else(|| usual.is_file().then_some(usual));
-        Self::of(file, workdir, server).map_err(CommandError::Usage)
+        Self::of(file, workdir, access).map_err(CommandError::Usage)
     }
 
-    fn of(file: Option<PathBuf>, workdir: &Workdir, server: &dyn ServerAccess) -> anyhow::Result<Self> {
-        let paths = server.read_config(file.as_deref(), &workdir.plugins)?;
+    fn of(file: Option<PathBuf>, workdir: &Workdir, access: &dyn ServerAccess) -> anyhow::Result<Self> {
+        let paths = access.read_config(file.as_deref(), &workdir.plugins)?;
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&workdir.folder).to_owned();
         Ok(Self { paths, file, base })
     }
@@ -86,17 +86,17 @@ pub(super) struct MissingConfig {
     file: Option<PathBuf>,
     /// How it looked when it had mistakes.
     refused: Option<FileStat>,
-    server: &'static dyn ServerAccess,
+    access: &'static dyn ServerAccess,
 }
 
 impl MissingConfig {
     pub(super) fn new(
         settings: &DevServerConfig,
         project: &Project,
-        server: &'static dyn ServerAccess,
+        access: &'static dyn ServerAccess,
     ) -> Self {
         let file = settings.file.is_none().then(|| project.root.join(USUAL));
-        Self { file, refused: None, server }
+        Self { file, refused: None, access }
     }
 
     /// What it says, once it is there. Its mistakes are told, and it is read again when it has changed.
@@ -106,7 +106,7 @@ impl MissingConfig {
         if stamp.is_none() || stamp == self.refused {
             return None;
         }
-        match DevServerConfig::of(Some(file.clone()), workdir, self.server) {
+        match DevServerConfig::of(Some(file.clone()), workdir, self.access) {
             Ok(settings) => Some(settings),
             Err(error) => {
                 console::report(&error);
@@ -182,7 +182,7 @@ mod tests {
         let workdir = Workdir::make(&root).unwrap();
         let file = root.join(USUAL);
         let mut missing_config =
-            MissingConfig { file: Some(file.clone()), refused: None, server: &NamesItsState };
+            MissingConfig { file: Some(file.clone()), refused: None, access: &NamesItsState };
         assert!(missing_config.read(&workdir).is_none());
         std::fs::write(&file, "[serv").unwrap();
         assert!(missing_config.read(&workdir).is_none() && missing_config.refused.is_some());

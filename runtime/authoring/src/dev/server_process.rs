@@ -40,7 +40,7 @@ impl ServerProcess {
         config: Option<&Path>,
         listen: Option<&str>,
         log: &str,
-        code: &'static dyn ServerAccess,
+        access: &'static dyn ServerAccess,
     ) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command = Command::new(program);
@@ -63,7 +63,7 @@ impl ServerProcess {
         let stderr = child.stderr.take().ok_or_else(|| anyhow!("the server cannot be heard"))?;
         let pass_on = move |line: &str| {
             // It would send the author to a folder that is not theirs; what a build comes to is said here.
-            if !code.is_nothing_published(line) {
+            if !access.is_nothing_published(line) {
                 print_line(line);
             }
         };
