@@ -1,8 +1,8 @@
-//! The command line. The doc comments here are the manual.
+//! The command line. The doc comments here are the manual; those of `new`, `build` and `dev` are in `plugport-authoring`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 /// Serve MCP tools that are sandboxed WebAssembly components.
 #[derive(Debug, Parser)]
@@ -32,14 +32,10 @@ pub enum Command {
     Approve(Approve),
     /// Show what your servers serve, and why they do not serve a file
     Status(Status),
-    /// Write a new plugin project
-    #[command(long_about = NEW)]
-    New(New),
-    /// Build a plugin project into a component
-    #[command(long_about = BUILD)]
-    Build(Build),
-    /// Build a plugin project whenever its source changes, and serve it
-    Dev(Dev),
+    /// What only authors run.
+    #[cfg(feature = "authoring")]
+    #[command(flatten)]
+    Author(plugport_authoring::AuthorCommand),
     /// Compile one component from stdin to stdout, for a running server
     #[command(hide = true)]
     CompileWorker(Compile),
@@ -53,18 +49,6 @@ const CHECK: &str = "Validate the configuration and every plugin, and show what 
 Loads every plugin under its limits with nothing granted, and compares its imports with its grants. Changes nothing, so it can \
 run beside a server. Exits with 0 when there is no fault; with 1 when a plugin or an item of it cannot be served, or when the \
 configuration names a plugin that the folder does not have; and with 2 when the configuration has mistakes.";
-
-const NEW: &str = "Write a new plugin project
-
-The project has one tool, its test, and the SDK of its language, so that nothing has to be fetched for it but what the \
-language's own tools need. `plugport build` builds it. Nothing that is there already is changed.";
-
-const BUILD: &str = "Build a plugin project into a component
-
-Finds the language from the project's files: Cargo.toml is Rust, package.json is TypeScript or JavaScript, pyproject.toml is \
-Python, go.mod is Go, plugin.toml or C files are C. Runs the language's own tools, adds what the project says of itself, writes \
-NAME.wasm, and loads it once to show its tools. Exits with 0 when it was built and loads, with 1 when it was not or does not, \
-and with 2 when it could not be tried, because a tool is missing for instance.";
 
 /// Where plugins and their configuration are.
 #[derive(Debug, Args)]
@@ -170,76 +154,6 @@ pub struct Status {
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// A language that plugins are written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Language {
-    /// Rust.
-    Rust,
-    /// TypeScript.
-    #[value(name = "typescript", alias = "ts")]
-    TypeScript,
-    /// JavaScript.
-    #[value(name = "javascript", alias = "js")]
-    JavaScript,
-    /// Python.
-    #[value(alias = "py")]
-    Python,
-    /// Go.
-    Go,
-    /// C.
-    C,
-}
-
-/// `plugport new`
-#[derive(Debug, Args)]
-pub struct New {
-    /// The plugin's name, or a path whose last part it is: letters, digits, `_` and `-`
-    #[arg(value_name = "NAME")]
-    pub project: PathBuf,
-    /// What it is written in
-    #[arg(long, value_name = "LANGUAGE")]
-    pub lang: Option<Language>,
-}
-
-/// `plugport build`
-#[derive(Debug, Args)]
-pub struct Build {
-    /// The project
-    #[arg(value_name = "DIR", default_value = ".")]
-    pub project: PathBuf,
-    /// Where to write the component [default: NAME.wasm in the project]
-    #[arg(short, long, value_name = "FILE.wasm")]
-    pub output: Option<PathBuf>,
-    /// Do not load what was built, which compiles it
-    #[arg(long)]
-    pub no_load: bool,
-    /// Print what was built as JSON; the words of the tools go to stderr
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `plugport dev`
-#[derive(Debug, Args)]
-pub struct Dev {
-    /// The project
-    #[arg(value_name = "DIR", default_value = ".")]
-    pub project: PathBuf,
-    /// Configuration file [default: plugport.toml in the project, if it is there]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Address for HTTP [default: 127.0.0.1:7584]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
-    /// Command that builds the project, run by `sh` in it [default: cargo, a `build` script of package.json, make, or
-    /// `plugport build`, as the project has files for it]
-    #[arg(long, value_name = "COMMAND")]
-    pub build: Option<String>,
-    /// What the build makes, relative to the project [default: what cargo or `plugport build` says, or the newest component
-    /// in the project]
-    #[arg(long, value_name = "FILE.wasm")]
-    pub output: Option<PathBuf>,
 }
 
 /// `plugport compile-worker`: only servers start it.

@@ -1,6 +1,7 @@
 //! The layer rule as a test: reads the sources and fails when a module reaches into a layer that it may not know, when
 //! modules of one folder use each other in a circle, when a foreign type turns up in the wrong layer, or when a file has outgrown a
 //! reader. `docs/architecture.md` says what each layer knows.
+//! The other crates of `runtime` have rules of their own, which say what they must compile without.
 
 #![allow(
     clippy::unwrap_used,
@@ -55,6 +56,8 @@ const USERS: [(&str, &[&str]); 4] = [
 
 /// Crates that belong to some layers only. A layer that needs what such a crate does gets it as a plain type.
 const CRATES: [(&str, &[&str]); 14] = [
+    ("plugport_authoring", &["cli", "commands"]),
+    ("plugport_common", &["observe", "catalog", "watch", "commands"]),
     ("wasmtime", &["sandbox", "capability", "plugin", "bindings"]),
     ("wasmtime_wasi", &["sandbox", "host", "capability", "plugin"]),
     ("wasmtime_wasi_http", &["capability"]),
@@ -66,9 +69,7 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("clap", &["cli", "main"]),
     ("toml", &["toml_reader", "grants", "config", "approval", "commands"]),
     ("minisign_verify", &["config", "plugin"]),
-    ("notify", &["watch", "commands"]),
-    ("wit_component", &["commands"]),
-    ("wit_parser", &["commands"]),
+    ("notify", &["watch"]),
 ];
 
 /// Modules that are in circles still, by folder. One that is not any more must go from here, and none may come.
@@ -115,6 +116,16 @@ const CIRCLES: [(&str, &[&str]); 5] = [
     ("mcp/wire", &["content", "resource"]),
 ];
 
+/// The other crates of `runtime`, and what each must not depend on.
+const OTHER_CRATES: [(&str, &[&str]); 2] = [
+    // What only the server can do is a function of `ServerAccess`.
+    ("authoring", &["plugport", "wasmtime", "wasmtime-wasi", "axum", "hyper", "redb"]),
+    ("common", &["plugport", "plugport-authoring", "tokio", "wasmtime", "clap"]),
+];
+
+/// The commands for authors, none of which uses another.
+const AUTHOR_COMMANDS: [&str; 3] = ["new", "build", "dev"];
+
 /// Longest file, lines. A pure table may be longer, and none is yet.
 const LONGEST: usize = 400;
 
@@ -126,8 +137,14 @@ struct Source {
     text: String,
 }
 
+/// The sources of the server.
 fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    sources_of("")
+}
+
+/// The sources of the crate in a folder of `runtime`.
+fn sources_of(folder: &str) -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("src");
     let mut pending = vec![root.clone()];
     let mut found = Vec::new();
     while let Some(folder) = pending.pop() {
@@ -442,9 +459,41 @@ fn foreign_types_stay_in_their_layers() {
 }
 
 #[test]
+fn the_other_crates_do_without_the_server() {
+    for (folder, kept_out) in OTHER_CRATES {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(manifest).unwrap();
+        let used = manifest.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+        let breaches: Vec<&str> = used.filter(|name| kept_out.contains(name)).collect();
+        assert!(breaches.is_empty(), "runtime/{folder} must not depend on {}", breaches.join(", "));
+    }
+}
+
+#[test]
+fn commands_for_authors_do_not_use_each_other() {
+    let sources = sources_of("authoring");
+    assert!(sources.len() > 20, "the sources were not found");
+    let mut breaches = Vec::new();
+    for source in sources.iter().filter(|source| source.module != "lib") {
+        let used = names_after(&source.text, "crate::");
+        let commands = used.iter().filter(|used| AUTHOR_COMMANDS.contains(&used.as_str()));
+        for used in commands.filter(|used| **used != source.module) {
+            let (path, module) = (source.path.display(), &source.module);
+            breaches.push(format!("{path}: {module} must not use {used}; what both need lies beside them"));
+        }
+        if climbs(&source.text) > source.depth {
+            breaches.push(format!("{}: `super` leads out of {}", source.path.display(), source.module));
+        }
+    }
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
 fn no_file_outgrows_its_reader() {
+    let others = OTHER_CRATES.iter().flat_map(|(folder, _)| sources_of(folder));
     let long: Vec<String> = sources()
-        .iter()
+        .into_iter()
+        .chain(others)
         .map(|source| (source.text.lines().count(), source.path.display().to_string()))
         .filter(|(lines, _)| *lines > LONGEST)
         .map(|(lines, path)| format!("{path}: {lines} lines"))

@@ -114,7 +114,7 @@ pub fn shared_cache_home() -> PathBuf {
 
 /// The code cache that all tests share, as a server with a configuration of its own names it with `compiled_cache_dir`.
 pub fn shared_code_cache() -> PathBuf {
-    own_cache().join("plugport")
+    shared_cache_home().join("plugport")
 }
 
 /// A guest of `tests/guests`, compiled.

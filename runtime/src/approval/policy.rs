@@ -114,8 +114,8 @@ impl ApprovalPolicy {
 #[cfg(test)]
 mod tests {
     use super::super::approved_plugin::ApprovedPlugin;
-    use crate::config::{ElicitationGrant, KvGrant};
     use super::*;
+    use crate::config::{ElicitationGrant, KvGrant};
 
     fn approved() -> ApprovedPlugin {
         ApprovedPlugin {

@@ -3,56 +3,20 @@
 //! ASCII letters, digits, `_`, `-` and `.` only: what every client accepts, and what leaves little room for look-alikes. The
 //! plugin's name comes first; whose it is when several plugins' names could be meant is decided by [`NameOwners`](super::NameOwners).
 
+use plugport_common::check_name;
+pub use plugport_common::{NameError, plugin_name};
+
 use crate::plugin::ItemKind;
 
 /// MCP 2025-11-25 allows up to 128 characters.
 const LONGEST: usize = 128;
 
-/// Longest name of a plugin, which leaves half of a public name for the tool.
-const LONGEST_PLUGIN: usize = 63;
-
-/// Why a name cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// Nothing there.
-    #[error("the name is empty")]
-    Empty,
-    /// Longer than clients accept.
-    #[error("the name has {0} characters; at most {1} are allowed")]
-    TooLong(usize, usize),
-    /// A character outside the set.
-    #[error("the name has the character `{}`; only letters, digits, `_`, `-` and `.` are allowed", .0.escape_unicode())]
-    Character(char),
-}
-
-fn check(name: &str, longest: usize, allowed: fn(char) -> bool) -> Result<(), NameError> {
-    if name.is_empty() {
-        return Err(NameError::Empty);
-    }
-    if let Some(character) = name.chars().find(|character| !allowed(*character)) {
-        return Err(NameError::Character(character));
-    }
-    if name.len() > longest {
-        return Err(NameError::TooLong(name.len(), longest));
-    }
-    Ok(())
-}
-
-/// Checks the name of a plugin, the stem of its file.
-///
-/// # Errors
-/// When it is empty, too long, or has other characters than ASCII letters, digits, `_` and `-`.
-pub fn plugin_name(stem: &str) -> Result<&str, NameError> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    check(stem, LONGEST_PLUGIN, allowed).map(|()| stem)
-}
-
 /// The public name of an item: `PREFIX-NAME`, or the bare name without a prefix.
 pub(super) fn public(prefix: &str, name: &str) -> Result<String, NameError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    check(name, LONGEST, allowed)?;
+    check_name(name, LONGEST, allowed)?;
     let public = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}-{name}") };
-    check(&public, LONGEST, allowed)?;
+    check_name(&public, LONGEST, allowed)?;
     Ok(public)
 }
 
@@ -120,7 +84,5 @@ mod tests {
         assert_eq!(public("a", "n\u{43e}w"), Err(NameError::Character('\u{43e}')));
         assert_eq!(public("a", "x/y"), Err(NameError::Character('/')));
         assert_eq!(public("abc", &"x".repeat(125)), Err(NameError::TooLong(129, 128)));
-        assert!(plugin_name("my_plugin-2").is_ok());
-        assert!(plugin_name("my.plugin").is_err());
     }
 }

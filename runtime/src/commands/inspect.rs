@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
+use plugport_common::Metadata;
 use serde_json::{Value, json};
 
 use super::capabilities::CapabilityReport;
-use super::metadata::Metadata;
 use super::signature_report::SignatureReport;
 use super::{CommandError, call, console};
 use crate::catalog::{
@@ -17,7 +17,9 @@ use crate::catalog::{
 use crate::cli;
 use crate::config::{Config, Grants, InstanceMode, PluginConfig};
 use crate::observe::Escaped;
-use crate::plugin::{ItemKind, Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate};
+use crate::plugin::{
+    ItemKind, Plugin, PromptArgument, RejectedFunction, ResourceDescriptor, ResourceTemplate,
+};
 use crate::sandbox::KvDatabase;
 
 /// A component, its file, and what it is granted.

@@ -1,21 +1,16 @@
 //! One file per subcommand, and how each ends: exit 0, 1 for failure, 2 for usage and configuration.
 
 mod approve;
-mod atomic_write;
+#[cfg(feature = "authoring")]
+mod authoring;
 mod await_compile;
-mod build;
 mod cached_compiler;
 mod call;
 mod capabilities;
 mod check;
 mod compile_worker;
-mod console;
-mod dev;
 mod inspect;
 mod memory_estimate;
-mod metadata;
-mod new;
-mod project;
 mod published_names;
 mod serve;
 mod signature_report;
@@ -25,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use plugport_common::{CommandError, console};
 
 use crate::cli::{Cli, Command, Source};
 use crate::config::{self, Config, ConfigError};
@@ -35,33 +31,9 @@ use crate::sandbox;
 /// that sum up to less.
 const BLOCKING_THREADS: usize = 1024;
 
-/// Why a command did not succeed.
-#[derive(Debug)]
-enum CommandError {
-    /// What was asked for cannot be: exit 2.
-    Usage(anyhow::Error),
-    /// It was tried and failed: exit 1.
-    Failed(anyhow::Error),
-}
-
-impl CommandError {
-    fn code(&self) -> ExitCode {
-        match self {
-            Self::Usage(_) => ExitCode::from(2),
-            Self::Failed(_) => ExitCode::FAILURE,
-        }
-    }
-}
-
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         Self::Usage(error.into())
-    }
-}
-
-impl From<anyhow::Error> for CommandError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(error)
     }
 }
 
@@ -90,9 +62,10 @@ pub fn run(cli: Cli) -> ExitCode {
                 Command::Check(args) => check::run(args).await,
                 Command::Approve(args) => approve::run(args).await,
                 Command::Status(args) => status::run(args).await,
-                Command::New(args) => new::run(&args),
-                Command::Build(args) => build::run(args).await,
-                Command::Dev(args) => dev::run(args, &cli.log).await,
+                #[cfg(feature = "authoring")]
+                Command::Author(command) => {
+                    plugport_authoring::run(command, &cli.log, &authoring::ThisServer).await
+                }
                 Command::CompileWorker(args) => Ok(compile_worker::run(&args)),
                 Command::AwaitCompile(args) => Ok(await_compile::run(&args)),
             }
@@ -104,9 +77,9 @@ pub fn run(cli: Cli) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(failure) => {
-            let (CommandError::Usage(error) | CommandError::Failed(error)) = &failure;
-            console::report(error);
-            failure.code()
+            let code = failure.code();
+            console::report(&failure.into_error());
+            code
         }
     }
 }

@@ -300,7 +300,8 @@ async fn a_torn_or_edited_lockfile_is_detected() {
     let text = std::fs::read_to_string(&file).unwrap();
     let digest = text.find("digest = \"sha256:").unwrap() + "digest = \"sha256:".len();
     let wrong = format!("{}{}{}", &text[..digest], "0".repeat(64), &text[digest + 64..]);
-    let conflict = format!("    let edited = text.replace("Say which build", "Say what build");
+    let conflict = format!("<<<<<<< ours\n{text}>>>>>>> theirs\n");
+    let edited = text.replace("Say which build", "Say what build");
     for damaged in [wrong.as_str(), &text[..text.len() / 2], &edited, &conflict, ""] {
         std::fs::write(&file, damaged).unwrap();
         let (code, _, err) = approve(folder, &["--yes"]);
@@ -345,7 +346,6 @@ async fn a_changed_listing_of_a_running_plugin_waits_for_approval() {
     let before = resources().await;
     assert_eq!(before.as_array().unwrap().len(), 2);
     client.call("library-write", json!({})).await;
-<<<<<<< HEAD
     server.wait_for_log("lists items that are rejected").await;
     assert_eq!(resources().await, before);
     let text = serde_json::to_string(&listed_tools(&client).await).unwrap();

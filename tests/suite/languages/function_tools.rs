@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plugport::config::{Config, ServerConfig};
 use plugport::observe::Audit;
-use plugport::plugin::{ComponentFile, Loader};
+use plugport::plugin::{CachedLoad, ComponentFile, Loader};
 use plugport::sandbox::{CodeCache, Compiler, KvDatabase};
 use plugport_tests::bad_web_server::BadWebServer;
 use plugport_tests::command::run_plugport;
@@ -373,8 +373,10 @@ async fn cached_code_has_the_documentation_of_functions_too() {
         Loader::new(&settings, KvDatabase::new("unused".into()), Audit::disabled(), compiler).unwrap();
     let artifact = || ComponentFile::read(&file, 1).unwrap();
     let config = || Config::new(folder.path().to_owned()).plugin("described");
-    assert!(loader.load_cached("described", artifact(), config()).await.unwrap().is_none());
+    let first = loader.load_cached("described", artifact(), config()).await.unwrap();
+    assert!(matches!(first, CachedLoad::Uncompiled(_)), "{first:?}");
     loader.load("described", artifact(), config()).await.unwrap();
-    let kept = loader.load_cached("described", artifact(), config()).await.unwrap().unwrap();
-    assert_eq!(kept.listing.tools[0].description.as_deref(), Some("What it all comes to."));
+    let second = loader.load_cached("described", artifact(), config()).await.unwrap();
+    let CachedLoad::Loaded(cached) = second else { panic!("{second:?}") };
+    assert_eq!(cached.listing.tools[0].description.as_deref(), Some("What it all comes to."));
 }

@@ -177,10 +177,8 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
     let noted = server.wait_for_audit("limit", 3).await;
     assert!(
-        noted
-            .iter()
-            .all(|line| line["plugin"] == "client_requests"
-                && line["reason"].as_str().unwrap().contains("sampling")),
+        noted.iter().all(|line| line["plugin"] == "client_requests"
+            && line["reason"].as_str().unwrap().contains("sampling")),
         "{noted:?}"
     );
     server.wait_for_log("hit a limit: the plugin may send at most 3 sampling requests an hour").await;

@@ -126,8 +126,7 @@ async fn nothing_is_sent_without_a_grant_and_malformed_client_requests_are_never
     assert!(reply.tool_text().contains("Denied"), "{reply:?}");
     drop(server);
 
-    let server =
-        client_requests_server("[plugins.client_requests.limits]\nclient_requests = 1\n").await;
+    let server = client_requests_server("[plugins.client_requests.limits]\nclient_requests = 1\n").await;
     let session = self::session(&server, "2025-11-25").await;
     for (params, told) in [
         (json!({ "messages": [] }), "InvalidParams"),

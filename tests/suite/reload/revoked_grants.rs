@@ -80,8 +80,12 @@ async fn a_plugin_that_has_to_be_signed_from_now_on_is_taken_away() {
 /// A file that is compiled while approval becomes strict follows the rule of the moment when it is ready.
 #[tokio::test(flavor = "multi_thread")]
 async fn loads_that_began_before_follow_the_current_rules() {
-    let server =
-        Server::builder().guest("polite").config("[server]\napproval = \"off\"\n").without_cache().start().await;
+    let server = Server::builder()
+        .guest("polite")
+        .config("[server]\napproval = \"off\"\n")
+        .without_cache()
+        .start()
+        .await;
     let client = Client::new(server.url());
     std::fs::write(server.folder().join("slow.wasm"), burdened(&bytes("version_a"), 20_000)).unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;

@@ -22,7 +22,9 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         Contained(web("requests", "limit", TOO_MUCH)),
         Contained(web("bodies", "limit", TOO_MUCH)),
         Contained(web("values", "limit", "HTTP header fields of more than 16 KiB")),
-        Contained(Attack::call("hostile_handle_memory", "crowd", "limit", "holds more than 1024 handles").times(5)),
+        Contained(
+            Attack::call("hostile_handle_memory", "crowd", "limit", "holds more than 1024 handles").times(5),
+        ),
         Contained(web("modest", "ok", "3000 in turn")),
         Test("memory_behind_handles_does_not_grow_the_server"),
     ],

@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     Step { name: "format", check: |run| format(run.repository) },
     Step { name: "lint", check: |run| lint(run.repository) },
     Step { name: "plugins", check: |run| plugins(run.repository) },
+    Step { name: "server", check: |run| server(run.repository) },
     Step { name: "guests", check: |run| guests(run.repository) },
     Step { name: LANGUAGES, check: |run| sdk_unit_tests::verify(run.repository, run.all_languages) },
     Step { name: "tests", check: |run| tests(run, None) },
@@ -135,6 +136,14 @@ fn plugins(repository: &Repository) -> Outcome {
     let place = "--locked --manifest-path plugins/Cargo.toml --target-dir target/plugins-build";
     run_command::run(cargo(repository, &format!("clippy {place} --workspace --all-targets -- -D warnings")))?;
     run_command::run(cargo(repository, &format!("test {place} --workspace --quiet")))
+}
+
+/// The server builds without what only authors run.
+fn server(repository: &Repository) -> Outcome {
+    run_command::run(cargo(
+        repository,
+        "clippy --locked --package plugport --no-default-features -- -D warnings",
+    ))
 }
 
 fn guests(repository: &Repository) -> Outcome {

@@ -16,9 +16,7 @@ use crate::host::GuestOutput;
 /// When a granted directory has gone.
 pub(super) fn build(grants: &Grants, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(output.stdout.clone())
-        .stderr(output.stderr.clone())
-        .max_random_size(kib(RANDOM_KIB) as u64);
+    wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone()).max_random_size(kib(RANDOM_KIB) as u64);
     lifetimes::build_wasi(grants, &mut wasi)?;
     Ok(wasi.build())
 }

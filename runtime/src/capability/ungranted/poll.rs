@@ -8,8 +8,8 @@ use wasmtime::component::{Lift, Linker, Resource, WasmList};
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi_io::bindings::wasi::io::poll;
 
-use crate::config::fixed_limits::HANDLES;
 use crate::capability::{InstanceCtx, LimitTrap};
+use crate::config::fixed_limits::HANDLES;
 
 /// The interface, in the version that wasmtime links.
 const POLL: &str = "wasi:io/poll@0.2.12";

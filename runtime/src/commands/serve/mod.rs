@@ -24,6 +24,7 @@ use crate::mcp::Server;
 use crate::sandbox::{TRIM_INTERVAL, set_mmap_threshold, trim_heap};
 use crate::transport::{http, stdio};
 use crate::watch::{ScanError, scan};
+#[cfg(feature = "authoring")]
 pub(super) use event_printer::NO_TOOLS;
 use event_printer::welcome;
 use signals::Signals;

@@ -177,7 +177,8 @@ fn version(plugin: &Plugin) -> PluginStatus {
 }
 
 fn draining_version(plugin: &Plugin) -> PluginStatus {
-    let reason = "it was replaced or removed, and calls that began before may finish (setting [server] `drain_s`)";
+    let reason =
+        "it was replaced or removed, and calls that began before may finish (setting [server] `drain_s`)";
     PluginStatus { state: "draining".to_owned(), reason: Some(reason.to_owned()), ..version(plugin) }
 }
 

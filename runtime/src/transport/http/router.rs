@@ -153,8 +153,7 @@ async fn get_stream(state: &AppState, headers: &HeaderMap) -> Response {
         let why = "what is opened with GET is an event stream; send `Accept: text/event-stream`\n";
         return (StatusCode::NOT_ACCEPTABLE, why).into_response();
     }
-    response::write(state.endpoint.get(headers), accepts, state.endpoint.server().settings().sse_close)
-        .await
+    response::write(state.endpoint.get(headers), accepts, state.endpoint.server().settings().sse_close).await
 }
 
 async fn post_legacy_message(

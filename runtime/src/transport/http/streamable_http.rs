@@ -188,7 +188,9 @@ impl StreamableHttp {
             None => ResumableStream::standalone(&http_session, notifications),
             Some(id) => ResumableStream::resume(&http_session, id, settings.sse_close, notifications)
                 .ok_or_else(|| {
-                    RpcError::invalid_request("there are no events for this `Last-Event-ID`; open a new stream")
+                    RpcError::invalid_request(
+                        "there are no events for this `Last-Event-ID`; open a new stream",
+                    )
                 })?,
         };
         Ok(Reply::Events(Box::new(events)))

@@ -20,9 +20,9 @@ use wasmtime_wasi_http::{
 };
 
 use super::policy::{TargetError, target};
-use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::capability::context::denial_log::DenialLog;
 use crate::capability::{InstanceCtx, PluginCtx};
+use crate::config::fixed_limits::HTTP_HEADER_KIB;
 use crate::config::kib;
 use crate::sandbox::HostFuel;
 use budget::HttpBudget;

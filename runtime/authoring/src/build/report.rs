@@ -1,0 +1,84 @@
+//! What came of a build, after it was loaded as a server would load it: with nothing granted.
+
+use std::time::Duration;
+
+use plugport_common::{CommandError, Escaped};
+use serde_json::{Value, json};
+
+use super::BuiltComponent;
+use super::output::WrittenFile;
+use crate::project::Project;
+use crate::server_access::{LoadedPlugin, ServerAccess};
+
+/// A build that has ended well.
+pub(super) struct BuildReport<'a> {
+    pub(super) project: &'a Project,
+    pub(super) built: &'a BuiltComponent,
+    pub(super) output: &'a WrittenFile,
+    /// How long it took.
+    pub(super) seconds: Duration,
+}
+
+impl BuildReport<'_> {
+    /// Loads what was written. What does not load stays, for whoever wants to look into it.
+    pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
+        let loaded = access.load(&self.built.name, &self.output.file).await;
+        loaded
+            .map_err(|error| CommandError::Failed(error.context("it was built, but no server could load it")))
+    }
+
+    /// The tools of what was loaded, each with the first line of its description.
+    fn tools(loaded: &LoadedPlugin) -> impl Iterator<Item = (&str, &str)> {
+        loaded
+            .tools
+            .iter()
+            .map(|tool| (tool.name.as_str(), tool.description.lines().next().unwrap_or_default()))
+    }
+
+    pub(super) fn as_json(&self, loaded: Option<&LoadedPlugin>) -> Value {
+        let tools = loaded.map(|loaded| {
+            let tool = |(name, description)| json!({ "name": name, "description": description });
+            Self::tools(loaded).map(tool).collect::<Vec<_>>()
+        });
+        json!({
+            "file": self.output.file,
+            "bytes": self.built.component.len(),
+            "digest": loaded.map(|loaded| format!("sha256:{}", loaded.digest)),
+            "changed": self.output.changed,
+            "language": self.project.language.word(),
+            "seconds": self.seconds.as_millis() as f64 / 1000.0,
+            "metadata": self.built.about.as_json(),
+            "tools": tools,
+        })
+    }
+
+    pub(super) fn as_text(&self, loaded: Option<&LoadedPlugin>) -> String {
+        let file = self.output.file.display().to_string();
+        let same = if self.output.changed { "" } else { "; it is the same as before" };
+        let mut lines = vec![format!(
+            "{}  {} bytes  built in {:.1} s{same}",
+            Escaped(&file),
+            self.built.component.len(),
+            self.seconds.as_secs_f64()
+        )];
+        lines.extend(loaded.into_iter().flat_map(Self::listed));
+        lines.join("\n")
+    }
+
+    /// What it offers. The words are the author's, and may still be a stranger's.
+    fn listed(loaded: &LoadedPlugin) -> Vec<String> {
+        let mut lines = vec!["tools".to_owned()];
+        let tool =
+            |(name, description)| format!("  {:<24} {}", Escaped(name).to_string(), Escaped(description));
+        lines.extend(Self::tools(loaded).map(tool));
+        if loaded.tools.is_empty() {
+            lines.push("  none".to_owned());
+        }
+        let refused = loaded.rejected.iter().map(|refused| {
+            let name = Escaped(&refused.name).to_string();
+            format!("  {name:<24} cannot be published: {}", Escaped(&refused.why))
+        });
+        lines.extend(refused);
+        lines
+    }
+}

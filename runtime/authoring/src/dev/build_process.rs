@@ -1,0 +1,253 @@
+//! One build: a process group of its own, whose output is passed on, and which is killed as a whole when it is no longer
+//! wanted.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, Command};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::built_file::{BuiltFileError, WasmFiles, newest, wasm_files};
+use super::install_hints;
+use super::project::{Project, Recipe};
+use crate::child_output::{print_line, read_lines};
+use crate::project::cargo_artifacts::{Artifacts, BuiltFile};
+
+/// What a build that is told to end has left. Make takes away what is half made.
+const END: Duration = Duration::from_secs(2);
+
+/// For how long words are heard after the end: something that the build has left running may keep the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Why there is nothing new.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BuildFailure {
+    #[error("`{program}` is not installed{}", with(*.advice))]
+    Missing { program: String, advice: Option<&'static str> },
+    #[error("cannot start `{0}`")]
+    NotStarted(String, #[source] io::Error),
+    #[error("the build's end could not be seen; change a source to build again")]
+    Unseen(#[source] io::Error),
+    #[error("it ended with {status}{}", with(*.advice))]
+    Failed { status: ExitStatus, advice: Option<&'static str> },
+    #[error(transparent)]
+    Output(#[from] BuiltFileError),
+    #[error("it was stopped")]
+    Stopped,
+    #[error("the build was lost; change a source to build again")]
+    Lost(#[from] JoinError),
+}
+
+fn with(advice: Option<&str>) -> String {
+    advice.map(|advice| format!("; {advice}")).unwrap_or_default()
+}
+
+/// A build that runs.
+pub(super) struct BuildProcess {
+    pub(super) begun: Instant,
+    task: JoinHandle<Result<BuiltFile, BuildFailure>>,
+    stop: CancellationToken,
+}
+
+impl BuildProcess {
+    pub(super) fn spawn(project: Arc<Project>) -> Self {
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move { run(&project, &stopped).await });
+        Self { begun: Instant::now(), task, stop }
+    }
+
+    /// Waits for its end. Can be dropped until it has come.
+    pub(super) async fn ended(&mut self) -> Result<BuiltFile, BuildFailure> {
+        (&mut self.task).await?
+    }
+
+    /// Ends it; nothing of it runs afterwards.
+    pub(super) async fn stop(self) {
+        self.stop.cancel();
+        // What came of it is not wanted any more.
+        let _ = self.task.await;
+    }
+}
+
+async fn run(project: &Project, stop: &CancellationToken) -> Result<BuiltFile, BuildFailure> {
+    let searches = project.recipe != Recipe::Cargo && project.output.is_none();
+    let before = if searches { scan(project).await? } else { WasmFiles::new() };
+    let mut child = start(project)?;
+    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let answers = project.recipe == Recipe::Plugport;
+    let mut messages = BuildMessages { artifacts: Artifacts::of(&project.root), answers, advice: None };
+    let status = tokio::select! {
+        status = listen(&mut child, &mut messages) => status.map_err(BuildFailure::Unseen)?,
+        () = stop.cancelled() => {
+            kill_group(&mut child, group).await;
+            return Err(BuildFailure::Stopped);
+        }
+    };
+    if !status.success() {
+        return Err(BuildFailure::Failed { status, advice: messages.advice });
+    }
+    match &project.output {
+        Some(file) => Ok(BuiltFile { file: file.clone(), name: None }),
+        None if searches => Ok(newest(&before, scan(project).await?)?),
+        None => Ok(messages.artifacts.one().map_err(BuiltFileError::from)?),
+    }
+}
+
+async fn scan(project: &Project) -> Result<WasmFiles, JoinError> {
+    let root = project.root.clone();
+    spawn_blocking(move || wasm_files(&root)).await
+}
+
+fn start(project: &Project) -> Result<Child, BuildFailure> {
+    let (program, args) = project.command();
+    let spawned = Command::new(&program)
+        .args(args)
+        .current_dir(&project.root)
+        // Its words are read by a program, and shown by one that spells out what moves a cursor.
+        .env("NO_COLOR", "1")
+        .env("CARGO_TERM_COLOR", "never")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn();
+    spawned.map_err(|error| {
+        let program = program.to_string_lossy().into_owned();
+        match error.kind() {
+            io::ErrorKind::NotFound if project.root.is_dir() => {
+                BuildFailure::Missing { advice: install_hints::for_program(&program), program }
+            }
+            _ => BuildFailure::NotStarted(program, error),
+        }
+    })
+}
+
+/// What was learnt from a build's output.
+struct BuildMessages {
+    artifacts: Artifacts,
+    /// Whether its stdout is an answer to this program, which says the same itself.
+    answers: bool,
+    advice: Option<&'static str>,
+}
+
+/// Passes on what the build says until it has ended.
+async fn listen(child: &mut Child, messages: &mut BuildMessages) -> io::Result<ExitStatus> {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let BuildMessages { artifacts, answers, advice } = messages;
+    let (mut said, mut complained) = (None, None);
+    let over = CancellationToken::new();
+    let words = async {
+        let out = async {
+            if let Some(stdout) = stdout {
+                read_lines(stdout, |line| {
+                    if !artifacts.parse_line(line) && !*answers {
+                        pass_on(line, &mut said)
+                    }
+                })
+                .await;
+            }
+        };
+        let err = async {
+            if let Some(stderr) = stderr {
+                read_lines(stderr, |line| pass_on(line, &mut complained)).await;
+            }
+        };
+        tokio::join!(out, err)
+    };
+    let hearing = async {
+        tokio::select! {
+            _ = words => {}
+            () = async { over.cancelled().await; sleep(LAST_WORDS).await } => {}
+        }
+    };
+    let waiting = async {
+        let status = child.wait().await;
+        over.cancel();
+        status
+    };
+    let (status, ()) = tokio::join!(waiting, hearing);
+    *advice = complained.or(said);
+    status
+}
+
+fn pass_on(line: &str, advice: &mut Option<&'static str>) {
+    *advice = advice.or_else(|| install_hints::for_line(line));
+    print_line(line);
+}
+
+/// Ends the process and what it has started.
+async fn kill_group(child: &mut Child, group: Option<Pid>) {
+    let signal = |signal| group.map(|group| kill_process_group(group, signal));
+    // A group that is gone already needs no signal.
+    let _ = signal(Signal::TERM);
+    let ended = timeout(END, child.wait()).await.is_ok();
+    let _ = signal(Signal::KILL);
+    if !ended {
+        let _ = child.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(root: &std::path::Path, command: &str) -> Arc<Project> {
+        let recipe = Recipe::Given(command.to_owned());
+        Arc::new(Project { root: root.to_owned(), name: "p".to_owned(), recipe, output: None })
+    }
+
+    #[tokio::test]
+    async fn a_build_that_fails_says_how_and_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let command = "echo 'sh: 1: componentize-py: not found' >&2; exit 127";
+        let failed = BuildProcess::spawn(project(dir.path(), command)).ended().await.unwrap_err();
+        assert_eq!(
+            failed.to_string(),
+            "it ended with exit status: 127; install it: pip install componentize-py==0.25.1"
+        );
+        let empty = BuildProcess::spawn(project(dir.path(), "true")).ended().await.unwrap_err();
+        assert!(empty.to_string().contains("--output"), "{empty}");
+    }
+
+    #[tokio::test]
+    async fn what_a_build_leaves_running_keeps_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let command = "printf '\\000asm\\r\\000\\001\\000' > p.wasm; sleep 5 & echo done";
+        let mut build = BuildProcess::spawn(project(dir.path(), command));
+        let made = timeout(Duration::from_secs(4), build.ended()).await.unwrap();
+        assert_eq!(made.unwrap().file, dir.path().join("p.wasm"));
+    }
+
+    #[tokio::test]
+    async fn a_build_that_is_stopped_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = dir.path().join("pid");
+        let build = BuildProcess::spawn(project(
+            dir.path(),
+            "trap '' TERM; sleep 600 & echo $! > pid.new; mv pid.new pid; wait",
+        ));
+        while !pid.exists() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        build.stop().await;
+        let left = std::fs::read_to_string(&pid).unwrap();
+        let runs = || {
+            std::fs::read_to_string(format!("/proc/{}/stat", left.trim()))
+                .is_ok_and(|stat| !stat.contains(") Z"))
+        };
+        // It was killed before this, but the system may need a moment.
+        let gone = async {
+            while runs() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(5), gone).await.expect("nothing is left of it");
+    }
+}

@@ -1,0 +1,106 @@
+//! `plugport dev`: build a project whenever its source changes, and serve what came of it.
+//!
+//! Three processes: this one watches, a build runs beside it now and then, and a server that is no other than `plugport
+//! serve` follows the folder into which the last good build is put. So an author sees what an operator will see, and a
+//! build that fails changes nothing. The server is there from the beginning: clients can connect while the first build
+//! runs, have the version from the day before until then, and hear of the new one.
+
+mod audit_tail;
+mod backoff;
+mod build_process;
+mod built_file;
+mod call_timings;
+mod change_tracker;
+mod dev_loop;
+mod install_hints;
+mod project;
+mod server_config;
+mod server_process;
+mod source_watcher;
+mod sources;
+mod walk;
+mod workdir;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use plugport_common::{CommandError, console};
+
+use crate::cli;
+use crate::server_access::ServerAccess;
+use crate::signals::Signals;
+use audit_tail::AuditTail;
+use call_timings::CallTimings;
+use dev_loop::{DevLoop, LoopEnd};
+use project::Project;
+use server_config::DevServerConfig;
+use server_process::ServerProcess;
+use workdir::Workdir;
+
+pub(crate) async fn run(
+    args: cli::Dev,
+    log: &str,
+    access: &'static dyn ServerAccess,
+) -> Result<ExitCode, CommandError> {
+    let project = Project::find(&args).map_err(|error| CommandError::Usage(error.into()))?;
+    if let Some(address) = &args.listen {
+        access.check_listen(address).map_err(CommandError::Usage)?;
+    }
+    let workdir = Workdir::make(&project.root).context("there is no place for what is built")?;
+    let mut settings = DevServerConfig::read(&args, &project, &workdir, access)?;
+    let mut context = DevContext {
+        project: Arc::new(project),
+        workdir,
+        signals: Signals::listen()?,
+        listen: args.listen,
+        log,
+        access,
+    };
+    while let Some(new) = context.serve(&settings).await? {
+        settings = new;
+        console::eprint("there is a plugport.toml now; the server restarts with it");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What stays the same whichever settings hold.
+struct DevContext<'a> {
+    project: Arc<Project>,
+    workdir: Workdir,
+    signals: Signals,
+    listen: Option<String>,
+    log: &'a str,
+    access: &'static dyn ServerAccess,
+}
+
+impl DevContext<'_> {
+    /// Builds and serves until told to stop, or until there are other settings.
+    async fn serve(&mut self, settings: &DevServerConfig) -> Result<Option<DevServerConfig>, CommandError> {
+        // Before the server can add anything to it.
+        let audit = settings.audit().map(AuditTail::from_end);
+        let mut server = ServerProcess::start(
+            &self.workdir,
+            settings.file.as_deref(),
+            self.listen.as_deref(),
+            self.log,
+            self.access,
+        )?;
+        let timings = audit.map(CallTimings::start);
+        for line in settings.commands(&self.workdir) {
+            console::eprint(&line);
+        }
+        let mut dev_loop =
+            DevLoop::new(Arc::clone(&self.project), self.workdir.clone(), settings, self.access);
+        let outcome = dev_loop.run(&mut server, &mut self.signals).await;
+        dev_loop.stop().await;
+        let interrupted = server.stop(&mut self.signals).await;
+        if let Some(timings) = timings {
+            timings.stop().await;
+        }
+        Ok(match outcome? {
+            LoopEnd::Reconfigured(new) if !interrupted => Some(*new),
+            LoopEnd::Reconfigured(_) | LoopEnd::Stopped => None,
+        })
+    }
+}

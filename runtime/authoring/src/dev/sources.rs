@@ -1,0 +1,229 @@
+//! Which files of a project are sources, and what is in them. Files are compared by content: a build that writes what was
+//! there already has changed nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use plugport_common::FileStat;
+use sha2::{Digest as _, Sha256};
+
+use super::walk::{is_hidden, walk};
+
+/// Folders and files that nobody writes by hand, or that the server follows itself.
+const NO_SOURCES: [&str; 6] = [
+    "target",
+    "node_modules",
+    "__pycache__",
+    "plugport.toml",
+    "plugport.lock",
+    "4913", // what Vim tries whether it may write with
+];
+
+/// Ends of names of what builds make and of what editors write on the way.
+const NO_SOURCE_ENDS: [&str; 8] = [".wasm", ".o", ".pyc", "~", ".tmp", ".swp", ".part", "#"];
+
+/// Lies in folders that can be made anew at any time, such as cargo's wherever it was told to build.
+const CACHE: &str = "CACHEDIR.TAG";
+
+/// Bytes of one file, and of all at one look, that are read to see whether they are others than before. Of the rest every
+/// write counts.
+const MOST_READ: (u64, u64) = (1 << 20, 64 << 20);
+
+/// The sources of one project.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    root: PathBuf,
+    /// Beside what is never one: places where this project's build, its server and its plugin write.
+    others: Vec<PathBuf>,
+    /// Files that this program itself writes, as it was told by whoever started it, by device and number.
+    own: Vec<(u64, u64)>,
+}
+
+/// What is in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SourceContent {
+    Digest([u8; 32]),
+    /// It is large or cannot be read.
+    Unread(FileStat),
+}
+
+/// What is in the sources.
+pub(super) type SourceFiles = BTreeMap<PathBuf, SourceContent>;
+
+/// How the sources look.
+#[derive(Debug, Default)]
+pub(super) struct SourceScan {
+    pub(super) files: BTreeMap<PathBuf, (FileStat, SourceContent)>,
+    pub(super) folders: BTreeSet<PathBuf>,
+}
+
+impl Sources {
+    pub(super) fn new(root: PathBuf, others: impl IntoIterator<Item = PathBuf>) -> Self {
+        // Whoever may write everywhere is no reason to see nothing.
+        let others = others.into_iter().filter(|other| !root.starts_with(other)).collect();
+        let outputs = [io::stdout().as_fd(), io::stderr().as_fd()].map(regular_file);
+        Self { root, others, own: outputs.into_iter().flatten().collect() }
+    }
+
+    /// Whether a file is source, or a folder may hold some.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(&self.root) else { return false };
+        let written = below.ancestors().filter(|part| part.file_name().is_some()).all(may_be_source);
+        written && !self.others.iter().any(|other| belongs_to(path, other))
+    }
+
+    /// Looks at them all. What looks as it did `before` is not read again.
+    pub(super) fn scan(&self, before: &SourceScan) -> SourceScan {
+        let mut seen = SourceScan::default();
+        let mut left = MOST_READ.1;
+        walk(
+            &self.root,
+            |path| !self.has(path) || path.join(CACHE).exists(),
+            |path, is_folder| {
+                if is_folder {
+                    seen.folders.insert(path.to_owned());
+                    return;
+                }
+                let Some(stamp) = FileStat::of(path).ok().flatten().filter(|_| !self.is_own(path)) else {
+                    return;
+                };
+                let content = match before.files.get(path) {
+                    Some((known, content)) if *known == stamp => *content,
+                    _ => digest(path, &mut left).map_or(SourceContent::Unread(stamp), SourceContent::Digest),
+                };
+                seen.files.insert(path.to_owned(), (stamp, content));
+            },
+        );
+        seen
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let id = || std::fs::symlink_metadata(path).map(|about| (about.dev(), about.ino()));
+        !self.own.is_empty() && id().is_ok_and(|id| self.own.contains(&id))
+    }
+}
+
+/// The file behind a descriptor, if it is one and no terminal or pipe.
+fn regular_file(output: BorrowedFd<'_>) -> Option<(u64, u64)> {
+    let about = File::from(output.try_clone_to_owned().ok()?).metadata().ok()?;
+    about.is_file().then(|| (about.dev(), about.ino()))
+}
+
+/// The digest of a file that is read whole, within what is `left` to read.
+fn digest(path: &Path, left: &mut u64) -> Option<[u8; 32]> {
+    let about = std::fs::symlink_metadata(path).ok()?;
+    let most = MOST_READ.0.min(*left);
+    // Opening anything else might wait for ever.
+    if !about.is_file() || about.len() > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(most + 1).read_to_end(&mut bytes).ok()?;
+    let read = bytes.len() as u64;
+    *left = left.saturating_sub(read);
+    (read <= most).then(|| Sha256::digest(&bytes).into())
+}
+
+fn may_be_source(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let known = NO_SOURCES.iter().any(|known| name == known.as_bytes());
+    let ends = NO_SOURCE_ENDS.iter().any(|end| name.ends_with(end.as_bytes()));
+    !known && !ends && !is_hidden(path)
+}
+
+/// Whether it is this file or lies below it; `audit.jsonl.1` belongs to `audit.jsonl`.
+fn belongs_to(path: &Path, other: &Path) -> bool {
+    let begins = || {
+        let [name, of] = [path, other].map(|path| path.file_name().map(OsStr::as_encoded_bytes));
+        let rest = name.zip(of).and_then(|(name, of)| name.strip_prefix(of));
+        path.parent() == other.parent() && rest.is_some_and(|rest| rest.starts_with(b"."))
+    };
+    path.starts_with(other) || begins()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_is_no_source() {
+        let others = ["/p/out/tool.bin", "/p/data", "/p/logs/audit.jsonl", "/"].map(PathBuf::from);
+        let sources = Sources::new("/p".into(), others);
+        for path in ["src/lib.rs", "Cargo.toml", "wit/plugin.wit", "targets/x", "out/tool.rs", "database"] {
+            assert!(sources.has(&Path::new("/p").join(path)), "{path}");
+        }
+        for path in [
+            "target/release/x.rs",
+            "web/node_modules/a.js",
+            ".git/HEAD",
+            "src/.lib.rs.swp",
+            "src/lib.rs~",
+            "src/#lib.rs#",
+            "src/4913",
+            "plugport.toml",
+            "plugin.wasm",
+            "out/tool.bin",
+            "data/note",
+            "logs/audit.jsonl.1",
+        ] {
+            assert!(!sources.has(&Path::new("/p").join(path)), "{path}");
+        }
+        assert!(!sources.has(Path::new("/q/src/lib.rs")));
+    }
+
+    #[test]
+    fn sources_are_found_with_their_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for folder in ["src/deep", "target/x", "built/release"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for file in
+            ["src/deep/a.rs", "target/x/b.rs", "Cargo.toml", "built/CACHEDIR.TAG", "built/release/c.d"]
+        {
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        let seen = Sources::new(root.to_owned(), []).scan(&SourceScan::default());
+        let files: Vec<_> = seen.files.keys().map(|path| path.strip_prefix(root).unwrap()).collect();
+        assert_eq!(files, [Path::new("Cargo.toml"), Path::new("src/deep/a.rs")]);
+        assert_eq!(seen.folders.len(), 3);
+    }
+
+    #[test]
+    fn what_is_written_again_is_the_same_and_what_is_large_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = Sources::new(dir.path().to_owned(), []);
+        let (small, large) = (dir.path().join("a.rs"), dir.path().join("b.bin"));
+        std::fs::write(&small, "one").unwrap();
+        std::fs::write(&large, vec![0; MOST_READ.0 as usize + 1]).unwrap();
+        let first = sources.scan(&SourceScan::default());
+        std::fs::remove_file(&small).unwrap();
+        std::fs::write(&small, "one").unwrap();
+        let again = sources.scan(&first);
+        assert_ne!(first.files[&small].0, again.files[&small].0, "it is another file");
+        assert_eq!(first.files[&small].1, again.files[&small].1, "with the same in it");
+        std::fs::write(&small, "two").unwrap();
+        assert_ne!(again.files[&small].1, sources.scan(&again).files[&small].1);
+        assert!(matches!(again.files[&large].1, SourceContent::Unread(_)));
+        let mut left = 2;
+        assert_eq!((digest(&small, &mut left), left), (None, 2));
+    }
+
+    #[test]
+    fn what_this_program_writes_itself_is_no_source() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("dev.err");
+        let file = File::create(&path).unwrap();
+        let mut sources = Sources::new(dir.path().to_owned(), []);
+        sources.own = regular_file(file.as_fd()).into_iter().collect();
+        assert!(sources.scan(&SourceScan::default()).files.is_empty());
+        sources.own.clear();
+        assert_eq!(sources.scan(&SourceScan::default()).files.len(), 1);
+        assert_eq!(regular_file(std::os::unix::net::UnixStream::pair().unwrap().0.as_fd()), None);
+    }
+}

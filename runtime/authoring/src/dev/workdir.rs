@@ -1,0 +1,107 @@
+//! The folder `.plugport-dev` in a project: what was built last, and what is served and approved. It ignores itself
+//! in git and can be deleted at any time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::built_file::{BuiltFileError, is_core};
+use crate::atomic_write::atomic_write;
+
+/// Its name.
+const NAME: &str = ".plugport-dev";
+
+/// Where `plugport build` leaves what it makes for the project in `root`.
+pub(super) fn built(root: &Path) -> PathBuf {
+    root.join(NAME).join("built.wasm")
+}
+
+/// Why something could not be put there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WorkdirError {
+    #[error("cannot write to {}; make it writable, or delete it", .0.display())]
+    Unwritable(PathBuf, #[source] io::Error),
+    #[error("cannot read {}, which the build should have made; name what it makes with --output FILE.wasm", .0.display())]
+    NotMade(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Output(#[from] BuiltFileError),
+}
+
+/// The folder of one project.
+#[derive(Debug, Clone)]
+pub(super) struct Workdir {
+    pub(super) folder: PathBuf,
+    /// What is served.
+    pub(super) plugins: PathBuf,
+}
+
+impl Workdir {
+    pub(super) fn make(root: &Path) -> Result<Self, WorkdirError> {
+        let folder = root.join(NAME);
+        let plugins = folder.join("plugins");
+        let unwritable = |error| WorkdirError::Unwritable(folder.clone(), error);
+        std::fs::create_dir_all(&plugins).map_err(unwritable)?;
+        let ignore = folder.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(ignore, "*\n").map_err(unwritable)?;
+        }
+        Ok(Self { folder, plugins })
+    }
+
+    /// Whether there is anything to serve.
+    pub(super) fn is_empty(&self) -> bool {
+        self.served().next().is_none()
+    }
+
+    /// Serves a copy of `file` as the plugin `name`, in place of whatever was served; whether it is another than
+    /// before.
+    pub(super) fn put(&self, file: &Path, name: &str) -> Result<bool, WorkdirError> {
+        let bytes = std::fs::read(file).map_err(|error| WorkdirError::NotMade(file.to_owned(), error))?;
+        if is_core(&bytes) {
+            return Err(BuiltFileError::Core(file.to_owned()).into());
+        }
+        let target = self.plugins.join(format!("{name}.wasm"));
+        let new = !std::fs::read(&target).is_ok_and(|served| served == bytes);
+        let put = || -> io::Result<()> {
+            if new {
+                atomic_write(&target, &bytes)?;
+            }
+            // What the plugin was called before would be served beside it.
+            self.served().filter(|served| *served != target).try_for_each(std::fs::remove_file)
+        };
+        put().map_err(|error| WorkdirError::Unwritable(self.plugins.clone(), error))?;
+        Ok(new)
+    }
+
+    fn served(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = std::fs::read_dir(&self.plugins).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| {
+            let hidden = super::walk::is_hidden(path);
+            !hidden && path.extension().is_some_and(|extension| extension == "wasm")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_plugin_is_served_under_its_present_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let workdir = Workdir::make(dir.path()).unwrap();
+        assert!(workdir.is_empty() && Workdir::make(dir.path()).is_ok());
+        let built = dir.path().join("built");
+        assert!(workdir.put(&built, "a").unwrap_err().to_string().contains("--output"));
+        std::fs::write(&built, b"\0asm\x01\0\0\0").unwrap();
+        assert!(workdir.put(&built, "a").unwrap_err().to_string().contains("wasm32-wasip2"));
+        std::fs::write(&built, "1").unwrap();
+        assert!(workdir.put(&built, "a").unwrap());
+        assert!(!workdir.put(&built, "a").unwrap(), "the same again");
+        std::fs::write(&built, "2").unwrap();
+        assert!(workdir.put(&built, "b").unwrap());
+        let files: Vec<_> =
+            std::fs::read_dir(&workdir.plugins).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files, [workdir.plugins.join("b.wasm")]);
+        assert_eq!(std::fs::read_to_string(workdir.folder.join(".gitignore")).unwrap(), "*\n");
+    }
+}

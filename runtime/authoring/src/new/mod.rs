@@ -1,0 +1,110 @@
+//! `plugport new`: a project that builds with one command. The template and the SDK travel in this program, so a project
+//! and the program that builds it always fit, and nothing is fetched.
+
+mod template;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use plugport_common::{CommandError, Escaped, console, plugin_name, shell_quote};
+
+use crate::cli;
+use crate::project::language::Language;
+use template::TemplateError;
+
+/// The packages of the SDKs, and what npm calls its folder; `-` stands for `_`, too.
+const TAKEN: [&str; 3] = ["plugport-sdk", "plugport-sdk-macros", "node-modules"];
+
+pub(crate) fn run(args: &cli::New) -> Result<ExitCode, CommandError> {
+    let usage = |why: String| CommandError::Usage(anyhow!(why));
+    let path = &args.project;
+    let Some(name) = path.file_name().map(OsStr::to_string_lossy) else {
+        return Err(usage(format!(
+            "{} is no name; name the project's new folder, such as my-tool",
+            path.display()
+        )));
+    };
+    check(&name).map_err(usage)?;
+    let Some(language) = args.lang else {
+        return Err(usage(format!("name the language with --lang, one of: {}", languages())));
+    };
+    template::write(path, &name, language).map_err(|error| match error {
+        TemplateError::Exists(_) | TemplateError::NoTemplate(_) => CommandError::Usage(error.into()),
+        TemplateError::Unwritable(..) => CommandError::Failed(error.into()),
+    })?;
+    console::print(&next(path, &name, language));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Package managers refuse more than plugins mind: also a package that is called like one that it needs, or like the folder
+/// in which they are.
+fn check(name: &str) -> Result<(), String> {
+    let plain = name.replace('_', "-");
+    if TAKEN.contains(&&*plain) {
+        return Err(format!(
+            "a project cannot be called `{name}`, which has a meaning already; choose another name"
+        ));
+    }
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !name.is_empty() && (!begins || !name.chars().all(fits) || name.ends_with(['-', '_'])) {
+        return Err(format!(
+            "a project cannot be called `{name}`: write lower-case letters, digits, `-` and `_`, with a letter first and a \
+             letter or digit last"
+        ));
+    }
+    plugin_name(name).map(drop).map_err(|error| format!("a project cannot be called `{name}`: {error}"))
+}
+
+fn languages() -> String {
+    Language::ALL.map(Language::word).join(", ")
+}
+
+/// What to type next, in order.
+fn next(path: &Path, name: &str, language: Language) -> String {
+    let install = match language {
+        Language::TypeScript | Language::JavaScript => Some("npm install".to_owned()),
+        _ => None,
+    };
+    let steps = [Some(format!("cd {}", shell_quote(path))), install, Some("plugport build".to_owned())];
+    let call = format!("plugport call {name}.wasm hello --args '{{\"name\": \"Ada\"}}'");
+    let steps = steps.into_iter().flatten().chain([call, "plugport dev".to_owned()]);
+    let steps: Vec<String> = steps.map(|step| format!("  {step}")).collect();
+    format!(
+        "{} is a plugin in {language}; its README.md says how to test, build and publish it. Next:\n{}",
+        Escaped(&path.display().to_string()),
+        steps.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_commands_are_told_in_order() {
+        let told = next(Path::new("a/my-tool"), "my-tool", Language::JavaScript);
+        let steps: Vec<_> = told.lines().skip(1).map(str::trim).collect();
+        let call = "plugport call my-tool.wasm hello --args '{\"name\": \"Ada\"}'";
+        assert_eq!(steps, ["cd a/my-tool", "npm install", "plugport build", call, "plugport dev"]);
+        assert!(!next(Path::new("x"), "x", Language::Go).contains("npm"));
+        assert!(!next(Path::new("a\u{1b}[2J"), "x", Language::Go).contains('\u{1b}'));
+        assert!(next(Path::new("my tools/x"), "x", Language::C).contains("\n  cd 'my tools/x'\n"));
+    }
+
+    #[test]
+    fn names_that_a_package_manager_would_refuse_are_refused_at_once() {
+        assert!(["tool", "my-tool", "my_tool2"].into_iter().all(|name| check(name).is_ok()));
+        assert!(
+            ["Tool", "2tool", "-tool", "tool-", "_x", "my.tool", "a b", "töl", ""]
+                .into_iter()
+                .all(|name| check(name).is_err())
+        );
+        for taken in ["plugport-sdk", "plugport_sdk", "plugport-sdk-macros", "node_modules"] {
+            assert!(check(taken).unwrap_err().ends_with("choose another name"));
+        }
+        assert_eq!(languages(), "rust, typescript, javascript, python, go, c");
+    }
+}

@@ -1,0 +1,37 @@
+//! The languages that projects are written in, and where what belongs to each lies in this program.
+
+use std::fmt;
+
+pub(crate) use crate::cli::Language;
+
+impl Language {
+    /// All of them, in the order in which people are told of them.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Rust, Self::TypeScript, Self::JavaScript, Self::Python, Self::Go, Self::C];
+
+    /// Its name for a person who types it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::TypeScript => "typescript",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::C => "c",
+        }
+    }
+
+    /// The folder of its SDK; JavaScript has that of TypeScript.
+    pub(crate) fn sdk(self) -> &'static str {
+        match self {
+            Self::JavaScript => Self::TypeScript.word(),
+            other => other.word(),
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

@@ -1,0 +1,24 @@
+//! What the server and the commands for authors share: how the program talks to people, names of plugins, what a component
+//! says of itself, and when a file is another one.
+//!
+//! The crate exists so that `plugport-authoring` need not depend on the server. A module belongs here when both use it and
+//! it needs neither the engine nor an async runtime; what only one of them uses stays there.
+
+mod command_error;
+pub mod console;
+mod escape;
+mod file_stat;
+mod metadata;
+mod plugin_name;
+mod shell_quote;
+mod stderr_writer;
+mod truncate;
+
+pub use command_error::CommandError;
+pub use escape::{Escaped, is_deceptive};
+pub use file_stat::FileStat;
+pub use metadata::{COMPONENT_NAME, Metadata};
+pub use plugin_name::{NameError, check_name, plugin_name};
+pub use shell_quote::shell_quote;
+pub use stderr_writer::{StderrGuard, StderrWriter, spawn_stderr_writer};
+pub use truncate::truncate;

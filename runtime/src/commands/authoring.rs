@@ -1,0 +1,109 @@
+//! What the commands for authors, which are a crate of their own, need of the server: to load a component and to read the
+//! configuration as a server does.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use plugport_authoring::{ListedTool, LoadedPlugin, Loading, RejectedItem, ServerAccess, ServerPaths};
+
+use super::serve::NO_TOOLS;
+use super::{CommandError, call};
+use crate::catalog::PluginEntry;
+use crate::config::{Config, ConfigError, Grants, PluginConfig, parse_listen};
+use crate::sandbox::KvDatabase;
+
+/// The server that this program is.
+pub(super) struct ThisServer;
+
+impl ServerAccess for ThisServer {
+    fn load<'a>(&'a self, name: &'a str, file: &'a Path) -> Loading<'a> {
+        Box::pin(async move { load(name, file).await.map(listed).map_err(CommandError::into_error) })
+    }
+
+    fn read_config(&self, file: Option<&Path>, plugins: &Path) -> anyhow::Result<ServerPaths> {
+        let plugins = plugins.to_owned();
+        Ok(paths(&match file {
+            Some(file) => Config::read(file, plugins)?,
+            None => Config::new(plugins),
+        }))
+    }
+
+    fn check_listen(&self, address: &str) -> anyhow::Result<()> {
+        parse_listen(address).map_err(|why| ConfigError::Argument(format!("--listen: {why}")))?;
+        Ok(())
+    }
+
+    fn is_nothing_published(&self, line: &str) -> bool {
+        line.starts_with(NO_TOOLS)
+    }
+}
+
+/// Loads a component with nothing granted.
+async fn load(name: &str, file: &Path) -> Result<PluginEntry, CommandError> {
+    let config = Config::new(PathBuf::new());
+    let settings = PluginConfig { grants: Grants::default(), ..config.plugin(name) };
+    let store = KvDatabase::in_memory().context("cannot keep anything in memory")?;
+    let (path, name) = (file.to_owned(), name.to_owned());
+    let target = call::LoadTarget { path, name, settings, store, own: false };
+    let artifact = call::read(&target)?;
+    call::load_component(target, artifact, &config).await
+}
+
+fn listed(entry: PluginEntry) -> LoadedPlugin {
+    let tools = entry.tools.iter().map(|tool| ListedTool {
+        name: tool.tool.name.clone(),
+        description: tool.tool.description.clone().unwrap_or_default(),
+    });
+    let rejected = entry
+        .rejected
+        .iter()
+        .map(|rejected| RejectedItem { name: rejected.name.clone(), why: rejected.why.clone() });
+    LoadedPlugin {
+        digest: entry.plugin.digest().to_string(),
+        tools: tools.collect(),
+        rejected: rejected.collect(),
+    }
+}
+
+fn paths(config: &Config) -> ServerPaths {
+    let own = [config.state_dir.as_ref(), config.audit.file.as_ref()].into_iter().flatten();
+    let dirs = config.plugins.values().flat_map(|plugin| &plugin.grants.filesystem);
+    let writable = dirs.filter(|dir| dir.write.is_some()).map(|dir| &dir.host);
+    ServerPaths {
+        audit_enabled: config.audit.enabled,
+        audit: config.audit_file(),
+        written: own.chain(writable).cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_the_server_and_its_plugins_write_to_are_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let plugins = root.join("plugins");
+        let usual = ThisServer.read_config(None, &plugins).unwrap();
+        assert_eq!(usual.audit, Config::new(plugins.clone()).audit_file());
+        let file = root.join("plugport.toml");
+        std::fs::create_dir(root.join("data")).unwrap();
+        let text =
+            "[server]\nstate = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
+        std::fs::write(&file, text).unwrap();
+        let own = ThisServer.read_config(Some(&file), &plugins).unwrap();
+        assert_eq!(own.audit, Some(root.join("kept/audit.jsonl")));
+        assert_eq!(own.written, [root.join("kept"), root.join("data")]);
+        assert!(own.audit_enabled);
+        std::fs::write(&file, "[serv").unwrap();
+        assert!(ThisServer.read_config(Some(&file), &plugins).is_err());
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_told() {
+        let why = ThisServer.check_listen("8080").unwrap_err().to_string();
+        assert!(why.contains("--listen: ") && why.contains("127.0.0.1:8080"), "{why}");
+        assert!(ThisServer.check_listen("127.0.0.1:0").is_ok());
+    }
+}
