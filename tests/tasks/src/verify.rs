@@ -46,6 +46,10 @@ const GATES: &[Step] = &[
     Step { name: "dependencies", check: |run| dependencies(run.repository, true) },
 ];
 
+/// Tests that run at the same time: more than a small machine has cores, since most of them wait for the server. Those that
+/// measure times have the machine to themselves.
+const TEST_THREADS: &str = "4";
+
 /// The workspaces.
 const MANIFESTS: [&str; 4] =
     ["Cargo.toml", "plugins/Cargo.toml", "tests/guests/Cargo.toml", "tests/guests/plain/Cargo.toml"];
@@ -143,6 +147,7 @@ fn guests(repository: &Repository) -> Outcome {
 fn tests(run: &Run<'_>, filter: Option<&str>) -> Outcome {
     let mut command = cargo(run.repository, "test --locked --workspace");
     command.args(filter);
+    command.env("RUST_TEST_THREADS", TEST_THREADS);
     if run.all_languages {
         // A test whose language is missing fails then.
         command.env("PLUGPORT_ALL_LANGUAGES", "1");
