@@ -44,7 +44,9 @@ pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
         .get_or_init(|| {
-            let mut command = vec!["build", "--quiet", "--package", "plugport", "--bin", "plugport"];
+            // A test target of the whole workspace, since `cargo test --workspace` has compiled its dependencies with the same
+            // features. `cargo build --package plugport` would compile half of them again.
+            let mut command = vec!["test", "--quiet", "--workspace", "--no-run", "--test", "layers"];
             command.extend((!cfg!(debug_assertions)).then_some("--release"));
             cargo(&command);
             // Beside this program, wherever cargo was told to build; tests are one folder further down.

@@ -18,6 +18,7 @@ mod status;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use plugport_common::{CommandError, console};
@@ -30,6 +31,9 @@ use crate::sandbox;
 /// Threads for what blocks: files, the store, large work, and guests beside the workers, all of which have bounds of their own
 /// that sum up to less.
 const BLOCKING_THREADS: usize = 1024;
+
+/// How long one of those threads waits for more work before its memory goes back to the system.
+const IDLE_THREAD: Duration = Duration::from_secs(2);
 
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
@@ -103,6 +107,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
         .worker_threads(sandbox::worker_threads())
         .max_blocking_threads(BLOCKING_THREADS)
         .event_interval(2)
+        .thread_keep_alive(IDLE_THREAD)
         .enable_all()
         .build();
     Ok(runtime.context("cannot start the async runtime")?)

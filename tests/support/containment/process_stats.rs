@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::server::Server;
 
-/// How long a process may take to give back what it no longer needs: idle threads go after ten seconds.
+/// How long a process may take to give back what it no longer needs: idle threads end after two seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long memory may take to go back to the system.
