@@ -89,8 +89,7 @@ mod tests {
         assert_eq!(usual.audit, Config::new(plugins.clone()).audit_file());
         let file = root.join("plugport.toml");
         std::fs::create_dir(root.join("data")).unwrap();
-        let text =
-            "[server]\nstate = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
+        let text = "[server]\nstate_dir = \"kept\"\n[plugins.x.grants]\ndirs = [{ host = \"data\", write = true }]\n";
         std::fs::write(&file, text).unwrap();
         let own = ThisServer.read_config(Some(&file), &plugins).unwrap();
         assert_eq!(own.audit, Some(root.join("kept/audit.jsonl")));

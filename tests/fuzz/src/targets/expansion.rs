@@ -15,6 +15,23 @@ pub(crate) fn expand(template: &str, value: &str) -> Option<String> {
     Some(uri)
 }
 
+/// The first characters of a value, where `%20` is one (RFC 6570, 2.4.1).
+fn prefix(value: &str, length: usize) -> &str {
+    let mut rest = value;
+    for _ in 0..length {
+        let next = rest.strip_prefix('%').and_then(|encoded| encoded.get(2..));
+        rest = next.unwrap_or_else(|| {
+            let mut characters = rest.chars();
+            characters.next();
+            characters.as_str()
+        });
+        if rest.is_empty() {
+            break;
+        }
+    }
+    value.strip_suffix(rest).unwrap_or(value)
+}
+
 fn expression_of(expression: &str, value: &str) -> String {
     let (operator, variables) = match expression.split_at_checked(1) {
         Some((operator @ ("+" | "#" | "." | "/" | ";" | "?" | "&"), variables)) => (operator, variables),
@@ -40,8 +57,8 @@ fn expression_of(expression: &str, value: &str) -> String {
         }
         seen.push(name);
         let length = length.parse().unwrap_or(usize::MAX);
-        let value: String = value.chars().take(length.max(1)).collect();
-        parts.push(if named { format!("{name}={value}") } else { value });
+        let value = prefix(value, length.max(1));
+        parts.push(if named { format!("{name}={value}") } else { value.to_owned() });
     }
     format!("{first}{}", parts.join(between))
 }
