@@ -49,10 +49,11 @@ pub(crate) fn read(path: &Path, most: u64, links: Symlinks) -> Result<Vec<u8>, O
         Ok(about) if links == Symlinks::Rejected && about.is_symlink() => OpenError::Link,
         _ => OpenError::Unreadable(error),
     })?;
-    if !file.metadata().map_err(OpenError::Unreadable)?.is_file() {
+    let about = file.metadata().map_err(OpenError::Unreadable)?;
+    if !about.is_file() {
         return Err(OpenError::NotAFile);
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(most)).unwrap_or_default());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(OpenError::Unreadable)?;
     if bytes.len() as u64 > most {
         return Err(OpenError::TooLarge(most));

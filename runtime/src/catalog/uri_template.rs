@@ -2,11 +2,11 @@
 //!
 //! A template becomes a row of tokens. Matching goes over the tokens twice. From the last token to the first it computes the
 //! places of the URI from which the rest of the row makes the rest of the URI; from the first to the last it then gives each
-//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the length of
-//! the template.
+//! token as much as it can have. Nothing is tried twice, so the time is bounded by the length of the URI times the number of
+//! variables of the template, of which there are few.
 //!
 //! A value consists of whole characters: `%41` and the bytes of one character are never divided, and what cannot be decoded to
-//! UTF-8 without NUL is in no value. A value has at least one character. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together
+//! UTF-8 without NUL is in no value. `{x}` has at least one character; `{#x}`, `{x*}` and pairs may have empty values. `{/x}`, `{#x}`, `{;x}`, `{?x}` and `{&x}` may be left out together
 //! with what stands before them. Prefix lengths (`{x:3}`) are not checked.
 
 mod pairs;
@@ -20,8 +20,14 @@ use self::value::Value;
 
 pub(super) use self::parse::UriTemplateError;
 
-/// Most expressions in one template, and most variables in one expression.
-const EXPRESSIONS: usize = 32;
+/// Most variables in one template, and so most expressions.
+const VARIABLES: usize = 32;
+
+/// Longest name of a variable, bytes: each value that a URI gives it is handed over with its name.
+const NAME: usize = 64;
+
+/// Most values that one URI gives the variables of a template. Lists can have as many values as a URI has commas.
+const VALUES: usize = 256;
 
 /// Names and decoded values, in the order of the URI.
 pub(super) type Variables = Vec<(String, String)>;
@@ -61,6 +67,10 @@ enum CharClass {
     Segment,
     /// Plain ones, and what separates several values.
     PlainOr(u8),
+    /// The value of a pair in a path: `;x=...`.
+    PathPair,
+    /// The value of a pair in a query: `?x=...&y=...`.
+    QueryPair,
     /// Whatever a URI can have.
     Any,
 }
@@ -76,6 +86,8 @@ impl CharClass {
             Self::Plain => plain,
             Self::Segment => !b"/?#".contains(&byte),
             Self::PlainOr(other) => plain || byte == other,
+            Self::PathPair => !b";/?#".contains(&byte),
+            Self::QueryPair => !b"&#".contains(&byte),
             Self::Any => true,
         }
     }
@@ -94,6 +106,10 @@ impl Places {
 
     fn has(&self, at: usize) -> bool {
         self.0.get(at) == Some(&true)
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.0.contains(&true)
     }
 
     fn set(&mut self, at: usize, is_in: bool) {
@@ -120,6 +136,9 @@ impl UriTemplate {
         let mut starts = vec![Places::only_the_end(&uri)];
         for token in self.tokens.iter().rev() {
             let places = token.starts(&uri, starts.last()?);
+            if places.is_empty() {
+                return None;
+            }
             starts.push(places);
         }
         if !starts.pop()?.has(0) {
@@ -130,7 +149,7 @@ impl UriTemplate {
         for token in &self.tokens {
             at = token.read(&uri, at, &starts.pop()?, &mut variables)?;
         }
-        Some(variables)
+        (variables.len() <= VALUES).then_some(variables)
     }
 }
 

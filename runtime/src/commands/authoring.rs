@@ -66,7 +66,7 @@ fn listed(entry: PluginEntry) -> LoadedPlugin {
 }
 
 fn paths(config: &Config) -> ServerPaths {
-    let own = [config.state_dir.as_ref(), config.audit.file.as_ref()].into_iter().flatten();
+    let own = [&config.state_dir, &config.compiled_cache_dir, &config.audit.file].into_iter().flatten();
     let dirs = config.plugins.values().flat_map(|plugin| &plugin.grants.filesystem);
     let writable = dirs.filter(|dir| dir.write.is_some()).map(|dir| &dir.host);
     ServerPaths {

@@ -79,6 +79,6 @@ fn loaded(outcome: LoadOutcome) -> Result<PluginEntry, LoadFailure> {
         LoadOutcome::Changed => Err(LoadFailure::new("changed while it was read; try again".to_owned())),
         LoadOutcome::Unavailable => Err(LoadFailure::new("is gone, or cannot be read; try again".to_owned())),
         // Nothing is served that it could be the same as.
-        LoadOutcome::Same => Err(internal_failure()),
+        LoadOutcome::Same(_) => Err(internal_failure()),
     }
 }

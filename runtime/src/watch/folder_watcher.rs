@@ -332,15 +332,17 @@ impl FolderWatcher {
         match &outcome {
             LoadOutcome::Changed => return self.tracker.mark_changed(&path, now),
             LoadOutcome::Unavailable => return self.tracker.mark_retry(&path, stat, now + RETRY),
-            // It was taken away while it was compared.
-            LoadOutcome::Same if !self.publisher.is_served(&path) => return self.tracker.mark_stale(&path),
+            // It was replaced or taken away while it was compared.
+            LoadOutcome::Same(known) if !self.publisher.is_served(known) => {
+                return self.tracker.mark_stale(&path);
+            }
             LoadOutcome::Rejected(failure) if failure.retry == RetryPolicy::Soon => {
                 self.tracker.mark_retry(&path, stat, now + RETRY);
             }
             _ => self.tracker.mark_loaded(&path, stat),
         }
         match outcome {
-            LoadOutcome::Same => self.publisher.unchanged(&path),
+            LoadOutcome::Same(_) => self.publisher.unchanged(&path),
             LoadOutcome::New(entry) => self.publisher.add_result(&path, Ok(*entry)),
             LoadOutcome::Rejected(failure) => self.publisher.add_result(&path, Err(failure)),
             LoadOutcome::Changed | LoadOutcome::Unavailable => {}
@@ -353,6 +355,8 @@ impl FolderWatcher {
     /// Takes away what may not go on, once what takes its place had its time.
     async fn revoke(&mut self) {
         self.revoke_at = None;
+        // What takes the place of a plugin may be loaded already.
+        self.publish().await;
         let (catalog, policy) = (Arc::clone(&self.catalog), Arc::clone(self.config_watcher.policy()));
         let deciding = tokio::task::spawn_blocking(move || {
             let current = catalog.current();

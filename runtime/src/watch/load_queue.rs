@@ -23,7 +23,7 @@ use super::plugin_loader::{
 };
 use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
-use crate::plugin::{CompilePermit, Loader};
+use crate::plugin::{CompilePermit, Loader, Plugin};
 
 /// Files that are looked into at the same time, those apart that have to be compiled.
 const QUICK: usize = 4;
@@ -36,8 +36,8 @@ const HELD: u64 = 64 << 20;
 #[derive(Debug)]
 pub(super) enum LoadOutcome {
     New(Box<PluginEntry>),
-    /// It is what is served.
-    Same,
+    /// It is this version, which is served.
+    Same(Arc<Plugin>),
     /// It was changed while it was read.
     Changed,
     /// It is gone, or cannot be looked at for now.
@@ -308,8 +308,9 @@ impl LoadWorker {
         };
         let (digest, settings) = (&opened.artifact.digest, &opened.settings);
         let current = self.catalog.current();
-        if current.entry(&opened.name).is_some_and(|known| task.policy.is_served(known, digest, settings)) {
-            return Err(LoadOutcome::Same);
+        let known = current.entry(&opened.name);
+        if let Some(same) = known.filter(|known| task.policy.is_served(known, digest, settings)) {
+            return Err(LoadOutcome::Same(Arc::clone(&same.plugin)));
         }
         let known = self.known_failures().get(&task.path).cloned();
         match known.filter(|(known, _)| *known == tried(&opened)) {

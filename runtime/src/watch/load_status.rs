@@ -123,7 +123,7 @@ impl LoadStatus {
 
     /// How strictly they are.
     #[must_use]
-    pub fn pin(&self) -> ApprovalMode {
+    pub fn approval_mode(&self) -> ApprovalMode {
         *self.pin.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -21,7 +21,7 @@ use crate::approval::{ApprovalPolicy, LockfileError};
 use crate::catalog::{Catalog, NameOwners, PluginEntry, Snapshot};
 use crate::config::ConfigError;
 use crate::observe::{Audit, Escaped};
-use crate::plugin::{Loader, PendingChanges};
+use crate::plugin::{Loader, PendingChanges, Plugin};
 
 /// Tells the operator what happened.
 pub type EventSink = Box<dyn Fn(FolderEvent<'_>) + Send + Sync>;
@@ -136,7 +136,6 @@ impl Publisher {
                 self.reported.remove(path);
                 self.status.served(path);
                 self.gone.remove(entry.plugin.name());
-                self.refreshed.remove(entry.plugin.name());
                 let (name, path) = (entry.plugin.name().to_owned(), path.to_owned());
                 self.ready.insert(name, ReadyPlugin { entry: Arc::new(entry), path });
             }
@@ -147,12 +146,9 @@ impl Publisher {
         }
     }
 
-    /// Takes what a plugin that is served lists now; it is published with the next step, unless more than its list is new.
+    /// Takes what a plugin that is served lists now; it is published with the next step, unless that step replaces or removes the plugin.
     pub(super) fn add_refreshed(&mut self, entry: PluginEntry) {
-        let name = entry.plugin.name();
-        if !self.ready.contains_key(name) && !self.gone.contains_key(name) {
-            self.refreshed.insert(name.to_owned(), entry);
-        }
+        self.refreshed.insert(entry.plugin.name().to_owned(), entry);
     }
 
     /// A file is what is served already, so what was found in it meanwhile is not published.
@@ -165,9 +161,10 @@ impl Publisher {
         self.reported.remove(path);
     }
 
-    /// Whether the plugin in this file is served.
-    pub(super) fn is_served(&self, path: &Path) -> bool {
-        name_of(path).is_ok_and(|name| self.catalog.current().entry(&name).is_some())
+    /// Whether this very version is served.
+    pub(super) fn is_served(&self, plugin: &Arc<Plugin>) -> bool {
+        let current = self.catalog.current();
+        current.entry(plugin.name()).is_some_and(|entry| Arc::ptr_eq(&entry.plugin, plugin))
     }
 
     /// The file of a plugin is gone; so is the plugin, with the next step.
@@ -176,7 +173,6 @@ impl Publisher {
         self.status.gone(path);
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
-            self.refreshed.remove(&name);
             self.gone.insert(name, false);
         }
     }
@@ -213,7 +209,6 @@ impl Publisher {
     pub(super) fn withdraw(&mut self, path: &Path) {
         if let Ok(name) = name_of(path) {
             self.ready.remove(&name);
-            self.refreshed.remove(&name);
             self.gone.insert(name, true);
         }
     }
@@ -231,7 +226,8 @@ impl Publisher {
     /// Publishes what was taken and takes away what is gone, in one step.
     pub(super) async fn publish(&mut self) {
         let before = self.catalog.current();
-        let (ready, refreshed) = (std::mem::take(&mut self.ready), self.take_refreshed(&before));
+        let refreshed = self.take_refreshed(&before);
+        let ready = std::mem::take(&mut self.ready);
         let (mut removed, owners) = (std::mem::take(&mut self.gone), self.owners.take());
         removed.retain(|name, _| before.entry(name).is_some());
         let only_lists = ready.is_empty() && removed.is_empty() && owners.is_none();
@@ -240,12 +236,13 @@ impl Publisher {
         }
         let names: Vec<String> = removed.keys().cloned().collect();
         let entries = ready.values().map(|ready| Arc::clone(&ready.entry)).chain(refreshed).collect();
-        let owners = owners.unwrap_or_else(|| Arc::clone(before.owners()));
+        let next_owners = owners.clone().unwrap_or_else(|| Arc::clone(before.owners()));
         // With many plugins it takes a while, and a plugin can have it done again and again; other tasks should not wait for it.
         let from = Arc::clone(&before);
-        let making = tokio::task::spawn_blocking(move || from.changed(entries, &names, owners));
+        let making = tokio::task::spawn_blocking(move || from.changed(entries, &names, next_owners));
         let Ok(next) = making.await else {
-            return tracing::error!("what was found could not be published; please report it");
+            (self.ready, self.gone, self.owners) = (ready, removed, owners);
+            return tracing::error!("the new snapshot could not be made; please report it");
         };
         self.replace(next);
         if only_lists {
@@ -269,7 +266,9 @@ impl Publisher {
     /// The new lists that hold: those of versions that are served still, checked against the approvals that hold now.
     fn take_refreshed(&mut self, current: &Snapshot) -> Vec<Arc<PluginEntry>> {
         let mut lists = Vec::new();
-        for (name, entry) in std::mem::take(&mut self.refreshed) {
+        let replaced = |name: &str| self.ready.contains_key(name) || self.gone.contains_key(name);
+        let refreshed = std::mem::take(&mut self.refreshed).into_iter();
+        for (name, entry) in refreshed.filter(|(name, _)| !replaced(name)) {
             match current.entry(&name).filter(|known| Arc::ptr_eq(&known.plugin, &entry.plugin)) {
                 None => {}
                 Some(known) if known.approval != entry.approval => self.changes.list_changed(&name.into()),
@@ -301,7 +300,7 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
         let redactor = entry.plugin.redactor();
         let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
         let why = Escaped(&redactor.text(&first.why)).to_string();
-        tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+        tracing::warn!(target: "plugin", plugin, count, item, why, "lists items that are rejected");
     }
     if entry.unapproved != known.unapproved {
         for warning in &entry.unapproved {

@@ -62,7 +62,12 @@ impl AttackedServer {
     /// Ends the attack, of which nothing may be under way any more, and asserts all points: the neighbour was served in
     /// time, at most `most` bytes were taken meanwhile and nearly all of them given back, files and threads too, and nothing
     /// panicked.
-    pub async fn end(mut self, most: u64) -> AttackReport {
+    pub async fn end(self, most: u64) -> AttackReport {
+        self.end_after(Duration::ZERO, most).await
+    }
+
+    /// The same, where the server may keep for so long what it has taken. Other servers have the machine meanwhile.
+    pub async fn end_after(mut self, kept: Duration, most: u64) -> AttackReport {
         let name = self.name;
         let during = self.neighbour_loop.end().await;
         let after = self.neighbour.echo_times(20).await;
@@ -75,6 +80,7 @@ impl AttackedServer {
         let taken = grown(ProcessStats::of(&self.server).peak, self.start.memory);
         assert!(taken < i64::try_from(most).unwrap(), "{name}: {} MiB were taken", taken >> 20);
         self.server.release_machine();
+        tokio::time::sleep(kept).await;
         let left = assert_memory_released(name, &self.server, self.start, GROWTH).await;
         assert_log(name, &self.server);
         AttackReport { before: self.before, during, most: taken, left }

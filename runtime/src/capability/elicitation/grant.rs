@@ -1,4 +1,4 @@
-//! `elicitation`: asking the person at the client. `true`.
+//! `elicitation`: asking the user at the client. `true`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ impl Grant for Granted {
     const KEYS: &'static [&'static str] = &["elicitation"];
     const FORMS: &'static [&'static str] = &[];
     const IMPORTS: &'static [Import] =
-        &[Import::new("plugport:plugin/elicitation", "the person at the client"), REQUESTS];
+        &[Import::new("plugport:plugin/elicitation", "the user at the client"), REQUESTS];
 
     fn read(&mut self, _: &str, entry: TomlEntry<'_>, _: GrantContext<'_>, reader: &mut TomlReader<'_>) {
         self.0 = entry.boolean(reader).unwrap_or_default();

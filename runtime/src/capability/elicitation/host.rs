@@ -1,4 +1,4 @@
-//! `plugport:plugin/elicitation`: asks the person at the client.
+//! `plugport:plugin/elicitation`: asks the user at the client.
 
 use wasmtime::component::Resource;
 

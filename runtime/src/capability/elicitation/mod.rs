@@ -1,4 +1,4 @@
-//! `plugport:plugin/elicitation`: asks the person at the client. An instance keeps how often its call may still ask.
+//! `plugport:plugin/elicitation`: asks the user at the client. An instance keeps how often its call may still ask.
 
 pub mod grant;
 mod host;

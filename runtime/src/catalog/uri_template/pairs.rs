@@ -18,31 +18,51 @@ pub(super) struct Pairs {
 pub(super) enum PairNames {
     /// An exploded variable makes pairs of whatever names, and a name may come again.
     Any,
+    /// Fewer than there are bits in a [`NameSet`].
     These(Vec<String>),
 }
 
+/// One bit for each name that a pair may have.
+type NameSet = u32;
+
 /// One pair of a URI.
+#[derive(Clone, Copy)]
 struct Pair<'a> {
     name: &'a str,
-    name_end: usize,
+    /// The bit of its name; 0 where every name may come again.
+    bit: NameSet,
     /// Behind `=`.
     value_start: Option<usize>,
     end: usize,
+    /// The last place of `next` where the pair may end: behind its name, behind `=`, or in its value.
+    last_end: Option<usize>,
 }
 
-const VALUE: CharClass = CharClass::PlainOr(b',');
+/// The pairs of a URI by the place of the byte that opens them.
+struct PairTable<'a> {
+    between: u8,
+    pairs: Vec<Option<Pair<'a>>>,
+}
+
+/// For each place, what the longest run of characters of one class comes to that begins there.
+struct Runs(Vec<Run>);
+
+#[derive(Clone, Copy)]
+struct Run {
+    end: usize,
+    /// The last place of `next` in it, its end included and its start not.
+    last_end: Option<usize>,
+}
 
 impl Pairs {
     pub(super) fn starts(&self, uri: &UriText<'_>, next: &Places) -> Places {
+        let table = self.table(uri, next);
         // Where a pair may begin, be it the first one or a later one.
         let mut inside = Places::none(uri);
         let mut starts = Places::none(uri);
         for at in (0..=uri.len()).rev() {
-            let byte = uri.byte(at);
-            if byte == Some(self.first) || byte == Some(self.between) {
-                inside.set(at, self.reaches(uri, at, next, &inside));
-            }
-            starts.set(at, next.has(at) || (byte == Some(self.first) && inside.has(at)));
+            inside.set(at, self.reaches(uri, at, &table, &inside));
+            starts.set(at, next.has(at) || (uri.byte(at) == Some(self.first) && inside.has(at)));
         }
         starts
     }
@@ -54,14 +74,12 @@ impl Pairs {
         next: &Places,
         variables: &mut Variables,
     ) -> Option<usize> {
-        let mut pairs = if uri.byte(at) == Some(self.first) { self.pairs(uri, at) } else { Vec::new() };
+        let table = self.table(uri, next);
+        let is_begun = uri.byte(at) == Some(self.first);
+        let mut pairs: Vec<Pair<'_>> = table.chain(uri, at).take_while(|_| is_begun).collect();
         while let Some(pair) = pairs.last() {
-            if let Some(end) = pair.longest_end(uri, next) {
-                let values = pairs.iter().map(|pair| {
-                    let value = pair.value_start.map(|start| uri.between(start, pair.end.min(end)));
-                    (decode(pair.name), value.map(decode).unwrap_or_default())
-                });
-                variables.extend(values);
+            if let Some(end) = pair.last_end {
+                variables.extend(pairs.iter().map(|pair| self.variable(uri, pair, end)));
                 return Some(end);
             }
             pairs.pop();
@@ -69,58 +87,94 @@ impl Pairs {
         next.has(at).then_some(at)
     }
 
+    /// The name and the value of a pair that ends at `end` at the latest.
+    fn variable(&self, uri: &UriText<'_>, pair: &Pair<'_>, end: usize) -> (String, String) {
+        let name = match self.names {
+            PairNames::Any => decode(pair.name),
+            PairNames::These(_) => pair.name.to_owned(),
+        };
+        let value = pair.value_start.map(|start| uri.between(start, pair.end.min(end)));
+        (name, value.map(decode).unwrap_or_default())
+    }
+
     /// Whether pairs from there on end at one of `next`. For any names, what follows the pair is known already.
-    fn reaches(&self, uri: &UriText<'_>, at: usize, next: &Places, known: &Places) -> bool {
+    fn reaches(&self, uri: &UriText<'_>, at: usize, table: &PairTable<'_>, known: &Places) -> bool {
         match self.names {
-            PairNames::Any => Pair::read(uri, at).is_some_and(|pair| {
-                let goes_on = uri.byte(pair.end) == Some(self.between) && known.has(pair.end);
-                goes_on || pair.longest_end(uri, next).is_some()
+            PairNames::Any => table.pair(at).is_some_and(|pair| {
+                pair.last_end.is_some() || (uri.byte(pair.end) == Some(self.between) && known.has(pair.end))
             }),
-            PairNames::These(_) => {
-                self.pairs(uri, at).iter().any(|pair| pair.longest_end(uri, next).is_some())
-            }
+            PairNames::These(_) => table.chain(uri, at).any(|pair| pair.last_end.is_some()),
         }
     }
 
-    /// The pairs that follow one another from there on.
-    fn pairs<'a>(&self, uri: &UriText<'a>, at: usize) -> Vec<Pair<'a>> {
-        let mut pairs: Vec<Pair<'a>> = Vec::new();
-        let mut next = Pair::read(uri, at);
-        while let Some(pair) = next.filter(|pair| self.allows(pair.name, &pairs)) {
-            next = match uri.byte(pair.end) == Some(self.between) {
-                true => Pair::read(uri, pair.end),
-                false => None,
+    fn table<'a>(&self, uri: &UriText<'a>, next: &Places) -> PairTable<'a> {
+        let class = if self.between == b';' { CharClass::PathPair } else { CharClass::QueryPair };
+        let (names, values) = (Runs::of(uri, CharClass::Plain, next), Runs::of(uri, class, next));
+        let opens = |at: usize| uri.byte(at).is_some_and(|byte| byte == self.first || byte == self.between);
+        let pair = |at: usize| {
+            let name_end = names.at(at + 1).end;
+            let name = Some(uri.between(at + 1, name_end)).filter(|name| opens(at) && !name.is_empty())?;
+            let value_start = (uri.byte(name_end) == Some(b'=')).then_some(name_end + 1);
+            let behind_name = next.has(name_end).then_some(name_end);
+            let (end, last_end) = match value_start {
+                None => (name_end, behind_name),
+                Some(start) => {
+                    let value = values.at(start);
+                    (value.end, value.last_end.or(next.has(start).then_some(start)).or(behind_name))
+                }
             };
-            pairs.push(pair);
-        }
-        pairs
+            Some(Pair { name, bit: self.bit(name)?, value_start, end, last_end })
+        };
+        PairTable { between: self.between, pairs: (0..=uri.len()).map(pair).collect() }
     }
 
-    fn allows(&self, name: &str, before: &[Pair<'_>]) -> bool {
+    fn bit(&self, name: &str) -> Option<NameSet> {
         match &self.names {
-            PairNames::Any => true,
+            PairNames::Any => Some(0),
             PairNames::These(names) => {
-                names.iter().any(|known| known == name) && before.iter().all(|pair| pair.name != name)
+                let at = names.iter().position(|known| known == name)?;
+                NameSet::try_from(at).ok().and_then(|at| 1_u32.checked_shl(at))
             }
         }
     }
 }
 
-impl<'a> Pair<'a> {
-    /// The pair after the byte that opens it.
-    fn read(uri: &UriText<'a>, at: usize) -> Option<Self> {
-        let name_end = uri.ends(at + 1, CharClass::Plain).last()?;
-        let value_start = (uri.byte(name_end) == Some(b'=')).then_some(name_end + 1);
-        let end = value_start.map_or(name_end, |start| uri.ends(start, VALUE).last().unwrap_or(start));
-        Some(Self { name: uri.between(at + 1, name_end), name_end, value_start, end })
+impl<'a> PairTable<'a> {
+    fn pair(&self, at: usize) -> Option<Pair<'a>> {
+        self.pairs.get(at).copied().flatten()
     }
 
-    /// The last place of `next` where the pair may end: behind its name, behind `=`, or in its value.
-    fn longest_end(&self, uri: &UriText<'_>, next: &Places) -> Option<usize> {
-        let values = self
-            .value_start
-            .into_iter()
-            .flat_map(|start| std::iter::once(start).chain(uri.ends(start, VALUE)));
-        std::iter::once(self.name_end).chain(values).filter(|end| next.has(*end)).last()
+    /// The pairs that follow one another from there on, until a name comes again.
+    fn chain(&self, uri: &UriText<'a>, at: usize) -> impl Iterator<Item = Pair<'a>> {
+        let mut seen: NameSet = 0;
+        let mut next = self.pair(at);
+        std::iter::from_fn(move || {
+            let pair = next.filter(|pair| seen & pair.bit == 0)?;
+            seen |= pair.bit;
+            next = (uri.byte(pair.end) == Some(self.between)).then(|| self.pair(pair.end)).flatten();
+            Some(pair)
+        })
+    }
+}
+
+impl Runs {
+    fn of(uri: &UriText<'_>, class: CharClass, next: &Places) -> Self {
+        let mut runs = vec![Run { end: 0, last_end: None }; uri.len() + 1];
+        for at in (0..=uri.len()).rev() {
+            let run = match uri.after(at, class).and_then(|after| Some((after, *runs.get(after)?))) {
+                Some((after, rest)) => {
+                    Run { end: rest.end, last_end: rest.last_end.or(next.has(after).then_some(after)) }
+                }
+                None => Run { end: at, last_end: None },
+            };
+            if let Some(place) = runs.get_mut(at) {
+                *place = run;
+            }
+        }
+        Self(runs)
+    }
+
+    fn at(&self, at: usize) -> Run {
+        self.0.get(at).copied().unwrap_or(Run { end: at, last_end: None })
     }
 }

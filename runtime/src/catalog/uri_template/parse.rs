@@ -2,7 +2,7 @@
 
 use super::pairs::{PairNames, Pairs};
 use super::value::Value;
-use super::{CharClass, EXPRESSIONS, Token, Variable};
+use super::{CharClass, NAME, Token, VARIABLES, Variable};
 use crate::catalog::uri;
 
 /// Why a text is not a template.
@@ -17,21 +17,21 @@ pub(in crate::catalog) enum UriTemplateError {
     /// An operator that RFC 6570 keeps for later.
     #[error("the operator `{0}` is not defined; use none, or one of + # . / ; ? &")]
     Operator(char),
-    /// A name that is empty or has other characters than a name may.
-    #[error("a variable's name is not valid; use letters, digits and `_`")]
+    /// A name that is empty, too long, or has other characters than a name may.
+    #[error("a variable's name is not valid; use at most {NAME} letters, digits and `_`")]
     Variable,
     /// Nothing says which URIs it is about.
     #[error("it does not begin with a scheme, such as `notes:`")]
     Scheme,
-    /// Beyond [`EXPRESSIONS`].
-    #[error("it has more than {EXPRESSIONS} expressions, or variables in one of them")]
+    /// Beyond [`VARIABLES`].
+    #[error("it has more than {VARIABLES} variables")]
     TooMany,
 }
 
 /// The tokens of a template.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, UriTemplateError> {
     let mut tokens = Vec::new();
-    let mut expressions = 0;
+    let mut variables = 0;
     let mut rest = text;
     while !rest.is_empty() {
         let (literal, tail) = rest.split_at(rest.find(['{', '}']).unwrap_or(rest.len()));
@@ -45,8 +45,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, UriTemplateError> {
         if !tail.is_empty() {
             let inner = tail.strip_prefix('{').ok_or(UriTemplateError::Brace)?;
             let (expression, after) = inner.split_once('}').ok_or(UriTemplateError::Brace)?;
-            expressions += 1;
-            if expressions > EXPRESSIONS {
+            variables += expression.split(',').count();
+            if variables > VARIABLES {
                 return Err(UriTemplateError::TooMany);
             }
             parse_expression(expression, &mut tokens)?;
@@ -65,9 +65,6 @@ fn parse_expression(expression: &str, tokens: &mut Vec<Token>) -> Result<(), Uri
     let list =
         operator.map_or(expression, |operator| expression.get(operator.len_utf8()..).unwrap_or_default());
     let variables = list.split(',').map(variable).collect::<Result<Vec<_>, _>>()?;
-    if variables.len() > EXPRESSIONS {
-        return Err(UriTemplateError::TooMany);
-    }
     match operator {
         None => tokens.push(Token::Value(listed(variables, CharClass::Segment))),
         Some('+') => tokens.push(Token::Value(listed(variables, CharClass::Any))),
@@ -125,7 +122,7 @@ fn variable(text: &str) -> Result<Variable, UriTemplateError> {
         None => name,
     };
     let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%');
-    if name.is_empty() || !name.chars().all(valid) {
+    if name.is_empty() || name.len() > NAME || !name.chars().all(valid) {
         return Err(UriTemplateError::Variable);
     }
     Ok(Variable { name: name.to_owned(), explode })

@@ -94,7 +94,7 @@ impl StatusSource {
             kind: known.kind.as_str().to_owned(),
             reason: known.why.clone(),
         };
-        let approval = match self.standing.pin() {
+        let approval = match self.standing.approval_mode() {
             ApprovalMode::Off => "off",
             ApprovalMode::Warn => "warn",
             ApprovalMode::Strict => "strict",

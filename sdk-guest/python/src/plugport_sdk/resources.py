@@ -118,7 +118,8 @@ class Matched:
 
 def read(resources: Iterable[Resource], call: Call, uri: str, matched: Matched | None) -> list[Contents]:
     """What the fixed resource of this URI holds, or else one of the template."""
-    known = {(one.uri, one.template.plain): one for one in resources}
+    # The first of several with one URI is the one that the host publishes.
+    known = {(one.uri, one.template.plain): one for one in reversed(list(resources))}
     fixed = known.get((uri, True))
     if fixed:
         return fixed.read(call, uri, {})
