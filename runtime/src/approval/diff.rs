@@ -24,7 +24,7 @@ pub enum DiffSubject {
     Imports,
     /// What it may do.
     Grants,
-    /// Something that it offers, by its own name for it.
+    /// Something that it lists, by its own name for it.
     Item(ItemKind, String),
 }
 

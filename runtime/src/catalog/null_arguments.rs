@@ -12,7 +12,7 @@ use crate::sandbox::WorkBudget;
 /// References followed one after the other.
 const HOPS: usize = 8;
 
-/// Choices within choices that are looked into.
+/// Choices within choices that are followed.
 const DEPTH: usize = 16;
 
 /// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every null:

@@ -85,7 +85,7 @@ impl AuditRecord {
         if self.plugin.audit.includes_arguments().is_some() { self.bytes_in } else { 0 }
     }
 
-    /// It has a place and begins; `info` is asked for only when something is to be noted of it.
+    /// It has a permit and begins; `info` is asked for only when something is to be noted of it.
     pub(super) fn began<'j>(&mut self, info: impl FnOnce() -> CallInfo<'j>) {
         if !self.is_listing() {
             self.counters.began();
@@ -116,7 +116,7 @@ impl AuditRecord {
         self.has_entered
     }
 
-    /// It is refused and does not begin.
+    /// It is rejected and does not begin.
     pub(super) fn rejected(&mut self, counted: &Arc<RejectedCalls>) {
         self.rejected = Some(Arc::clone(counted));
     }

@@ -316,7 +316,7 @@ impl KvDatabase {
     /// until it is used while another waits.
     fn close_when_idle(&self, times: u64) {
         let this = Weak::clone(&self.this);
-        let resting = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+        let closing = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
             let mut used = None;
             loop {
                 std::thread::sleep(IDLE);
@@ -327,7 +327,7 @@ impl KvDatabase {
                 }
             }
         });
-        if let Err(error) = resting {
+        if let Err(error) = closing {
             tracing::debug!(%error, "the key-value database stays open");
         }
     }

@@ -12,7 +12,7 @@ use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
 use crate::plugin::Signer;
 
-/// What holds while files are looked into.
+/// What holds while files are loaded.
 #[derive(Debug, Clone)]
 pub struct LoadPolicy {
     /// The configuration.
@@ -109,7 +109,7 @@ impl LoadPolicy {
     }
 }
 
-/// To whom names belong when these files are in the folder: to plugins that are read, compiled or refused alike. A file beside
+/// To whom names belong when these files are in the folder: to plugins that are read, compiled or rejected alike. A file beside
 /// a plugin has no say.
 pub fn owners<'p>(
     config: &Config,

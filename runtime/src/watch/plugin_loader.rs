@@ -113,7 +113,7 @@ fn from_load_error(error: &LoadError) -> LoadFailure {
 }
 
 pub(super) fn internal_failure() -> LoadFailure {
-    LoadFailure::new("could not be looked into; please report it with the file".to_owned())
+    LoadFailure::new("could not be loaded; please report it with the file".to_owned())
 }
 
 /// A plugin may describe a lot; other tasks should not wait while it is read.

@@ -160,7 +160,7 @@ fn annotated(annotations: Option<&Annotations>) -> Result<(), InvalidItem> {
     short("last-modified", annotations.and_then(|annotations| annotations.last_modified.as_deref()))
 }
 
-/// Lines and tabs are how text is laid out; everything else that does not show is refused.
+/// Lines and tabs are how text is laid out; everything else that does not show is rejected.
 fn readable(place: &'static str, text: &str) -> Result<(), InvalidItem> {
     let hidden = |character: &char| is_deceptive(*character) && !matches!(character, '\n' | '\r' | '\t');
     match text.chars().find(hidden) {

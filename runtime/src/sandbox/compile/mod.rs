@@ -1,7 +1,7 @@
 //! From a component to machine code, outside the process that serves.
 //!
-//! How much work, memory and luck a compiler needs is up to the stranger who wrote its input, and the engine's authors
-//! promise nothing about it. So a process of its own compiles each file, inside walls that the system holds; what it makes
+//! How much work, memory and luck a compiler needs is up to whoever wrote its input, and the engine's authors
+//! promise nothing about it. So a process of its own compiles each file, inside limits that the system holds; what it makes
 //! is kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
 //! their own process.
 
@@ -242,7 +242,7 @@ impl Compiler {
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
-        // The same program made it with the same settings, so what is left to refuse is what the component asks for.
+        // The same program made it with the same settings, so what is left to reject is what the component asks for.
         loaded.map_err(|error| {
             CompileError::Beyond(CompilerMessage(truncate(WORDS, format_args!("{error:#}"))))
         })

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_be_rebound_are_refused() {
+    fn names_that_could_be_rebound_are_rejected() {
         let settings =
             ServerConfig { allowed_hosts: vec!["Tools.example".into()], ..ServerConfig::default() };
         let origin_check = OriginCheck::new(&settings);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_elsewhere_are_refused() {
+    fn pages_from_elsewhere_are_rejected() {
         let settings =
             ServerConfig { allowed_origins: vec!["https://app.example".into()], ..ServerConfig::default() };
         let origin_check = OriginCheck::new(&settings);

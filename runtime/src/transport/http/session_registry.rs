@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_at_work_a_newcomer_is_refused() {
+    fn when_all_are_at_work_a_newcomer_is_rejected() {
         let sessions = SessionRegistry::new(1, Duration::from_secs(3600));
         let session = from(1);
         sessions.add(Arc::clone(&session)).unwrap();

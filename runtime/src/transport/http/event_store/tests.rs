@@ -138,7 +138,7 @@ fn what_was_delivered_makes_room() {
 }
 
 #[test]
-fn ids_that_we_did_not_make_are_refused() {
+fn ids_that_we_did_not_make_are_rejected() {
     for id in ["", "1", "-", "x-1", "1-x", "1-2-3"] {
         assert_eq!(parse_id(id), None, "{id}");
     }
