@@ -42,7 +42,7 @@ const RESULTS: [(&str, &str); 15] = [
     ("completion/complete", "CompleteResult"),
 ];
 
-/// The only methods whose answer may be a question, where that exists.
+/// The only methods whose result may be `input_required`, where that exists.
 const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 type Compiled = HashMap<(String, String), Arc<Validator>>;
@@ -75,7 +75,7 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
 fn result_of(method: Option<&str>, result: &Value) -> &'static str {
     let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
     if result["resultType"] == "input_required" {
-        assert!(ASKING.contains(&method), "{method} must not be answered with questions: {result}");
+        assert!(ASKING.contains(&method), "{method} must not be answered with `input_required`: {result}");
         return "InputRequiredResult";
     }
     let known = RESULTS.iter().find(|(name, _)| *name == method);

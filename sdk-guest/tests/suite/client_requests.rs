@@ -38,15 +38,15 @@ fn add(a: i64, b: i64) -> i64 {
 /// Let the model add.
 #[tool]
 fn delegate(call: &Call) -> Result<String, Error> {
-    let question = CreateMessageRequest::new()
+    let client_request = CreateMessageRequest::new()
         .text("1 + 2?")
         .tool(SamplingTool::of::<add>()?)
         .tool_choice(ToolChoice::Required);
-    let wish = call.sample(question.clone())?;
+    let wish = call.sample(client_request.clone())?;
     let results = wish.tool_uses().map(|wanted| Block::tool_result(wanted, "3")).collect();
     let said = Message::from(wish.clone());
     let answers = Message { role: plugport_sdk::Role::User, content: results };
-    Ok(call.sample(question.message(said).message(answers))?.text())
+    Ok(call.sample(client_request.message(said).message(answers))?.text())
 }
 
 /// Ask everything at once.

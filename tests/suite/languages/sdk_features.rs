@@ -12,7 +12,7 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What a component of any language gets: questions, and room for an interpreter to be compiled without optimisation.
+/// What a component of any language gets: client requests, and room for an interpreter to be compiled without optimisation.
 const CONFIG: &str = "\
 [server]
 initial_load_wait_ms = 120_000

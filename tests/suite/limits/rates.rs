@@ -150,8 +150,8 @@ fn ask(tokens: u64) -> Value {
 /// Asks the client's model for at most so many tokens, which answers.
 async fn answered(session: &Session, id: u64, tokens: u64) {
     let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
-    let question = stream.message().await;
-    session.answer(&question, model_says("sure")).await;
+    let client_request = stream.message().await;
+    session.answer(&client_request, model_says("sure")).await;
     let answer = stream.message().await;
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
 }

@@ -45,8 +45,8 @@ async fn a_call_resumes_where_it_sent_its_client_request() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
     let asked = caller.call("twice", &asking("who"), json!({})).await;
-    let question = &asked.result()["inputRequests"]["who"];
-    assert_eq!((asked.status, question["method"].as_str()), (200, Some("elicitation/create")));
+    let client_request = &asked.result()["inputRequests"]["who"];
+    assert_eq!((asked.status, client_request["method"].as_str()), (200, Some("elicitation/create")));
     assert_eq!(asked.result()["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "plugport");
     let first = state(&asked);
     let retry = json!({ "requestState": first, "inputResponses": accepted("who", "Ada") });
@@ -64,23 +64,23 @@ async fn a_call_resumes_where_it_sent_its_client_request() {
 async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let questions = json!({ "questions": [
+    let client_requests = json!({ "questions": [
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
         asking("who"),
         { "key": "folders", "method": "roots/list" },
     ] });
-    let asked = caller.call("gather", &questions, json!({})).await;
+    let asked = caller.call("gather", &client_requests, json!({})).await;
     assert_eq!(asked.result()["inputRequests"].as_object().unwrap().len(), 3);
     assert!(asked.result()["inputRequests"]["folders"]["params"].is_object());
     let some =
         json!({ "requestState": state(&asked), "inputResponses": { "model": model_says("hi"), "other": 5 } });
-    let again = caller.call("gather", &questions, some).await;
+    let again = caller.call("gather", &client_requests, some).await;
     let left: Vec<&String> = again.result()["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(left, ["folders", "who"]);
     let mut rest = accepted("who", "Ada");
     rest["folders"] = json!({ "roots": [{ "uri": "file:///work" }] });
     let retry = json!({ "requestState": state(&again), "inputResponses": rest });
-    let done = caller.call("gather", &questions, retry).await;
+    let done = caller.call("gather", &client_requests, retry).await;
     for part in ["hi", "Ada", "file:///work"] {
         assert!(done.tool_text().contains(part), "{done:?}");
     }

@@ -104,9 +104,9 @@ async fn a_client_request_whose_response_is_too_long_fails() {
     pipe.initialize_with("2025-11-25", capabilities()).await;
     let ask = json!({ "method": "sampling/createMessage", "params": prompt() });
     pipe.request(json!(1), "tools/call", json!({ "name": "ask", "arguments": ask })).await;
-    let question = pipe.next().await;
+    let client_request = pipe.next().await;
     let result = model_says(&"x".repeat(LONGEST));
-    pipe.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }).to_string()).await;
+    pipe.send(&json!({ "jsonrpc": "2.0", "id": client_request["id"], "result": result }).to_string()).await;
     assert_eq!(pipe.next().await.get("id"), None, "it was no request");
     let answer = pipe.next().await;
     let told = answer["result"]["content"][0]["text"].as_str().unwrap();
