@@ -198,10 +198,10 @@ func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 	}
 	title, _ := answers.Sampled("title")
 	roots, _ := answers.Roots("folders")
-	_, refused := plugport.FormResult[wish](answers, "wish")
+	_, rejected := plugport.FormResult[wish](answers, "wish")
 	_, unknown := answers.Roots("none")
 	equal(t, title.Text()+roots[0].URI, "A titlefile:///a")
-	equal(t, plugport.KindOf(refused), plugport.MissingCapability)
+	equal(t, plugport.KindOf(rejected), plugport.MissingCapability)
 	equal(t, plugport.KindOf(unknown), plugport.Internal)
 }
 

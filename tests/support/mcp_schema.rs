@@ -198,7 +198,7 @@ fn known(revision: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(revision: &str, method: Option<&str>, message: &Value) -> bool {
+    fn rejected(revision: &str, method: Option<&str>, message: &Value) -> bool {
         std::panic::catch_unwind(|| check(revision, method, message)).is_err()
     }
 
@@ -206,16 +206,16 @@ mod tests {
     fn a_message_that_its_revision_does_not_have_is_found() {
         let good = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
         check("2025-11-25", Some("tools/list"), &good);
-        assert!(refused("2026-07-28", Some("tools/list"), &good), "it lacks resultType and hints");
-        assert!(refused("2025-11-25", Some("prompts/list"), &good));
+        assert!(rejected("2026-07-28", Some("tools/list"), &good), "it lacks resultType and hints");
+        assert!(rejected("2025-11-25", Some("prompts/list"), &good));
         let asking = json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" });
         check("2025-11-25", None, &asking);
-        assert!(refused("2026-07-28", None, &asking));
+        assert!(rejected("2026-07-28", None, &asking));
         let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/nothing" });
-        assert!(refused("2025-11-25", None, &unknown));
-        assert!(refused("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
+        assert!(rejected("2025-11-25", None, &unknown));
+        assert!(rejected("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
         let nameless = json!({ "jsonrpc": "2.0", "id": null, "result": { "tools": [] } });
-        assert!(refused("2025-11-25", Some("tools/list"), &nameless));
+        assert!(rejected("2025-11-25", Some("tools/list"), &nameless));
     }
 
     #[test]

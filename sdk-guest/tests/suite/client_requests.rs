@@ -83,14 +83,14 @@ fn a_form_is_made_of_a_type_and_read_back() {
 
 #[test]
 fn a_person_may_refuse_or_answer_amiss() {
-    let refused = |client: TestClient| {
+    let rejected = |client: TestClient| {
         let outcome = client.invoke::<greet>(json!({}));
         outcome.result().unwrap_err().clone()
     };
-    assert!(matches!(refused(TestClient::new().declines()), Error::Rejected(_)));
-    assert!(matches!(refused(TestClient::new().closes()), Error::Rejected(_)));
-    assert!(matches!(refused(TestClient::new().accepts(json!({"name": 7}))), Error::InvalidParams(_)));
-    assert!(matches!(refused(TestClient::new().elicits_with(Ok(json!({})))), Error::Internal(_)));
+    assert!(matches!(rejected(TestClient::new().declines()), Error::Rejected(_)));
+    assert!(matches!(rejected(TestClient::new().closes()), Error::Rejected(_)));
+    assert!(matches!(rejected(TestClient::new().accepts(json!({"name": 7}))), Error::InvalidParams(_)));
+    assert!(matches!(rejected(TestClient::new().elicits_with(Ok(json!({})))), Error::Internal(_)));
     let call = TestClient::new().declines().closes().call();
     assert_eq!(call.elicit::<Name>("?"), Ok(ElicitResult::Declined));
     assert_eq!(call.elicit::<Name>("?").unwrap().ok(), None);
@@ -146,7 +146,7 @@ fn requests_have_results_under_their_keys() {
 }
 
 #[test]
-fn one_refusal_leaves_the_other_answers() {
+fn one_failure_leaves_the_other_results() {
     let call = TestClient::new().samples("Hi").call();
     let answers = call.request_inputs(InputBatch::new().sample("a", "?").roots("b")).unwrap();
     assert_eq!(answers.sampled("a").unwrap().text(), "Hi");

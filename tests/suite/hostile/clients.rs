@@ -178,7 +178,7 @@ impl Posted {
         match line {
             "HTTP/1.1 200 OK" | "HTTP/1.1 400 Bad Request" if rest.contains(says) => Self::Expected,
             "HTTP/1.1 200 OK" if rest.contains("no room for") => Self::NoRoom,
-            // A connection may be reset that is refused while its client still sends.
+            // A connection may be reset that is rejected while its client still sends.
             "HTTP/1.1 503 Service Unavailable" | "" => Self::NoRoom,
             _ => Self::Other(answer.chars().take(400).collect()),
         }

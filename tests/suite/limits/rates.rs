@@ -22,7 +22,7 @@ async fn flood(client: &Client, tool: &str, calls: usize) -> Vec<Value> {
     results
 }
 
-fn refused<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
+fn rejected<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
     results.iter().filter(|result| result["isError"] == true && result.to_string().contains(limit)).collect()
 }
 
@@ -36,8 +36,8 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     let server = Server::builder().guest("polite").guest("version_a").config(&config).start().await;
     let client = Client::new(server.url());
     let results = flood(&client, "polite-echo", 40).await;
-    let refused = refused(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
-    assert!((20..=35).contains(&refused.len()), "{} of 40 were refused", refused.len());
+    let rejected = rejected(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
+    assert!((20..=35).contains(&rejected.len()), "{} of 40 were refused", rejected.len());
     assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -49,11 +49,11 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     lines.retain(|line| line["event"] == "call");
     let (limits, begun): (Vec<_>, Vec<_>) =
         lines.into_iter().partition(|line| line["limit"] == "tool_calls_per_second");
-    assert_eq!(begun.len(), 44 - refused.len(), "one line for each that began, and for each listing");
+    assert_eq!(begun.len(), 44 - rejected.len(), "one line for each that began, and for each listing");
     let times: u64 = limits.iter().map(|line| line["count"].as_u64().unwrap_or(1)).sum();
     assert_eq!(
         (limits.len(), times),
-        (2, refused.len() as u64),
+        (2, rejected.len() as u64),
         "the first, and all others together: {limits:?}"
     );
     assert_eq!((&limits[0]["count"], &limits[0]["arguments"]), (&json!(null), &json!(null)));
@@ -64,11 +64,11 @@ async fn a_caller_has_a_rate_for_all_plugins_together() {
     let config = "[server]\ncaller_calls_per_second = 5\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let results = flood(&Client::new(server.url()), "polite-echo", 30).await;
-    let refused = refused(
+    let rejected = rejected(
         &results,
         "at most 5 times in a second, all plugins together (limit [server] `caller_calls_per_second`)",
     );
-    assert!((15..=25).contains(&refused.len()), "{} of 30 were refused", refused.len());
+    assert!((15..=25).contains(&rejected.len()), "{} of 30 were refused", rejected.len());
 }
 
 #[tokio::test]

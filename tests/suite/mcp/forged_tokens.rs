@@ -88,12 +88,12 @@ async fn a_cursor_of_a_list_that_has_changed() {
     let next = async || client.request("resources/list", json!({ "cursor": cursor })).await;
     assert!(next().await.result()["resources"].is_array(), "as long as nothing changes");
     client.call("library-write", json!({})).await;
-    let refused = async {
+    let rejected = async {
         while next().await.answer().get("error").is_none() {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(10), refused).await.expect("the cursor is stale");
+    tokio::time::timeout(std::time::Duration::from_secs(10), rejected).await.expect("the cursor is stale");
     assert_eq!(next().await.error_code(), -32602);
 }
 

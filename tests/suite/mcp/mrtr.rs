@@ -95,15 +95,15 @@ async fn answers_in_advance_spare_the_round_trip() {
     // An invalid input response is requested again, as if it were missing.
     let asked = caller.call("ask", &asking("who"), json!({ "inputResponses": { "who": 12345 } })).await;
     assert!(state(&asked).is_string());
-    let refused = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;
-    assert_eq!(refused.error_code(), -32602);
+    let rejected = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;
+    assert_eq!(rejected.error_code(), -32602);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let refused = |reply: &HttpResponse| {
+    let rejected = |reply: &HttpResponse| {
         (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned())
     };
     let asked = state(&caller.call("ask", &asking("who"), json!({})).await);
@@ -115,19 +115,19 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
     for forged in
         [json!(forged), json!(format!("{}-TAMPERED", asked.as_str().unwrap())), json!("x"), json!("")]
     {
-        let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&forged, "Eve")).await);
+        let (code, why) = rejected(&caller.call("ask", &asking("who"), retry(&forged, "Eve")).await);
         assert!(code == -32602 && why.contains("not issued by this server"), "{why}");
     }
     for (tool, arguments) in [("twice", asking("who")), ("ask", asking("other"))] {
-        let (code, why) = refused(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
+        let (code, why) = rejected(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
         assert!(code == -32602 && why.contains("belongs to another request"), "{why}");
     }
     let unfit = json!({ "requestState": asked, "inputResponses": { "who": { "action": "perhaps" } } });
-    let (code, why) = refused(&caller.call("ask", &asking("who"), unfit).await);
+    let (code, why) = rejected(&caller.call("ask", &asking("who"), unfit).await);
     assert!(code == -32602 && why.contains("`who`"), "{why}");
     // None of that has used it up.
     assert!(caller.call("ask", &asking("who"), retry(&asked, "Ada")).await.tool_text().contains("Ada"));
-    let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&asked, "Ada")).await);
+    let (code, why) = rejected(&caller.call("ask", &asking("who"), retry(&asked, "Ada")).await);
     assert!(code == -32602 && why.contains("already been used"), "{why}");
 }
 

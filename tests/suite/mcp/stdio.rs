@@ -158,7 +158,7 @@ async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
 }
 
 #[tokio::test]
-async fn an_id_in_use_is_refused() {
+async fn an_id_in_use_is_rejected() {
     let folder = folder(&["polite"]);
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;

@@ -9,7 +9,7 @@ const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 /// Times that a test can wait for.
 const SHORT: &str = "limits = { http_ms = 200, wall_ms = 20_000 }";
 
-/// A file that is refused when the server starts.
+/// A file that is rejected when the server starts.
 const fn file(name: &'static str, says: &'static str) -> super::Evidence {
     Contained(Attack::rejected(Source::Made(name), says))
 }

@@ -58,7 +58,7 @@ mod tests {
         let known = BTreeSet::from(["hostile_loop".to_owned(), "polite".to_owned()]);
         assert_eq!(choose(&[], &known).unwrap(), known);
         assert_eq!(choose(&["polite".to_owned()], &known).unwrap().len(), 1);
-        let refusal = choose(&["impolite".to_owned()], &known).unwrap_err().to_string();
-        assert_eq!(refusal, "there is no test guest `impolite`; choose from hostile_loop, polite");
+        let error = choose(&["impolite".to_owned()], &known).unwrap_err().to_string();
+        assert_eq!(error, "there is no test guest `impolite`; choose from hostile_loop, polite");
     }
 }

@@ -126,7 +126,7 @@ impl PromptFunction {
             ) -> ::core::result::Result<::plugport_sdk::prompts::PromptResult, ::plugport_sdk::Error> {
                 #[allow(unused_imports, reason = "written by the macro")]
                 use ::plugport_sdk::__private::{Infallible as _, NotOption as _};
-                ::plugport_sdk::__private::refuse_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
+                ::plugport_sdk::__private::reject_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
                 #(#values)*
                 let __returned: #returns = #ident(#(#passed),*);
                 let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();
