@@ -43,7 +43,7 @@ const RESULTS: [(&str, &str); 15] = [
 ];
 
 /// The only methods whose result may be `input_required`, where that exists.
-const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+const MAY_REQUIRE_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 type Compiled = HashMap<(String, String), Arc<Validator>>;
 
@@ -75,7 +75,10 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
 fn result_of(method: Option<&str>, result: &Value) -> &'static str {
     let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
     if result["resultType"] == "input_required" {
-        assert!(ASKING.contains(&method), "{method} must not be answered with `input_required`: {result}");
+        assert!(
+            MAY_REQUIRE_INPUT.contains(&method),
+            "{method} must not be answered with `input_required`: {result}"
+        );
         return "InputRequiredResult";
     }
     let known = RESULTS.iter().find(|(name, _)| *name == method);
@@ -168,14 +171,14 @@ impl Conversation {
         }
         let subscribed = !message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_null();
         let revision = self.revision.as_deref().filter(|_| !subscribed).unwrap_or(NEWEST);
-        match self.asked(message) {
+        match self.sent_request(message) {
             Some((stated, method)) => check(stated.as_deref().unwrap_or(revision), Some(&method), message),
             None => check(revision, None, message),
         }
     }
 
     /// What this message answers.
-    fn asked(&self, message: &Value) -> Option<(Option<String>, String)> {
+    fn sent_request(&self, message: &Value) -> Option<(Option<String>, String)> {
         if message.get("method").is_some() {
             return None;
         }

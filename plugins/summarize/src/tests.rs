@@ -8,7 +8,7 @@ fn run(client: &TestClient, arguments: Value) -> (bool, String) {
 }
 
 #[test]
-fn a_short_text_takes_one_question() {
+fn a_short_text_takes_one_request() {
     let client = TestClient::new().samples("In short.");
     let asked = json!({"text": "A long story.", "style": "bullets", "words": 50});
     assert_eq!(run(&client, asked), (false, "In short.".to_owned()));

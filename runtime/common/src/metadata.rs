@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_can_neither_break_it_nor_make_it_long() {
+    fn an_untrusted_file_can_neither_break_it_nor_make_it_long() {
         let long = Metadata { description: Some("é".repeat(5_000)), ..about() };
         let shown = Metadata::of(&component(&long).finish()).description.unwrap();
         assert_eq!(shown.chars().count(), LONGEST);

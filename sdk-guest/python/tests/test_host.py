@@ -142,7 +142,7 @@ def rejected(error):
     return caught.exception.value
 
 
-class Refusals(unittest.TestCase):
+class HostErrors(unittest.TestCase):
     def test_no_error_is_too_strange_to_be_sent(self):
         for error, expected in (
             (errors.NotFound(HALF), ("Error_NotFound", "\ufffd")),

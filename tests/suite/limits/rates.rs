@@ -157,7 +157,7 @@ async fn answered(session: &Session, id: u64, tokens: u64) {
 }
 
 /// The reason why the client gets no request.
-async fn refused_to(session: &Session, tokens: u64) -> String {
+async fn rejected_for(session: &Session, tokens: u64) -> String {
     session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
 }
 
@@ -167,13 +167,13 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
                   [plugins.client_requests.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
     let server = Server::builder().guest("client_requests").config(config).start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
-    assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
+    assert!(rejected_for(&session, 700).await.contains("limit `sampling_tokens`"));
     answered(&session, 2, 500).await;
     answered(&session, 3, 500).await;
-    let why = refused_to(&session, 500).await;
+    let why = rejected_for(&session, 500).await;
     assert!(why.contains("1200 an hour (grant `sampling.tokens_per_hour`)"), "{why}");
     answered(&session, 5, 10).await;
-    let why = refused_to(&session, 10).await;
+    let why = rejected_for(&session, 10).await;
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
     let noted = server.wait_for_audit("limit", 3).await;
     assert!(

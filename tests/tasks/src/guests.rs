@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_means_every_guest_and_an_unknown_one_is_refused() {
+    fn no_name_means_every_guest_and_an_unknown_one_is_rejected() {
         let known = BTreeSet::from(["hostile_loop".to_owned(), "polite".to_owned()]);
         assert_eq!(choose(&[], &known).unwrap(), known);
         assert_eq!(choose(&["polite".to_owned()], &known).unwrap().len(), 1);

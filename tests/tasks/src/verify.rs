@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_nobody_knows_is_refused_and_two_filters_too() {
+    fn an_option_that_nobody_knows_is_rejected_and_two_filters_too() {
         for words in [&["--all-languages", "--fast"][..], &["lint", "docs"]] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             let error = run(&Repository::here(), &words).unwrap_err().to_string();

@@ -25,7 +25,7 @@ use wasmtime::component::Component;
 
 pub use cache::{CacheError, CodeCache};
 pub use detached::DetachedCompile;
-pub use worker::{CompileJob, WorkerError, compile_for_server};
+pub use worker::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::truncate;

@@ -33,7 +33,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-static SEALS: LazyLock<[RequestState; 2]> =
+static KEYS: LazyLock<[RequestState; 2]> =
     LazyLock::new(|| [RequestState::new().unwrap(), RequestState::new().unwrap()]);
 
 /// A handle, what to change, and texts: a forged state, and two requests.
@@ -41,7 +41,7 @@ fn check(input: &[u8]) {
     let Some((handle, [at, flip, rest @ ..])) = input.split_first_chunk::<16>() else { return };
     let mut fields = Fields::new(rest);
     let forged = fields.text();
-    let [own, foreign] = &*SEALS;
+    let [own, foreign] = &*KEYS;
     assert_eq!(own.verify(&forged), None, "{forged:?} opens");
     let token = own.sign(*handle, Duration::from_secs(3_600));
     assert_eq!(own.verify(&token), Some((*handle, false)));

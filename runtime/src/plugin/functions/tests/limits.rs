@@ -176,7 +176,7 @@ fn names_take_room_and_what_is_left_out_takes_none() {
 }
 
 #[test]
-fn a_strangers_name_is_shown_as_far_as_anyone_would_read_it() {
+fn an_untrusted_name_is_shown_as_far_as_anyone_would_read_it() {
     let long = format!("f{}", "x".repeat(90_000));
     let left = super::super::RejectedFunction { name: long, why: String::new() };
     assert!(left.shown().len() < 70, "{}", left.shown());
