@@ -75,10 +75,10 @@ pub(super) struct LoadTarget {
 async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
     let (mut target, approval) = locate(args, config)?;
     let artifact = read(&target)?;
-    let judged = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
+    let verdict = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
     let shown = target.path.display().to_string();
     let unapproved = |why: String| CommandError::Usage(anyhow!("{shown}: {why}"));
-    let warning = judged.map_err(unapproved)?;
+    let warning = verdict.map_err(unapproved)?;
     let protected = config.protected();
     for grant in &args.grant {
         let context = GrantContext { base: Path::new(""), protected: &protected };
@@ -92,7 +92,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
     Ok(entry)
 }
 
-/// Finds the file, what the configuration says of it, and by what it is judged. Any other file that has a plugin's name
+/// Finds the file, what the configuration says of it, and what it is compared with. Any other file that has a plugin's name
 /// gets nothing that the plugin has.
 fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
     let path = resolve_path(&args.plugin, &config.folder)?;

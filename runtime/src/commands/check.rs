@@ -55,7 +55,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
 
 /// Comes before what a plugin says that does not list here.
 const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without that it does not tell what it \
-                        offers; only `serve` can find out whether it can be served: ";
+                        lists; only `serve` can find out whether it can be served: ";
 
 /// Everything that was found.
 struct CheckResult {

@@ -332,7 +332,7 @@ impl CallError {
     }
 }
 
-/// Longest text of an error that is looked at.
+/// Longest text of an error that is read.
 const WORDS: usize = 2 << 10;
 
 /// What wasmtime says of an error, without the backtrace: that has names in it which the guest chose.

@@ -21,7 +21,7 @@ pub struct ComponentFile {
     pub digest: String,
     /// The component.
     pub bytes: Vec<u8>,
-    /// What lay beside it as its signature. Nobody has looked at it yet.
+    /// What lay beside it as its signature. It is not verified yet.
     pub signature: Option<Vec<u8>>,
 }
 

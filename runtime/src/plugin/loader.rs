@@ -229,7 +229,7 @@ impl Loader {
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
         let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
-        // A component may import and export a lot; other tasks should not wait while it is looked at.
+        // A component may import and export a lot; other tasks should not wait while it is read.
         let examining = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
         let (interfaces, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
         let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));

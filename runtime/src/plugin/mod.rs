@@ -111,7 +111,7 @@ impl Plugin {
         &self.shared.digest
     }
 
-    /// Who vouched for the file, if that was looked at.
+    /// Who vouched for the file, if that was verified.
     #[must_use]
     pub fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()

@@ -26,7 +26,7 @@ struct TrackedFile {
     stale: bool,
     /// Not to be tried again before.
     not_before: Option<Instant>,
-    /// It has one of the places that there are for plugins.
+    /// It counts toward the limit on plugins.
     counted: bool,
 }
 
@@ -97,21 +97,21 @@ impl FileTracker {
     pub(super) fn due_actions(&mut self, now: Instant, room: usize, most: usize) -> Vec<TrackerAction> {
         let mut actions = Vec::new();
         let mut room = room;
-        let mut slots = most.saturating_sub(self.files.values().filter(|file| file.counted).count());
+        let mut free = most.saturating_sub(self.files.values().filter(|file| file.counted).count());
         for (path, file) in &mut self.files {
             if file.busy || !file.is_open() || file.ripe() > now {
                 continue;
             }
             match file.stat.seen() {
                 None => actions.push(TrackerAction::Remove(path.clone())),
-                Some(stat) if !file.counted && slots == 0 => {
+                Some(stat) if !file.counted && free == 0 => {
                     file.done(stat);
                     file.stale = false;
                     actions.push(TrackerAction::Reject(path.clone()));
                 }
                 Some(stat) if room > 0 => {
                     room -= 1;
-                    slots -= usize::from(!file.counted);
+                    free -= usize::from(!file.counted);
                     (file.busy, file.stale, file.counted) = (true, false, true);
                     file.not_before = None;
                     actions.push(TrackerAction::Load(path.clone(), stat));
@@ -123,7 +123,7 @@ impl FileTracker {
         actions
     }
 
-    /// Forgets what is gone. Its place may be had by one that was left alone.
+    /// Forgets what is gone. One that was beyond the limit may come instead.
     fn forget(&mut self, now: Instant) {
         let before = self.files.values().filter(|file| file.counted).count();
         let all = self.files.len();
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(
             tracker.due_actions(after(300), 9, 1),
             [TrackerAction::Load("a".into(), two)],
-            "it has its place"
+            "it counts already"
         );
         tracker.mark_loaded(Path::new("a"), two);
         tracker.update(&found(&[("b", one)]), after(400));

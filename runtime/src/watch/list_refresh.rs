@@ -40,7 +40,7 @@ pub struct ListRefresher {
 /// Why a plugin was not listed again.
 #[derive(Debug)]
 enum RefreshError {
-    /// All its places are taken; later there will be one.
+    /// All its permits are taken; later there will be one.
     Busy,
     /// What went wrong.
     Failed(String),

@@ -17,7 +17,7 @@ use crate::plugin::Signer;
 pub struct LoadPolicy {
     /// The configuration.
     pub config: Arc<Config>,
-    /// By what plugins are judged.
+    /// What plugins are compared with.
     pub approval: ApprovalPolicy,
     /// How strict these are when the configuration does not say.
     default_mode: ApprovalMode,
@@ -75,7 +75,7 @@ impl LoadPolicy {
         PluginConfig { grants, ..settings }
     }
 
-    /// Whether a file of this digest with these settings is what is served and judged by what is approved now.
+    /// Whether a file of this digest with these settings is what is served, compared with what is approved now.
     pub(super) fn is_served(&self, known: &PluginEntry, digest: &str, settings: &PluginConfig) -> bool {
         let same = known.plugin.digest() == digest && known.plugin.config() == settings;
         same && known.approval.is_same_for(&self.approval, known.plugin.name())

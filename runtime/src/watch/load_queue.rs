@@ -50,7 +50,7 @@ pub(super) enum LoadOutcome {
 pub(super) struct FinishedLoad {
     pub(super) path: PathBuf,
     pub(super) stat: PluginStat,
-    /// By what it was judged.
+    /// The policy that held.
     pub(super) policy: Arc<LoadPolicy>,
     pub(super) outcome: LoadOutcome,
 }

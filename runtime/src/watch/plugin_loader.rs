@@ -25,7 +25,7 @@ pub(super) struct OpenedFile {
     approval_check: ApprovalCheck,
 }
 
-/// By what a file is judged, and what there is to say of it although it may be served.
+/// What a file is compared with, and what there is to say of it although it may be served.
 #[derive(Debug)]
 struct ApprovalCheck {
     approval: ApprovalPolicy,

@@ -301,7 +301,7 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
         let redactor = entry.plugin.redactor();
         let (count, item) = (entry.rejected.len(), Escaped(&redactor.text(&first.name)).to_string());
         let why = Escaped(&redactor.text(&first.why)).to_string();
-        tracing::warn!(target: "plugin", plugin, count, item, why, "offers what cannot be published");
+        tracing::warn!(target: "plugin", plugin, count, item, why, "lists what cannot be published");
     }
     if entry.unapproved != known.unapproved {
         for warning in &entry.unapproved {

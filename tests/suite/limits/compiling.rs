@@ -334,7 +334,7 @@ async fn the_compiler_of_a_stopped_server_delays_other_plugins_for_seconds_only(
     first.signal("-STOP").await;
     let second = RawServer::start(plugins.path(), &config);
     second.url().await;
-    // Both of its places are taken by then.
+    // Both of its permits are taken by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
     write(plugins.path(), "polite", &std::fs::read(guest("polite")).unwrap());
     second.wait_for_log("published polite").await;

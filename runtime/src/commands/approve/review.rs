@@ -68,7 +68,7 @@ impl Reviewer<'_> {
         };
         // Without its grants it knows none, and what looks like one is an accident.
         if granted && tells_secret(&now, &redactor) {
-            let why = "says a secret of its own in what it offers, which everyone would read; take the secret from it";
+            let why = "says a secret of its own in what it lists, which everyone would read; take the secret from it";
             return Err(why.to_owned());
         }
         let now = match kept {

@@ -141,8 +141,8 @@ impl StatusSource {
 /// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes first.
 fn unapproved(entry: &PluginEntry) -> Option<String> {
     let plugin = &entry.plugin;
-    let judged = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
-    let why = judged.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
+    let verdict = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
+    let why = verdict.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
     Some(brief(plugin.redactor(), &why, WHY))
 }
 

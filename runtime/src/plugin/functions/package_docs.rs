@@ -16,7 +16,7 @@ const NAME: &[u8] = b"package-docs";
 /// Largest section that is read, bytes.
 const LARGEST: usize = 256 << 10;
 
-/// Sections that are looked at. Components have some dozens.
+/// Sections that are read. Components have some dozens.
 const SECTIONS: usize = 10_000;
 
 /// Magic number and version.

@@ -69,7 +69,7 @@ impl PromptFunction {
         let Self { function, name, options, arguments, .. } = self;
         let ident = &function.ident;
         let names = arguments.iter().map(|argument| &argument.name);
-        let offered = options.when.as_ref().map(tool::offered);
+        let is_listed = options.when.as_ref().map(tool::is_listed);
         let describe = self.describe();
         let get = self.get();
         let implementation = quote! {
@@ -77,7 +77,7 @@ impl PromptFunction {
             impl ::plugport_sdk::Prompt for #ident {
                 const NAME: &'static str = #name;
                 const ARGUMENTS: &'static [&'static str] = &[#(#names),*];
-                #offered
+                #is_listed
                 #describe
                 #get
             }
