@@ -23,7 +23,7 @@ pub enum Command {
     Serve(Serve),
     /// Call one tool of one plugin, without a server
     Call(Call),
-    /// Show what a component offers and imports, and its digest
+    /// Show what a component lists and imports, and its digest
     Inspect(Inspect),
     /// Validate the configuration and every plugin, and show what each plugin may do
     #[command(long_about = CHECK)]

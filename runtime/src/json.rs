@@ -145,7 +145,7 @@ fn after_number(first: u8, text: &[u8]) -> Option<&[u8]> {
         return Some(rest);
     }
     let whole = [&[first], number].concat();
-    // What is no number at all is the parser's to refuse.
+    // What is no number at all is the parser's to reject.
     let value = std::str::from_utf8(&whole).ok()?.parse::<f64>().unwrap_or_default();
     value.is_finite().then_some(rest)
 }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_common_parsers_is_refused() {
+    fn what_breaks_common_parsers_is_rejected() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(raw(&nested(64)).is_ok() && raw(&nested(65)).is_err());
         assert!(raw(&format!("\"{}\"", "[".repeat(99))).is_ok());
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_refused() {
+    fn what_is_not_an_object_is_rejected() {
         for text in ["[]", "1", "{", "{} {}", ""] {
             assert!(RawObject::parse(text).is_err(), "{text}");
         }

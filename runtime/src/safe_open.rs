@@ -1,4 +1,4 @@
-//! Reads files that a stranger may have put into a folder, or put something else in place of.
+//! Reads files that somebody else may have put into a folder, or put something else in place of.
 //!
 //! Opened once, without waiting and, in a folder that is served, without following a link: a link would let whoever can
 //! write into the folder have the server open files elsewhere, and devices, for which opening alone may do something.
@@ -81,8 +81,8 @@ mod tests {
         assert!(matches!(read(&at("zero"), 3, Symlinks::Followed), Err(OpenError::NotAFile)));
         assert!(matches!(read(&at("loop"), 3, Symlinks::Followed), Err(OpenError::Unreadable(_))));
         for name in ["link", "loop", "dangling", "zero", "folder"] {
-            let refused = read(&at(name), 3, Symlinks::Rejected);
-            assert!(matches!(refused, Err(OpenError::Link)), "{name}: {refused:?}");
+            let rejected = read(&at(name), 3, Symlinks::Rejected);
+            assert!(matches!(rejected, Err(OpenError::Link)), "{name}: {rejected:?}");
         }
         // The folder itself may be reached through links.
         assert_eq!(read(&at("folder/file"), 3, Symlinks::Rejected).unwrap(), b"abc");
@@ -96,8 +96,8 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         std::fs::write(dir.path().join("file"), "abcd").unwrap();
         for irregular in [pipe.as_path(), dir.path(), Path::new("/dev/zero")] {
-            let refused = read(irregular, 3, Symlinks::Rejected);
-            assert!(matches!(refused, Err(OpenError::NotAFile)), "{}: {refused:?}", irregular.display());
+            let rejected = read(irregular, 3, Symlinks::Rejected);
+            assert!(matches!(rejected, Err(OpenError::NotAFile)), "{}: {rejected:?}", irregular.display());
         }
         assert!(matches!(read(&dir.path().join("file"), 3, Symlinks::Rejected), Err(OpenError::TooLarge(3))));
         assert_eq!(read(&dir.path().join("file"), 4, Symlinks::Rejected).unwrap(), b"abcd");

@@ -39,10 +39,10 @@ func readArguments(text string, into any) error {
 			return err
 		}
 	}
-	return refuseOthers(members, fields)
+	return rejectOthers(members, fields)
 }
 
-func refuseOthers(members map[string]json.RawMessage, fields []structfields.Field) error {
+func rejectOthers(members map[string]json.RawMessage, fields []structfields.Field) error {
 	if len(members) == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ const (
 	RPC
 )
 
-// Error is why the host refused, and what a tool, a resource or a prompt may fail with when a plain error will not do. A
+// Error is why the host failed, and what a tool, a resource or a prompt may fail with when a plain error will not do. A
 // function may return what it received, and the client gets what MCP has for it.
 type Error struct {
 	Kind    Kind

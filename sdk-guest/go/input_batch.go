@@ -63,7 +63,7 @@ func AddForm[T any](batch *InputBatch, key, message string) *InputBatch {
 	return batch.ElicitForm(key, message, form)
 }
 
-// InputResults holds the results, each under the key of its request. Each request has its own outcome, so that one refusal
+// InputResults holds the results, each under the key of its request. Each request has its own outcome, so that one failure
 // does not spoil the others.
 type InputResults struct {
 	outcomes map[string]outcome

@@ -51,8 +51,8 @@ func Extra(fields map[string]any) Option {
 }
 
 // When tells whether there is such a tool or prompt at this moment. See [Call.ToolsChanged].
-func When(offered func() bool) Option {
-	return Option{"When", aTool | aPrompt, func(a *about) { a.when = offered }}
+func When(listed func() bool) Option {
+	return Option{"When", aTool | aPrompt, func(a *about) { a.when = listed }}
 }
 
 // ReadOnly says that the tool changes nothing; ReadOnly(false) that it does. What is not said tells clients nothing.
@@ -118,7 +118,7 @@ func (e *entry) about() about {
 	return all
 }
 
-func (e *entry) offered() bool {
+func (e *entry) isListed() bool {
 	when := e.about().when
 	return when == nil || when()
 }

@@ -177,7 +177,7 @@ func TestTheClientIsAsked(t *testing.T) {
 	equal(t, client.Changes()[0], "tools")
 }
 
-func TestRefusalsAreHandedOn(t *testing.T) {
+func TestErrorsAreHandedOn(t *testing.T) {
 	for want, client := range map[plugport.Kind]*plugporttest.Client{
 		plugport.MissingCapability: plugporttest.New().Accepts(map[string]any{"name": "Ada"}),
 		plugport.Rejected:          plugporttest.New().Declines(),
@@ -189,7 +189,7 @@ func TestRefusalsAreHandedOn(t *testing.T) {
 	}
 }
 
-func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
+func TestSeveralRequestsAreSentAtOnce(t *testing.T) {
 	client := plugporttest.New().Samples("A title").HasRoots(plugport.Root{URI: "file:///a"})
 	batch := plugport.AddForm[wish](new(plugport.InputBatch).Sample("title", plugport.TextRequest("?")).Roots("folders"), "wish", "?")
 	answers, err := client.Call().RequestInputs(batch)
@@ -198,10 +198,10 @@ func TestSeveralQuestionsAreAskedAtOnce(t *testing.T) {
 	}
 	title, _ := answers.Sampled("title")
 	roots, _ := answers.Roots("folders")
-	_, refused := plugport.FormResult[wish](answers, "wish")
+	_, rejected := plugport.FormResult[wish](answers, "wish")
 	_, unknown := answers.Roots("none")
 	equal(t, title.Text()+roots[0].URI, "A titlefile:///a")
-	equal(t, plugport.KindOf(refused), plugport.MissingCapability)
+	equal(t, plugport.KindOf(rejected), plugport.MissingCapability)
 	equal(t, plugport.KindOf(unknown), plugport.Internal)
 }
 

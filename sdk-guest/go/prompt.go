@@ -75,7 +75,7 @@ func listPrompts() (infos []PromptInfo, err error) {
 		for _, argument := range info.Arguments {
 			arguments[info.Name] = append(arguments[info.Name], argument.Name)
 		}
-		if prompt.offered() {
+		if prompt.isListed() {
 			infos = append(infos, info)
 		}
 	}
@@ -101,7 +101,7 @@ func (p *prompt) describe() (PromptInfo, error) {
 func getPrompt(call *Call, name string, args map[string]string) (result PromptResult, err error) {
 	defer guard(call, "making the prompt `"+name+"`", &err)
 	for _, prompt := range registered.prompts {
-		if prompt.name != name || !prompt.offered() {
+		if prompt.name != name || !prompt.isListed() {
 			continue
 		}
 		made, err := prompt.get(call, args)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// registered is all that the plugin offers, in the order in which it was said. Registering happens in each fresh instance,
+// registered is all that the plugin lists, in the order in which it was said. Registering happens in each fresh instance,
 // so it only appends; whatever costs more waits until something is listed or called. Mistakes wait too: in a list they can
 // be told, in an init function they would be a trap without words.
 var registered struct {

@@ -52,7 +52,7 @@ func listTools() (infos []ToolInfo, err error) {
 		if err != nil {
 			found = append(found, "the tool `"+tool.name+"` cannot be described: "+err.Error())
 		}
-		if tool.offered() {
+		if tool.isListed() {
 			infos = append(infos, info)
 		}
 	}
@@ -86,7 +86,7 @@ func (t *tool) describe() (ToolInfo, error) {
 func callTool(call *Call, name, args string) (result ToolResult, err error) {
 	defer guard(call, "serving the tool `"+name+"`", &err)
 	for _, tool := range registered.tools {
-		if tool.name == name && tool.offered() {
+		if tool.name == name && tool.isListed() {
 			return tool.run(call, args)
 		}
 	}

@@ -19,7 +19,7 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Splits the object into its members, and refuses names that the tool does not have.
+    /// Splits the object into its members, and rejects names that the tool does not have.
     ///
     /// # Errors
     /// `invalid-params` when this is no object, or has a member that is none of `known`.
@@ -111,7 +111,7 @@ mod tests {
         label: String,
     }
 
-    fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    fn error_text<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
         match result.unwrap_err() {
             Error::InvalidParams(message) => message,
             other => panic!("{other:?}"),
@@ -124,10 +124,10 @@ mod tests {
         let text = |name| Parameter::<String>::new(name, None).take(&arguments);
         assert_eq!(text("a"), Ok("A".to_owned()));
         assert_eq!(
-            refusal(text("b")),
+            error_text(text("b")),
             "the argument `b` cannot be used: invalid type: integer `2`, expected a string"
         );
-        assert_eq!(refusal(text("c")), "the argument `c` is missing");
+        assert_eq!(error_text(text("c")), "the argument `c` is missing");
     }
 
     #[test]
@@ -140,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_argument_is_refused() {
-        let refused = |known| refusal(Arguments::parse(r#"{"z": 1}"#, known));
-        assert_eq!(refused(&["a", "b"]), "there is no argument `z`; this tool takes a, b");
-        assert_eq!(refused(&[]), "there is no argument `z`; this tool takes none");
+    fn an_unknown_argument_is_rejected() {
+        let rejected = |known| error_text(Arguments::parse(r#"{"z": 1}"#, known));
+        assert_eq!(rejected(&["a", "b"]), "there is no argument `z`; this tool takes a, b");
+        assert_eq!(rejected(&[]), "there is no argument `z`; this tool takes none");
     }
 
     #[test]
-    fn something_else_than_an_object_is_refused() {
-        assert!(refusal(Arguments::parse("[]", &[])).starts_with("the arguments are not a JSON object"));
+    fn something_else_than_an_object_is_rejected() {
+        assert!(error_text(Arguments::parse("[]", &[])).starts_with("the arguments are not a JSON object"));
     }
 
     #[test]
@@ -156,9 +156,9 @@ mod tests {
         let point = |text| whole::<Point>(text);
         assert_eq!(point(r#"{"x": 1, "label": "here"}"#), Ok(Point { x: 1, label: "here".to_owned() }));
         assert_eq!(
-            refusal(point("{\"x\": 1,\n \"label\": 12}")),
+            error_text(point("{\"x\": 1,\n \"label\": 12}")),
             "the argument `label` cannot be used: invalid type: integer `12`, expected a string"
         );
-        assert_eq!(refusal(point(r#"{"x": 1}"#)), "the arguments cannot be used: missing field `label`");
+        assert_eq!(error_text(point(r#"{"x": 1}"#)), "the arguments cannot be used: missing field `label`");
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::bindings::types::RpcError;
 
-/// Why the host refused, and what a tool, a resource or a prompt may fail with.
+/// Why the host failed, and what a tool, a resource or a prompt may fail with.
 ///
 /// A function may hand on what it received: the client then gets what MCP has for it.
 #[derive(Debug, Clone, PartialEq)]

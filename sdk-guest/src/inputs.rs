@@ -129,7 +129,7 @@ impl InputResults {
 }
 
 impl Call {
-    /// Sends several requests at once. Each has its own outcome, so that one refusal does not spoil the others.
+    /// Sends several requests at once. Each has its own outcome, so that one failure does not spoil the others.
     ///
     /// ```
     /// use plugport_sdk::prelude::*;

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nested_too_deeply_is_refused() {
+    fn what_is_nested_too_deeply_is_rejected() {
         let wraps: [fn(Value) -> Value; 2] = [|inner| json!([inner]), |inner| json!({ "a": inner })];
         for wrap in wraps {
             let nested = |depth| (0..depth).fold(json!("here"), |inner, _| wrap(inner));

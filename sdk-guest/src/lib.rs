@@ -95,7 +95,7 @@ pub mod __private {
         Fallibility, Infallible, IsContent, WithSchema, WithoutSchema, fallibility,
     };
     pub use crate::schema::Properties;
-    pub use crate::text_parameter::{NotOption, Variable, refuse_others};
+    pub use crate::text_parameter::{NotOption, Variable, reject_others};
     pub use crate::tools::{ToolOptions, describe, verbatim};
 }
 

@@ -32,7 +32,7 @@ pub trait Prompt {
     const ARGUMENTS: &'static [&'static str];
 
     /// Whether there is such a prompt at this moment.
-    fn offered() -> bool {
+    fn is_listed() -> bool {
         true
     }
 
@@ -52,7 +52,7 @@ pub type PromptEntry = ExportEntry<PromptFunctions>;
 /// What the host can do with a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptFunctions {
-    offered: fn() -> bool,
+    is_listed: fn() -> bool,
     describe: fn() -> PromptDescription,
     get: Get,
 }
@@ -60,7 +60,7 @@ pub struct PromptFunctions {
 impl PromptEntry {
     /// The entry of a prompt, which the value names.
     pub const fn of<P: Prompt>(_: &P) -> Self {
-        let functions = PromptFunctions { offered: P::offered, describe: P::describe, get: P::get };
+        let functions = PromptFunctions { is_listed: P::is_listed, describe: P::describe, get: P::get };
         Self { name: P::NAME, functions }
     }
 }
@@ -73,8 +73,8 @@ pub trait Prompts {
 
 impl<P: Prompts> wit::Guest for P {
     fn list_prompts() -> Result<Vec<PromptDescription>, Error> {
-        let offered = P::prompts().iter().filter(|prompt| (prompt.functions.offered)());
-        Ok(offered.map(|prompt| (prompt.functions.describe)()).collect())
+        let listed = P::prompts().iter().filter(|prompt| (prompt.functions.is_listed)());
+        Ok(listed.map(|prompt| (prompt.functions.describe)()).collect())
     }
 
     fn get_prompt(
@@ -92,7 +92,7 @@ fn dispatch(
     name: &str,
     arguments: &Arguments,
 ) -> Result<PromptResult, Error> {
-    match prompts.iter().find(|prompt| prompt.name == name && (prompt.functions.offered)()) {
+    match prompts.iter().find(|prompt| prompt.name == name && (prompt.functions.is_listed)()) {
         Some(prompt) => run(prompt.functions.get, call, arguments),
         None => Err(Error::NotFound(format!("there is no prompt `{name}`"))),
     }

@@ -290,8 +290,8 @@ mod tests {
     #[test]
     fn all_arguments_as_one_value_are_an_object() {
         assert!(whole::<Choice>().unwrap().starts_with(r#"{"type":"object""#));
-        let refused = whole::<Vec<String>>().unwrap_err().to_string();
-        assert!(refused.contains("#[args]"), "{refused}");
+        let rejected = whole::<Vec<String>>().unwrap_err().to_string();
+        assert!(rejected.contains("#[args]"), "{rejected}");
     }
 
     #[test]

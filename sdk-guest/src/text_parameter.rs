@@ -120,7 +120,7 @@ impl<T> NotOption<T> for Variable<T> {
 ///
 /// # Errors
 /// `invalid-params` when a name is none of `known`.
-pub fn refuse_others(values: &[(String, String)], known: &[&str]) -> Result<(), Error> {
+pub fn reject_others(values: &[(String, String)], known: &[&str]) -> Result<(), Error> {
     match values.iter().find(|(name, _)| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some((name, _)) if known.is_empty() => {
@@ -157,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_refused() {
+    fn what_nobody_takes_is_rejected() {
         let values = [("z".to_owned(), String::new())];
-        let refused = |known: &[&str]| refuse_others(&values, known).unwrap_err().to_string();
-        assert_eq!(refused(&["a", "b"]), "there is no argument `z`; this prompt takes a, b");
-        assert_eq!(refused(&[]), "there is no argument `z`; this prompt takes none");
-        assert_eq!(refuse_others(&values, &["z"]), Ok(()));
+        let rejected = |known: &[&str]| reject_others(&values, known).unwrap_err().to_string();
+        assert_eq!(rejected(&["a", "b"]), "there is no argument `z`; this prompt takes a, b");
+        assert_eq!(rejected(&[]), "there is no argument `z`; this prompt takes none");
+        assert_eq!(reject_others(&values, &["z"]), Ok(()));
     }
 }

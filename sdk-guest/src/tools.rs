@@ -20,7 +20,7 @@ pub trait Tool {
     const NAME: &'static str;
 
     /// Whether there is such a tool at this moment.
-    fn offered() -> bool {
+    fn is_listed() -> bool {
         true
     }
 
@@ -43,7 +43,7 @@ pub type ToolEntry = ExportEntry<ToolFunctions>;
 /// What the host can do with a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolFunctions {
-    offered: fn() -> bool,
+    is_listed: fn() -> bool,
     describe: fn() -> Result<ToolDescription, Error>,
     call: fn(&Call, &str) -> Result<ToolResult, Error>,
 }
@@ -51,7 +51,7 @@ pub struct ToolFunctions {
 impl ToolEntry {
     /// The entry of a tool, which the value names.
     pub const fn of<T: Tool>(_: &T) -> Self {
-        let functions = ToolFunctions { offered: T::offered, describe: T::describe, call: T::call };
+        let functions = ToolFunctions { is_listed: T::is_listed, describe: T::describe, call: T::call };
         Self { name: T::NAME, functions }
     }
 }
@@ -64,8 +64,8 @@ pub trait Tools {
 
 impl<P: Tools> wit::Guest for P {
     fn list_tools() -> Result<Vec<ToolDescription>, Error> {
-        let offered = P::tools().iter().filter(|tool| (tool.functions.offered)());
-        offered.map(|tool| (tool.functions.describe)()).collect()
+        let listed = P::tools().iter().filter(|tool| (tool.functions.is_listed)());
+        listed.map(|tool| (tool.functions.describe)()).collect()
     }
 
     fn call_tool(call: request::Call, name: String, args: String) -> Result<ToolResult, Error> {
@@ -75,7 +75,7 @@ impl<P: Tools> wit::Guest for P {
 
 /// Runs the tool of this name.
 fn dispatch(tools: &[ToolEntry], call: &Call, name: &str, arguments: &str) -> Result<ToolResult, Error> {
-    match tools.iter().find(|tool| tool.name == name && (tool.functions.offered)()) {
+    match tools.iter().find(|tool| tool.name == name && (tool.functions.is_listed)()) {
         Some(tool) => run(tool.functions.call, call, arguments),
         None => Err(Error::NotFound(format!("there is no tool `{name}`"))),
     }

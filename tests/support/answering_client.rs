@@ -125,9 +125,9 @@ async fn call_with_mrtr(client: &Client, mut params: Value, answers: &mut VecDeq
             return transcript;
         }
         let mut responses = json!({});
-        for (key, question) in answer["inputRequests"].as_object().expect("questions have keys") {
-            responses[key] = next(answers, question);
-            transcript.client_requests.push(question["params"].clone());
+        for (key, client_request) in answer["inputRequests"].as_object().expect("client requests have keys") {
+            responses[key] = next(answers, client_request);
+            transcript.client_requests.push(client_request["params"].clone());
         }
         params["requestState"] = answer["requestState"].clone();
         params["inputResponses"] = responses;
@@ -139,6 +139,6 @@ fn result_or_error(message: &Value) -> Value {
     message[part].clone()
 }
 
-fn next(answers: &mut VecDeque<Value>, question: &Value) -> Value {
-    answers.pop_front().unwrap_or_else(|| panic!("nobody expected the question {question}"))
+fn next(answers: &mut VecDeque<Value>, client_request: &Value) -> Value {
+    answers.pop_front().unwrap_or_else(|| panic!("nobody expected the request {client_request}"))
 }

@@ -60,12 +60,12 @@ impl HttpResponse {
 pub struct Client {
     http: reqwest::Client,
     url: String,
-    asked: SentRequests,
+    sent: SentRequests,
 }
 
 impl Client {
     pub fn new(url: impl Into<String>) -> Self {
-        Self { http: reqwest::Client::new(), url: url.into(), asked: SentRequests::default() }
+        Self { http: reqwest::Client::new(), url: url.into(), sent: SentRequests::default() }
     }
 
     /// A client that calls from another address of this machine.
@@ -183,7 +183,7 @@ impl Client {
         let of = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1);
         let revision = of("mcp-protocol-version").unwrap_or(LEGACY);
         let session = of("mcp-session-id").unwrap_or_default();
-        let mut conversation = Conversation::of_session(revision, session, &self.asked);
+        let mut conversation = Conversation::of_session(revision, session, &self.sent);
         if let Ok(message) = serde_json::from_str(body.trim_start_matches('\u{feff}')) {
             conversation.sent(&message);
         }

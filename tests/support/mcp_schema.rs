@@ -42,8 +42,8 @@ const RESULTS: [(&str, &str); 15] = [
     ("completion/complete", "CompleteResult"),
 ];
 
-/// The only methods whose answer may be a question, where that exists.
-const ASKING: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+/// The only methods whose result may be `input_required`, where that exists.
+const MAY_REQUIRE_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 type Compiled = HashMap<(String, String), Arc<Validator>>;
 
@@ -75,7 +75,10 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) {
 fn result_of(method: Option<&str>, result: &Value) -> &'static str {
     let method = method.unwrap_or_else(|| panic!("nobody asked for {result}"));
     if result["resultType"] == "input_required" {
-        assert!(ASKING.contains(&method), "{method} must not be answered with questions: {result}");
+        assert!(
+            MAY_REQUIRE_INPUT.contains(&method),
+            "{method} must not be answered with `input_required`: {result}"
+        );
         return "InputRequiredResult";
     }
     let known = RESULTS.iter().find(|(name, _)| *name == method);
@@ -168,14 +171,14 @@ impl Conversation {
         }
         let subscribed = !message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_null();
         let revision = self.revision.as_deref().filter(|_| !subscribed).unwrap_or(NEWEST);
-        match self.asked(message) {
+        match self.sent_request(message) {
             Some((stated, method)) => check(stated.as_deref().unwrap_or(revision), Some(&method), message),
             None => check(revision, None, message),
         }
     }
 
     /// What this message answers.
-    fn asked(&self, message: &Value) -> Option<(Option<String>, String)> {
+    fn sent_request(&self, message: &Value) -> Option<(Option<String>, String)> {
         if message.get("method").is_some() {
             return None;
         }
@@ -198,7 +201,7 @@ fn known(revision: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(revision: &str, method: Option<&str>, message: &Value) -> bool {
+    fn rejected(revision: &str, method: Option<&str>, message: &Value) -> bool {
         std::panic::catch_unwind(|| check(revision, method, message)).is_err()
     }
 
@@ -206,16 +209,16 @@ mod tests {
     fn a_message_that_its_revision_does_not_have_is_found() {
         let good = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } });
         check("2025-11-25", Some("tools/list"), &good);
-        assert!(refused("2026-07-28", Some("tools/list"), &good), "it lacks resultType and hints");
-        assert!(refused("2025-11-25", Some("prompts/list"), &good));
+        assert!(rejected("2026-07-28", Some("tools/list"), &good), "it lacks resultType and hints");
+        assert!(rejected("2025-11-25", Some("prompts/list"), &good));
         let asking = json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" });
         check("2025-11-25", None, &asking);
-        assert!(refused("2026-07-28", None, &asking));
+        assert!(rejected("2026-07-28", None, &asking));
         let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/nothing" });
-        assert!(refused("2025-11-25", None, &unknown));
-        assert!(refused("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
+        assert!(rejected("2025-11-25", None, &unknown));
+        assert!(rejected("2025-11-25", None, &json!({ "jsonrpc": "2.0" })));
         let nameless = json!({ "jsonrpc": "2.0", "id": null, "result": { "tools": [] } });
-        assert!(refused("2025-11-25", Some("tools/list"), &nameless));
+        assert!(rejected("2025-11-25", Some("tools/list"), &nameless));
     }
 
     #[test]

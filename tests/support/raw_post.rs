@@ -36,7 +36,7 @@ pub async fn send(authority: &str, head: &str, body: &[u8]) -> TcpStream {
     stream
 }
 
-/// All that comes back until the connection ends, or is reset: what was refused before it had come may be.
+/// All that comes back until the connection ends, or is reset: what was rejected before it had come may be.
 pub async fn read_all(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;

@@ -13,7 +13,7 @@ fn value(expression: &str) -> Value {
     outcome.structured().unwrap()
 }
 
-fn refusal(expression: &str) -> String {
+fn error_text(expression: &str) -> String {
     let outcome = evaluated(expression);
     assert!(outcome.is_error(), "{expression}: {}", outcome.text());
     outcome.text()
@@ -129,17 +129,20 @@ fn mistakes_are_explained() {
         ("(1 + 2))", "`)` was not expected there"),
         ("@", "`@` was not expected"),
     ] {
-        assert!(refusal(expression).starts_with(text), "{expression}: {}", refusal(expression));
+        assert!(error_text(expression).starts_with(text), "{expression}: {}", error_text(expression));
     }
 }
 
 #[test]
 fn no_expression_takes_long_or_grows_large() {
     for expression in ["9^9^9", "2^(2^40)", "2^-1025", "(2^1000)^2", "10^(0-100000)"] {
-        assert!(refusal(expression).starts_with("a number in it has more than 300 digits"), "{expression}");
+        assert!(
+            error_text(expression).starts_with("a number in it has more than 300 digits"),
+            "{expression}"
+        );
     }
     for expression in ["1+".repeat(501), "(".repeat(51), "2^".repeat(51)] {
-        assert!(refusal(&expression).starts_with("the expression is too long"), "{expression}");
+        assert!(error_text(&expression).starts_with("the expression is too long"), "{expression}");
     }
     assert_eq!(value(&("3^620/7^350".to_owned() + &"+1-1".repeat(240)))["exact"], false);
     assert_eq!(value(&("(".repeat(50) + "1" + &")".repeat(50)))["result"], "1");

@@ -8,7 +8,7 @@ fn value(outcome: Outcome) -> Value {
     outcome.structured().unwrap()
 }
 
-fn refusal(outcome: Outcome) -> String {
+fn error_text(outcome: Outcome) -> String {
     assert!(outcome.is_error(), "{}", outcome.text());
     outcome.text()
 }
@@ -31,13 +31,13 @@ fn a_city_without_its_continent_is_answered_with_the_full_name() {
         ("asia/calcuta", "Asia/Calcutta"),
         ("nonsense", "Europe/Paris"),
     ] {
-        let text = refusal(invoke::<now>(json!({ "zone": given })));
+        let text = error_text(invoke::<now>(json!({ "zone": given })));
         assert!(
             text.starts_with(&format!("unknown time zone `{given}`; use an IANA name such as `{meant}`")),
             "{text}"
         );
     }
-    let text = refusal(invoke::<now>(json!({"zone": "UTC+9"})));
+    let text = error_text(invoke::<now>(json!({"zone": "UTC+9"})));
     assert!(text.ends_with("or an offset such as `+09:00`"), "{text}");
 }
 
@@ -80,11 +80,11 @@ fn times_are_read_in_many_forms() {
 }
 
 #[test]
-fn a_time_that_says_too_little_is_refused_with_what_to_send() {
-    let nowhere = refusal(invoke::<convert>(json!({"time": "2026-11-21T14:30", "to": "UTC"})));
+fn a_time_that_says_too_little_is_rejected_with_what_to_send() {
+    let nowhere = error_text(invoke::<convert>(json!({"time": "2026-11-21T14:30", "to": "UTC"})));
     assert!(nowhere.contains("name its zone in `from`"), "{nowhere}");
     for time in ["tomorrow", "14:30", "2026-13-01T00:00Z", "2026-11-21T14:30[Asia/Atlantis]", "@x", ""] {
-        let text = refusal(invoke::<convert>(json!({"time": time, "to": "UTC"})));
+        let text = error_text(invoke::<convert>(json!({"time": time, "to": "UTC"})));
         assert!(text.contains("2026-11-21T14:30:00+09:00"), "{time}: {text}");
     }
 }
@@ -123,10 +123,10 @@ fn adding_without_a_zone_stays_where_the_time_is_or_says_that_it_took_utc() {
 }
 
 #[test]
-fn what_cannot_be_added_is_refused() {
-    let text = refusal(invoke::<add>(json!({"time": "2026-11-21", "duration": "a while"})));
+fn what_cannot_be_added_is_rejected() {
+    let text = error_text(invoke::<add>(json!({"time": "2026-11-21", "duration": "a while"})));
     assert!(text.starts_with("cannot read the duration `a while`; write ISO 8601"), "{text}");
-    let text = refusal(invoke::<add>(json!({"time": "2026-11-21", "duration": "P9000Y"})));
+    let text = error_text(invoke::<add>(json!({"time": "2026-11-21", "duration": "P9000Y"})));
     assert!(text.contains("outside the years"), "{text}");
 }
 
@@ -150,5 +150,5 @@ fn a_difference_backwards_is_negative_and_days_are_the_default() {
     assert_eq!(back["seconds"], -259_200);
     let none = value(invoke::<difference>(json!({"from": "2026-11-21", "to": "2026-11-21"})));
     assert_eq!(none["duration"], "PT0S");
-    refusal(invoke::<difference>(json!({"from": "2026-11-21", "to": "soon"})));
+    error_text(invoke::<difference>(json!({"from": "2026-11-21", "to": "soon"})));
 }

@@ -19,7 +19,7 @@ fn page(kind: &str, body: impl Into<Vec<u8>>) -> Outcome {
     invoke::<fetch>(json!({"url": "https://a.test/"}))
 }
 
-fn refusal(outcome: &Outcome) -> String {
+fn error_text(outcome: &Outcome) -> String {
     assert!(outcome.is_error(), "{outcome:?}");
     outcome.text()
 }
@@ -52,12 +52,12 @@ fn other_text_passes_as_it_is() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
-    let told = refusal(&page("image/png", [0x89, b'P']));
+fn what_is_no_text_is_rejected() {
+    let told = error_text(&page("image/png", [0x89, b'P']));
     assert_eq!(told, "https://a.test/ is image/png; only HTML, text, JSON and XML can be read");
-    assert!(refusal(&page("", [0, 1, 2])).contains("is no text"));
+    assert!(error_text(&page("", [0, 1, 2])).contains("is no text"));
     answers(|_| Ok(Response::new(200, "x").with("content-encoding", "gzip")));
-    assert!(refusal(&of(json!({"url": "https://a.test/"}))).contains("compressed (gzip)"));
+    assert!(error_text(&of(json!({"url": "https://a.test/"}))).contains("compressed (gzip)"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_long_document_comes_in_pieces() {
     assert!(first.text().ends_with("[characters 0 to 20000 of 50001; continue at start_index 20000]"));
     let piece = of(json!({"url": "https://a.test/", "start_index": 49_999, "max_length": 5}));
     assert_eq!(piece.text(), format!("{}é", text.chars().nth(49_999).unwrap()));
-    let beyond = refusal(&of(json!({"url": "https://a.test/", "start_index": 50_001})));
+    let beyond = error_text(&of(json!({"url": "https://a.test/", "start_index": 50_001})));
     assert_eq!(beyond, "the document has 50001 characters; give a start_index below that");
     assert_eq!(page("text/plain", "").text(), "");
     let huge = page("text/plain", vec![b'x'; (1 << 20) + 1]);
@@ -102,12 +102,13 @@ fn three_redirects_are_followed() {
     });
     assert_eq!(of(json!({"url": "https://a.test/1"})).text(), "there");
     assert_eq!(testing::http_requests().len(), 4);
-    assert!(refusal(&of(json!({"url": "https://a.test/0"}))).contains("more than 3 times"));
+    assert!(error_text(&of(json!({"url": "https://a.test/0"}))).contains("more than 3 times"));
     assert!(
-        refusal(&of(json!({"url": "https://a.test/astray"}))).contains("redirects to `file:///etc/passwd`")
+        error_text(&of(json!({"url": "https://a.test/astray"})))
+            .contains("redirects to `file:///etc/passwd`")
     );
     assert!(
-        refusal(&of(json!({"url": "https://a.test/inside"})))
+        error_text(&of(json!({"url": "https://a.test/inside"})))
             .contains("requests to http://127.0.0.1 are not")
     );
 }
@@ -115,11 +116,11 @@ fn three_redirects_are_followed() {
 #[test]
 fn a_missing_grant_is_the_operators_to_mend() {
     answers(|_| Err(Failure::Denied("it".to_owned())));
-    let told = refusal(&of(json!({"url": "https://A.test:8443/x?y"})));
+    let told = error_text(&of(json!({"url": "https://A.test:8443/x?y"})));
     assert!(told.starts_with("requests to https://a.test:8443 are not granted"), "{told}");
     assert!(!told.contains("plugins.fetch") && !told.contains("http ="), "that is for the operator: {told}");
     for url in ["a.test", "ftp://a.test/", "", "javascript:alert(1)"] {
-        assert!(refusal(&of(json!({"url": url}))).contains("is no address of a web page"), "{url}");
+        assert!(error_text(&of(json!({"url": url}))).contains("is no address of a web page"), "{url}");
     }
 }
 
@@ -130,15 +131,15 @@ fn a_failure_is_said_in_one_sentence() {
         "https://a.test/500" => Ok(Response::new(500, "<html>oops</html>")),
         _ => Err(Failure::TimedOut),
     });
-    let told = |path: &str| refusal(&of(json!({"url": format!("https://a.test/{path}")})));
+    let told = |path: &str| error_text(&of(json!({"url": format!("https://a.test/{path}")})));
     assert_eq!(told("404"), "https://a.test/404 answered with status 404: no such page");
     assert_eq!(told("500"), "https://a.test/500 answered with status 500");
     assert_eq!(told("x"), "https://a.test/x: the host took too long to answer");
 }
 
 #[test]
-fn a_page_that_is_nested_deeply_is_refused() {
-    let told = refusal(&page("text/html", "<div>".repeat(2_000)));
+fn a_page_that_is_nested_deeply_is_rejected() {
+    let told = error_text(&page("text/html", "<div>".repeat(2_000)));
     assert!(told.contains("nested too deeply"), "{told}");
     assert_eq!(page("text/html", format!("{}x", "<div>".repeat(200))).text(), "x");
 }

@@ -55,7 +55,7 @@ fn plain(path: &Path) -> Option<PathBuf> {
 fn granted() -> Result<Vec<PathBuf>, FileError> {
     let dirs = preopened();
     if dirs.is_empty() {
-        // A plugin that has no directory is refused nothing, so the server says nothing of it; but what is written here
+        // A plugin that has no directory is denied nothing, so the server says nothing of it; but what is written here
         // goes to the server's log and nowhere else.
         let _ = writeln!(
             io::stderr(),

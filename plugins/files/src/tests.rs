@@ -46,7 +46,7 @@ fn value(outcome: Outcome) -> Value {
     outcome.structured().unwrap()
 }
 
-fn refusal(outcome: Outcome) -> String {
+fn error_text(outcome: Outcome) -> String {
     assert!(outcome.is_error(), "{}", outcome.text());
     outcome.text()
 }
@@ -65,7 +65,7 @@ fn without_a_grant_every_tool_says_that_only_the_operator_can_help() {
         invoke::<search>(json!({"pattern": "x"})),
         invoke::<find>(json!({"glob": "*"})),
     ] {
-        let told = refusal(outcome);
+        let told = error_text(outcome);
         assert!(told.contains("only the operator") && !told.contains("dirs ="), "{told}");
     }
 }
@@ -78,7 +78,9 @@ fn a_list_shows_one_level() {
     assert_eq!(listing["truncated"], false);
     assert_eq!(names(&value(invoke::<list>(json!({"path": "src/."}))), &root), ["src/deep/", "src/main.rs"]);
     assert_eq!(names(&value(invoke::<list>(json!({"path": "README.md"}))), &root), ["README.md"]);
-    assert!(refusal(invoke::<list>(json!({"path": "nowhere"}))).contains("cannot be opened (No such file"));
+    assert!(
+        error_text(invoke::<list>(json!({"path": "nowhere"}))).contains("cannot be opened (No such file")
+    );
 }
 
 #[test]
@@ -129,7 +131,7 @@ fn what_cannot_be_read_is_explained() {
     let (dir, root) = granted();
     fs::File::create(dir.path().join("huge")).unwrap().set_len(9 << 20).unwrap();
     write(dir.path(), "empty", b"");
-    let of = |path: &str| refusal(invoke::<read>(json!({ "path": path })));
+    let of = |path: &str| error_text(invoke::<read>(json!({ "path": path })));
     assert_eq!(of("data.bin"), format!("`{root}/data.bin` is binary and cannot be shown as text"));
     assert_eq!(of("src"), format!("`{root}/src` is a directory; `list` shows what is in it"));
     assert_eq!(of("huge"), format!("`{root}/huge` is larger than 8 MiB and not read"));
@@ -137,29 +139,29 @@ fn what_cannot_be_read_is_explained() {
     assert_eq!(invoke::<read>(json!({"path": "empty"})).text(), "");
     for (start, end) in [(0, 3), (6, 7), (4, 2)] {
         let lines = invoke::<read>(json!({"path": "src/main.rs", "start_line": start, "end_line": end}));
-        assert!(refusal(lines).contains("has 5 lines; give"), "{start} {end}");
+        assert!(error_text(lines).contains("has 5 lines; give"), "{start} {end}");
     }
 }
 
 #[test]
-fn a_path_outside_is_refused_with_the_granted_directories() {
+fn a_path_outside_is_rejected_with_the_granted_directories() {
     let (_dir, root) = granted();
     for path in ["/etc/passwd", "../x", "src/../../x", "/", "/..", "../../../../../../../../etc"] {
         let expected = format!("`{path}` is outside the granted directories; give a path below `{root}`");
-        assert_eq!(refusal(invoke::<read>(json!({ "path": path }))), expected);
-        assert_eq!(refusal(invoke::<list>(json!({ "path": path }))), expected);
-        assert_eq!(refusal(invoke::<search>(json!({ "pattern": "x", "path": path }))), expected);
-        assert_eq!(refusal(invoke::<find>(json!({ "glob": "*", "path": path }))), expected);
+        assert_eq!(error_text(invoke::<read>(json!({ "path": path }))), expected);
+        assert_eq!(error_text(invoke::<list>(json!({ "path": path }))), expected);
+        assert_eq!(error_text(invoke::<search>(json!({ "pattern": "x", "path": path }))), expected);
+        assert_eq!(error_text(invoke::<find>(json!({ "glob": "*", "path": path }))), expected);
     }
     // A name that begins like the granted one is another directory.
-    assert!(refusal(invoke::<read>(json!({"path": format!("{root}x/y")}))).contains("is outside"));
+    assert!(error_text(invoke::<read>(json!({"path": format!("{root}x/y")}))).contains("is outside"));
 }
 
 #[test]
 fn with_several_grants_a_path_must_say_which() {
     let (_one, first) = granted();
     let (_two, second) = granted();
-    let text = refusal(invoke::<read>(json!({"path": "README.md"})));
+    let text = error_text(invoke::<read>(json!({"path": "README.md"})));
     assert!(text.contains("outside") && text.contains(&first) && text.contains(&second), "{text}");
     assert_eq!(value(invoke::<find>(json!({"glob": "*.md"})))["paths"].as_array().unwrap().len(), 2);
     assert!(!invoke::<read>(json!({"path": format!("{second}/README.md")})).is_error());
@@ -223,10 +225,10 @@ fn a_search_says_what_it_left_out() {
 #[test]
 fn a_pattern_or_glob_that_cannot_be_read_is_explained() {
     let (_dir, _) = granted();
-    assert!(refusal(invoke::<search>(json!({"pattern": "("}))).contains("unclosed group"));
-    assert!(refusal(invoke::<search>(json!({"pattern": "a\nb"}))).contains("not allowed"));
-    assert!(refusal(invoke::<search>(json!({"pattern": r"(\w{100}){100}"}))).contains("size limit"));
-    assert!(refusal(invoke::<find>(json!({"glob": "{a"}))).contains("write a glob such as"));
+    assert!(error_text(invoke::<search>(json!({"pattern": "("}))).contains("unclosed group"));
+    assert!(error_text(invoke::<search>(json!({"pattern": "a\nb"}))).contains("not allowed"));
+    assert!(error_text(invoke::<search>(json!({"pattern": r"(\w{100}){100}"}))).contains("size limit"));
+    assert!(error_text(invoke::<find>(json!({"glob": "{a"}))).contains("write a glob such as"));
 }
 
 #[test]

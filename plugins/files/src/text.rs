@@ -1,5 +1,5 @@
 //! Files as text. A file is read in one go and searched as a whole, since calls to the host and work per line are what
-//! costs fuel; so its size is bounded, and what is too large or not text is refused.
+//! costs fuel; so its size is bounded, and what is too large or not text is rejected.
 
 use std::path::Path;
 use std::{fs, iter};
@@ -19,16 +19,16 @@ const MAX_LINE_BYTES: usize = 400;
 
 pub(crate) fn load(path: &Path) -> Result<Vec<u8>, FileError> {
     let unopened = |error| FileError::Unopened(path.display().to_string(), error);
-    let refused = |what| Err(FileError::NotText(path.display().to_string(), what));
+    let rejected = |what| Err(FileError::NotText(path.display().to_string(), what));
     let metadata = path.metadata().map_err(unopened)?;
     if metadata.is_dir() {
-        return refused("a directory; `list` shows what is in it");
+        return rejected("a directory; `list` shows what is in it");
     }
     if metadata.len() > MAX_FILE_BYTES {
-        return refused("larger than 8 MiB and not read");
+        return rejected("larger than 8 MiB and not read");
     }
     let bytes = fs::read(path).map_err(unopened)?;
-    if memchr(0, &bytes).is_some() { refused("binary and cannot be shown as text") } else { Ok(bytes) }
+    if memchr(0, &bytes).is_some() { rejected("binary and cannot be shown as text") } else { Ok(bytes) }
 }
 
 /// Lines `start` to `end`, counted from 1, as far as they fit, and a note of what is missing.

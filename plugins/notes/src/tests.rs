@@ -10,7 +10,7 @@ fn value(outcome: Outcome) -> Value {
     outcome.structured().unwrap()
 }
 
-fn refusal(outcome: Outcome) -> String {
+fn error_text(outcome: Outcome) -> String {
     assert!(outcome.is_error(), "{}", outcome.text());
     outcome.text()
 }
@@ -82,8 +82,8 @@ fn writing_again_replaces_the_text_and_keeps_tags_that_are_not_given() {
 fn a_note_never_takes_the_place_of_another_with_the_same_uri() {
     write("C", "the language", &[]);
     changes();
-    let refused = refusal(invoke::<write_note>(json!({"title": "C++", "text": "another"})));
-    assert!(refused.starts_with("`C++` would replace the note `C`"), "{refused}");
+    let rejected = error_text(invoke::<write_note>(json!({"title": "C++", "text": "another"})));
+    assert!(rejected.starts_with("`C++` would replace the note `C`"), "{rejected}");
     assert_eq!((text("c"), changes()), ("the language".to_owned(), vec![]));
 }
 
@@ -120,21 +120,21 @@ fn a_note_that_others_append_to_keeps_every_piece() {
 
 #[test]
 fn an_unknown_note_is_answered_with_the_closest_titles() {
-    let unknown = |name: &str| refusal(invoke::<delete_note>(json!({ "note": name })));
+    let unknown = |name: &str| error_text(invoke::<delete_note>(json!({ "note": name })));
     assert_eq!(unknown("Shoping"), "there is no note `Shoping`; `find_notes` lists what there is");
     write("Shopping list", "", &[]);
     write("Shipping", "", &[]);
     write("Zebra", "", &[]);
     let near = "the closest titles are `Shopping list`, `Shipping`";
     assert_eq!(unknown("Shoping"), format!("there is no note `Shoping`; {near}"));
-    let appended = refusal(invoke::<append_note>(json!({"note": "notes:///shoping", "text": "x"})));
+    let appended = error_text(invoke::<append_note>(json!({"note": "notes:///shoping", "text": "x"})));
     assert_eq!(appended, format!("there is no note `notes:///shoping`; {near}"));
 }
 
 #[test]
 fn what_cannot_be_kept_is_explained() {
     let write = |title: &str, text: &str, tags: Value| {
-        refusal(invoke::<write_note>(json!({"title": title, "text": text, "tags": tags})))
+        error_text(invoke::<write_note>(json!({"title": title, "text": text, "tags": tags})))
     };
     for title in ["", " \n", "?!", "x".repeat(301).as_str(), format!("x{}", "!".repeat(300)).as_str()] {
         assert!(write(title, "", json!([])).starts_with("give the note a title with a letter"), "{title}");
@@ -144,7 +144,7 @@ fn what_cannot_be_kept_is_explained() {
     assert!(write("x", &long, json!([])).starts_with("the note would be longer than 64 KiB;"));
     assert!(Notebook::open().unwrap().slugs().unwrap().is_empty());
     self::write("x", &long[1..], &[]);
-    let more = refusal(invoke::<append_note>(json!({"note": "x", "text": "y"})));
+    let more = error_text(invoke::<append_note>(json!({"note": "x", "text": "y"})));
     assert!(more.starts_with("the note would be longer"), "{more}");
     assert_eq!(text("x").len(), 64 << 10);
 }
@@ -227,10 +227,10 @@ fn prompts_embed_the_notes() {
     assert_eq!((review.messages.len(), &review.messages[1].content), (3, &expected));
     let tagged = get_prompt::<weekly_review>([("tag", "Work")]).unwrap();
     assert_eq!((tagged.messages.len(), &tagged.messages[1].content), (2, &expected));
-    for refused in
+    for rejected in
         [get_prompt::<summarize_note>([("note", "x")]), get_prompt::<weekly_review>([("tag", "x")])]
     {
-        assert!(matches!(refused, Err(Error::InvalidParams(_))), "{refused:?}");
+        assert!(matches!(rejected, Err(Error::InvalidParams(_))), "{rejected:?}");
     }
 }
 

@@ -49,9 +49,9 @@ test("the line is where an error was thrown, and not where it was made", () => {
   assert.match(failure(engine).message, /at line 2: e\.stack/);
 });
 
-test("`super` in an async method is refused, in its arrow functions too", () => {
-  const refused = "class A {}\nclass B extends A {\n  async m() { return [1].map(() => super.m()) } }";
-  assert.match(failure(refused).message, /`super` is not supported in an async method\n {2}at line 3/);
+test("`super` in an async method is rejected, in its arrow functions too", () => {
+  const rejected = "class A {}\nclass B extends A {\n  async m() { return [1].map(() => super.m()) } }";
+  assert.match(failure(rejected).message, /`super` is not supported in an async method\n {2}at line 3/);
   const allowed = "class A { m() { return 1 } }\nclass B extends A { m() { return [1].map(() => super.m()) } }";
   assert.deepEqual(evaluate(`${allowed}\nawait new B().m()`).result, [1]);
 });

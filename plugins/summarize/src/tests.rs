@@ -8,13 +8,13 @@ fn run(client: &TestClient, arguments: Value) -> (bool, String) {
 }
 
 #[test]
-fn a_short_text_takes_one_question() {
+fn a_short_text_takes_one_request() {
     let client = TestClient::new().samples("In short.");
     let asked = json!({"text": "A long story.", "style": "bullets", "words": 50});
     assert_eq!(run(&client, asked), (false, "In short.".to_owned()));
-    let [question] = client.requests().try_into().unwrap();
-    assert_eq!(question.params["maxTokens"], 150);
-    let prompt = question.params["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
+    let [request] = client.requests().try_into().unwrap();
+    assert_eq!(request.params["maxTokens"], 150);
+    let prompt = request.params["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
     assert!(
         prompt.contains("list of points, about 50 words")
             && prompt.contains("<text>\nA long story.\n</text>")

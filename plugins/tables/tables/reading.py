@@ -1,7 +1,7 @@
 """From text to a table: CSV with any delimiter, JSON in the three shapes that people use, and lines of JSON.
 
 A row that is too short is filled up, since many programs leave out empty cells at the end; one that is too
-long is refused with its number, since nobody can tell which of its cells is too many.
+long is rejected with its number, since nobody can tell which of its cells is too many.
 """
 
 from __future__ import annotations

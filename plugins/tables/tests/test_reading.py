@@ -5,7 +5,7 @@ from tables.reading import MOST_CELLS, named, read
 from tables.table import BadTable, parsed
 
 
-def refusal(data, *more):
+def error_text(data, *more):
     try:
         read(data, *more)
     except BadTable as error:
@@ -31,8 +31,8 @@ class Csv(unittest.TestCase):
     def test_short_rows_are_filled_up(self):
         self.assertEqual(read("a,b,c\n1\n2,,\n4,5,6,,\n").rows, [[1, None, None], [2, None, None], [4, 5, 6]])
 
-    def test_long_rows_are_refused_with_their_line(self):
-        said = refusal('a,b\n"1\n2",2\n3,4,five\n')
+    def test_long_rows_are_rejected_with_their_line(self):
+        said = error_text('a,b\n"1\n2",2\n3,4,five\n')
         self.assertIn("line 4 has 3 cells, but there are 2 columns", said)
         self.assertIn("'five'", said)
 
@@ -46,20 +46,20 @@ class Csv(unittest.TestCase):
         self.assertEqual(named(["a"] * 100_000)[-1], "a_100000")
 
     def test_open_quotes_are_reported(self):
-        self.assertIn("cannot be read at line", refusal('a,b\n"1,2\n3,4\n'))
+        self.assertIn("cannot be read at line", error_text('a,b\n"1,2\n3,4\n'))
 
     def test_emptiness_is_reported(self):
         for data in ("", "  \n", "\ufeff", '""', '""\n" "\n'):
-            self.assertIn("the data is empty", refusal(data))
+            self.assertIn("the data is empty", error_text(data))
         self.assertEqual(read("a,b\n").rows, [])
 
     def test_a_delimiter_must_be_one_character(self):
         for delimiter in ('"', "\n", "ab"):
-            self.assertIn("must be one character", refusal("a", "csv", delimiter))
+            self.assertIn("must be one character", error_text("a", "csv", delimiter))
         self.assertEqual(read("a:b\n1:2", None, ":").rows, [[1, 2]])
 
-    def test_too_much_is_refused(self):
-        self.assertIn("is the most", refusal("a,b\n" + "1,2\n" * (MOST_CELLS // 2 + 1)))
+    def test_too_much_is_rejected(self):
+        self.assertIn("is the most", error_text("a,b\n" + "1,2\n" * (MOST_CELLS // 2 + 1)))
 
 
 class Cells(unittest.TestCase):
@@ -122,23 +122,23 @@ class Json(unittest.TestCase):
         )
 
     def test_what_is_no_table_is_reported_with_its_place(self):
-        self.assertIn("row 2, column `a`", refusal('[{"a": 1}, {"a": [1]}]'))
-        self.assertIn("row 2 is no object", refusal('[{"a": 1}, 2]'))
-        self.assertIn("row 1 has 2 values", refusal('[["a"], [1, 2]]'))
-        self.assertIn("the column `b` has 1 values", refusal('{"a": [1, 2], "b": [1]}'))
-        self.assertIn("line 2 is not JSON", refusal('{"a": 1}\n{"a": }\n'))
-        self.assertIn("empty list", refusal("[]"))
-        self.assertIn("no table", refusal("3", "json"))
-        self.assertIn("cannot be read", refusal("[1,"))
+        self.assertIn("row 2, column `a`", error_text('[{"a": 1}, {"a": [1]}]'))
+        self.assertIn("row 2 is no object", error_text('[{"a": 1}, 2]'))
+        self.assertIn("row 1 has 2 values", error_text('[["a"], [1, 2]]'))
+        self.assertIn("the column `b` has 1 values", error_text('{"a": [1, 2], "b": [1]}'))
+        self.assertIn("line 2 is not JSON", error_text('{"a": 1}\n{"a": }\n'))
+        self.assertIn("empty list", error_text("[]"))
+        self.assertIn("no table", error_text("3", "json"))
+        self.assertIn("cannot be read", error_text("[1,"))
 
-    def test_deep_nesting_is_refused_before_it_is_read(self):
+    def test_deep_nesting_is_rejected_before_it_is_read(self):
         for data in (
             "[" * 2000,
             '{"a": [' * 30 + "]}" * 30,
             '[{"a": "' + r'\\", "b": ' + "[1, " * 60,
             '{"a": 1}\n{"a": ' + "[" * 60,
         ):
-            self.assertIn("nested too deeply", refusal(data))
+            self.assertIn("nested too deeply", error_text(data))
 
     def test_brackets_in_texts_and_beside_each_other_are_no_nesting(self):
         text = '\\"' + "[{" * 100 + "\\"

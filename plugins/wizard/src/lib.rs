@@ -101,7 +101,7 @@ enum Fault {
     #[error("the person said that the plan is not right; call again to start over")]
     NotRight,
     #[error("the person could not be asked")]
-    Asking(#[from] Error),
+    ClientRequest(#[from] Error),
 }
 
 /// Plan an event together with the person at the client, who is asked step by step.

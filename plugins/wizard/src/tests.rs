@@ -18,10 +18,9 @@ fn each_form_follows_from_the_one_before() {
     let asked = client.requests();
     let keys: Vec<_> = asked.iter().map(|request| request.key.clone().unwrap()).collect();
     assert_eq!(keys, ["basics", "details", "confirmation"]);
-    let question = asked[2].params["message"].as_str().unwrap();
+    let message = asked[2].params["message"].as_str().unwrap();
     assert!(
-        question
-            .contains("with 4 people: a dinner, minding vegans, those without nuts, for up to 30.00 each")
+        message.contains("with 4 people: a dinner, minding vegans, those without nuts, for up to 30.00 each")
     );
     let fields = &asked[0].params["requestedSchema"]["properties"];
     assert_eq!(fields["date"]["format"], "date");

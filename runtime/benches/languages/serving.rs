@@ -72,7 +72,7 @@ impl Memory {
     }
 }
 
-/// Seconds from the bytes of the file to a plugin that has said what it offers, compiled in a process of its own.
+/// Seconds from the bytes of the file to a plugin that has said what it lists, compiled in a process of its own.
 pub fn compile_seconds(component: &Path) -> Result<f64, String> {
     runtime().block_on(async {
         let outside = Compiler::with_program(env!("CARGO_BIN_EXE_plugport").into());

@@ -10,7 +10,7 @@ pub fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Prints JSON, which may have a stranger's words in it. It may be a terminal that reads it.
+/// Prints JSON, which may have untrusted text in it. It may be a terminal that reads it.
 pub fn print_json(text: &str) {
     print(&escape_json(text));
 }
@@ -37,7 +37,7 @@ fn spell(character: char, out: &mut String) {
     }
 }
 
-/// Prints to stderr. Parts of the text may be a stranger's words, so nothing in it can move the cursor or forge a line that is
+/// Prints to stderr. Parts of the text may be untrusted, so nothing in it can move the cursor or forge a line that is
 /// not indented.
 pub fn eprint(text: &str) {
     let lines: String = text.split('\n').map(|line| format!("{}\n", Escaped(line))).collect();

@@ -1,4 +1,4 @@
-//! Makes text of a guest or a stranger harmless for a terminal and a log.
+//! Makes untrusted text harmless for a terminal and a log.
 
 use std::fmt;
 

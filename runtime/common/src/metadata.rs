@@ -1,7 +1,7 @@
 //! What a component says of itself: name, version, licences and where it comes from, in the custom sections that
 //! component tools have agreed on. `plugport build` writes them and `plugport inspect` shows them.
 //!
-//! A stranger's file is read here: only the outermost custom sections count, and of each text as much as anybody reads.
+//! An untrusted file is read here: only the outermost custom sections count, and of each text as much as anybody reads.
 
 use serde_json::{Value, json};
 use wasmparser::{ComponentName, CustomSectionReader, KnownCustom, Parser, Payload};
@@ -129,7 +129,7 @@ fn own_name(section: &CustomSectionReader<'_>) -> Option<String> {
     })
 }
 
-/// Words of a stranger, as many as anybody reads.
+/// Untrusted text, as much as anybody reads.
 fn text(bytes: &[u8]) -> String {
     let bytes = bytes.get(..LONGEST * 4).unwrap_or(bytes);
     String::from_utf8_lossy(bytes).chars().take(LONGEST).collect()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_can_neither_break_it_nor_make_it_long() {
+    fn an_untrusted_file_can_neither_break_it_nor_make_it_long() {
         let long = Metadata { description: Some("é".repeat(5_000)), ..about() };
         let shown = Metadata::of(&component(&long).finish()).description.unwrap();
         assert_eq!(shown.chars().count(), LONGEST);

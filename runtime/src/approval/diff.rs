@@ -24,7 +24,7 @@ pub enum DiffSubject {
     Imports,
     /// What it may do.
     Grants,
-    /// Something that it offers, by its own name for it.
+    /// Something that it lists, by its own name for it.
     Item(ItemKind, String),
 }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_stranger_moves_a_cursor_or_begins_a_line() {
+    fn nothing_untrusted_moves_a_cursor_or_begins_a_line() {
         let new = approved("a", &["x\u{1b}[2J"], &[("t\u{1b}\ndigest", "name:\n  a\r\u{202e}b\u{1b}[1A\n")]);
         let told = told(None, &new).join("\n");
         assert!(!told.chars().any(|c| c != '\n' && crate::observe::is_deceptive(c)), "{told}");

@@ -1,7 +1,7 @@
 //! Everything that a client sees of an item, as text that a person can read and a program can compare.
 //!
 //! Two items that differ in anything have different texts: each part stands under a label at the beginning of a line, and
-//! nothing that a stranger wrote ever does. White space between the parts of JSON is the only thing that is not kept.
+//! nothing untrusted ever does. White space between the parts of JSON is the only thing that is not kept.
 
 use std::fmt::Display;
 

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_or_too_long_is_refused() {
+    fn what_is_no_file_or_too_long_is_rejected() {
         let (dir, file) = place();
         assert!(matches!(Lockfile::read(dir.path()), Err(LockfileError::NotAFile(_))));
         assert!(matches!(Lockfile::read(Path::new("/dev/zero")), Err(LockfileError::NotAFile(_))));

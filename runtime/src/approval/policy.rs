@@ -57,7 +57,7 @@ impl ApprovalPolicy {
         self.mode
     }
 
-    /// Whether a plugin is judged by the same as by `other`, so that it need not be looked at again.
+    /// Whether a plugin is compared with the same approval as by `other`, so that it need not be compared again.
     #[must_use]
     pub fn is_same_for(&self, other: &Self, plugin: &str) -> bool {
         self.mode == other.mode && self.lockfile.get(plugin) == other.lockfile.get(plugin)

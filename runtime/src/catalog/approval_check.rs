@@ -41,7 +41,7 @@ impl Describe for PublishedPrompt {
 }
 
 impl PluginEntry {
-    /// Rejects the items that may not be shown, and remembers by what they were judged. The warnings tell of items that are shown
+    /// Rejects the items that may not be shown, and remembers the policy. The warnings tell of items that are shown
     /// although they were not approved.
     #[must_use]
     pub fn check_approval(mut self, approval: &ApprovalPolicy) -> (Self, Vec<String>) {

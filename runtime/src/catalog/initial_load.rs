@@ -8,11 +8,11 @@ use tokio::sync::watch;
 /// How far the first load is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// Files that were there at the start and have not been looked into.
+    /// Files that were there at the start and have not been loaded.
     pub remaining: usize,
     /// Files that were there.
     pub total: usize,
-    /// Whether all that was compiled before has been looked into, which takes milliseconds: what is left has to be compiled.
+    /// Whether all that was compiled before has been loaded, which takes milliseconds: what is left has to be compiled.
     pub compiling: bool,
 }
 

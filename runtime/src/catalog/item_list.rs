@@ -56,7 +56,7 @@ impl ItemHasher {
     }
 }
 
-/// The items of one kind that are offered at one moment.
+/// The items of one kind that are published at one moment.
 #[derive(Debug)]
 pub struct ItemList<T> {
     id: u64,

@@ -86,7 +86,7 @@ impl Catalog {
         }
     }
 
-    /// Whether all that was there at the start is offered, as far as it can be.
+    /// Whether all that was there at the start is published, as far as it can be.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.initial_load.is_over()
@@ -127,7 +127,7 @@ impl Catalog {
         self.lists.subscribe()
     }
 
-    /// What is offered now.
+    /// What is published now.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.current.load_full()

@@ -4,7 +4,7 @@
 //! the higher rank: the operator's file names it, or it was approved. Of plugins to which the operator gave one
 //! prefix, the one of that very name ranks highest. Between two that the operator names
 //! the first one by name does, since somebody knows both; between two of whom nothing is known neither does, since all else
-//! would be a guess that a stranger can prepare for. Keys that could be taken for one another are one, and a template has all
+//! would be a guess that an attacker can prepare for. Keys that could be taken for one another are one, and a template has all
 //! that begins as it does.
 
 use std::collections::HashMap;
@@ -103,7 +103,7 @@ impl<'e> Contender<'e> {
         let why = match (self.rank, other.rank) {
             (own, others) if own > others => return None,
             (own, others) if own < others => format!("{same}, which {}", reason(others)),
-            (Rank::Stranger | Rank::Approved, _) => {
+            (Rank::Unknown | Rank::Approved, _) => {
                 let own = self.plugin;
                 let why = format!(
                     "{same} with the same right; name one of them in plugport.toml, by a section [plugins.{own}] or \
@@ -122,7 +122,7 @@ fn reason(rank: Rank) -> &'static str {
     match rank {
         Rank::Owner | Rank::Namesake => "it names",
         Rank::Named => "the configuration names",
-        Rank::Approved | Rank::Stranger => "was approved",
+        Rank::Approved | Rank::Unknown => "was approved",
     }
 }
 
@@ -132,17 +132,17 @@ impl<'e> NameConflicts<'e> {
     }
 
     /// Which tools or prompts are published.
-    pub(super) fn names<T: Item>(&mut self, offered: impl Iterator<Item = &'e Arc<T>>) -> Vec<Arc<T>> {
-        let ranked = self.ranked(offered);
+    pub(super) fn names<T: Item>(&mut self, listed: impl Iterator<Item = &'e Arc<T>>) -> Vec<Arc<T>> {
+        let ranked = self.ranked(listed);
         self.resolve(ranked, |_| None).0
     }
 
     /// Which templates are published.
     pub(super) fn templates<T: Item>(
         &mut self,
-        offered: impl Iterator<Item = &'e Arc<T>>,
+        listed: impl Iterator<Item = &'e Arc<T>>,
     ) -> (Vec<Arc<T>>, PrefixIndex<'e>) {
-        let ranked = self.ranked(offered);
+        let ranked = self.ranked(listed);
         let prefixes = PrefixIndex::new(ranked.iter().map(|one| {
             let contender = Contender::of(&**one.item, one.rank);
             (one.form.clone(), contender)
@@ -162,10 +162,10 @@ impl<'e> NameConflicts<'e> {
     /// Which resources are published beside these templates, and who may answer for URIs that look like theirs.
     pub(super) fn resources<T: Item>(
         &mut self,
-        offered: impl Iterator<Item = &'e Arc<T>>,
+        listed: impl Iterator<Item = &'e Arc<T>>,
         templates: &PrefixIndex<'e>,
     ) -> (Vec<Arc<T>>, UriOwners) {
-        let ranked = self.ranked(offered);
+        let ranked = self.ranked(listed);
         let (passed, groups) = self.resolve(ranked, |one| {
             let own = Contender::of(&**one.item, one.rank);
             let template = templates.above(&one.form).and_then(|above| above.against(own.plugin));
@@ -182,9 +182,9 @@ impl<'e> NameConflicts<'e> {
     }
 
     /// What of this does not belong to other plugins by what it says.
-    fn ranked<T: Item>(&mut self, offered: impl Iterator<Item = &'e Arc<T>>) -> Vec<RankedItem<'e, T>> {
+    fn ranked<T: Item>(&mut self, listed: impl Iterator<Item = &'e Arc<T>>) -> Vec<RankedItem<'e, T>> {
         let mut ranked = Vec::new();
-        for item in offered {
+        for item in listed {
             match self.owners.check(item.owner(), T::KIND, item.key()) {
                 Ok((rank, form)) => ranked.push(RankedItem { item, rank, form: form.text }),
                 Err(taken) => self.reject(&**item, taken),
@@ -199,19 +199,19 @@ impl<'e> NameConflicts<'e> {
         overruled: impl Fn(&RankedItem<'e, T>) -> Option<Taken>,
     ) -> (Vec<Arc<T>>, HashMap<String, TopTwo<'e>>) {
         let mut groups: HashMap<String, TopTwo<'e>> = HashMap::with_capacity(ranked.len());
-        let mut standing = Vec::with_capacity(ranked.len());
+        let mut remaining = Vec::with_capacity(ranked.len());
         for one in ranked {
             match overruled(&one) {
                 Some(taken) => self.reject(&**one.item, taken),
                 None => {
                     let contender = Contender::of(&**one.item, one.rank);
                     groups.entry(one.form.clone()).or_default().add(contender);
-                    standing.push(one);
+                    remaining.push(one);
                 }
             }
         }
-        let mut passed = Vec::with_capacity(standing.len());
-        for RankedItem { item, rank, form } in standing {
+        let mut passed = Vec::with_capacity(remaining.len());
+        for RankedItem { item, rank, form } in remaining {
             let own = Contender::of(&**item, rank);
             let other = groups.get(&form).and_then(|group| group.against(own.plugin));
             match other.and_then(|other| own.loses::<T>(&other)) {
@@ -222,7 +222,7 @@ impl<'e> NameConflicts<'e> {
         (passed, groups)
     }
 
-    /// Says of what was refused for another reason that it would be another plugin's anyway.
+    /// Says of what was rejected for another reason that it would be another plugin's anyway.
     pub(super) fn explain(&mut self, plugin: &str, rejected: &RejectedItem) {
         let Some(key) = rejected.key.as_deref() else { return };
         if let Err(Taken { owner, why }) = self.owners.check(plugin, rejected.kind, key) {

@@ -1,9 +1,9 @@
 //! Which plugin owns which names.
 //!
 //! Decided by what lies in the folder and what the operator says of it, and by nothing else: a plugin whose file is there has its
-//! names also while it is compiled, held back or broken, so that neither the order in which files come nor who is quickest
+//! names also while it is compiled, withheld or broken, so that neither the order in which files come nor who is quickest
 //! has a say. A name belongs to the plugin whose own name, or whose prefix from the operator's file, is its longest
-//! beginning; plugins whose names look alike are held back until something says which of them is meant.
+//! beginning; plugins whose names look alike are withheld until something says which of them is meant.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,7 +29,7 @@ pub struct Claimant {
 pub(super) enum Rank {
     /// Its file is there.
     #[default]
-    Stranger,
+    Unknown,
     /// It was approved.
     Approved,
     /// The operator's file names it.
@@ -55,8 +55,8 @@ pub struct NameOwners {
     /// By how their beginnings look.
     claims: HashMap<String, Claim>,
     ranks: HashMap<String, Rank>,
-    /// Plugins that are held back, and why.
-    held: HashMap<String, String>,
+    /// Plugins that are withheld, and why.
+    withheld: HashMap<String, String>,
     prefixes: HashMap<String, String>,
 }
 
@@ -93,12 +93,12 @@ impl NameOwners {
     pub fn new(claimants: impl IntoIterator<Item = Claimant>) -> Self {
         let claimants: BTreeMap<String, Claimant> =
             claimants.into_iter().map(|claimant| (claimant.plugin.clone(), claimant)).collect();
-        let mut owners = Self { held: held(claimants.values()), ..Self::default() };
-        let standing = |claimant: &&Claimant| !owners.held.contains_key(&claimant.plugin);
-        let (standing, held): (Vec<_>, Vec<_>) = claimants.values().partition(standing);
+        let mut owners = Self { withheld: withheld(claimants.values()), ..Self::default() };
+        let served = |claimant: &&Claimant| !owners.withheld.contains_key(&claimant.plugin);
+        let (served, withheld): (Vec<_>, Vec<_>) = claimants.values().partition(served);
         // Its own name is still a plugin's when it has another prefix, unless somebody else goes by it.
-        let renamed: Vec<_> = standing.iter().copied().filter(|one| one.prefix != one.plugin).collect();
-        for strength in [standing.iter().map(prefix).collect(), held.iter().map(prefix).collect()] {
+        let renamed: Vec<_> = served.iter().copied().filter(|one| one.prefix != one.plugin).collect();
+        for strength in [served.iter().map(prefix).collect(), withheld.iter().map(prefix).collect()] {
             owners.add_claims(strength);
         }
         owners.add_claims(renamed.into_iter().map(|one| (one.plugin.as_str(), one)).collect());
@@ -106,7 +106,7 @@ impl NameOwners {
             let rank = match (named, approved) {
                 (true, _) => Rank::Named,
                 (false, true) => Rank::Approved,
-                (false, false) => Rank::Stranger,
+                (false, false) => Rank::Unknown,
             };
             owners.ranks.insert(plugin.clone(), rank);
             owners.prefixes.insert(plugin, prefix);
@@ -127,10 +127,10 @@ impl NameOwners {
         }
     }
 
-    /// Why a plugin is held back as a whole, if it is.
+    /// Why a plugin is withheld as a whole, if it is.
     #[must_use]
-    pub fn held_back(&self, plugin: &str) -> Option<&str> {
-        self.held.get(plugin).map(String::as_str)
+    pub fn withheld(&self, plugin: &str) -> Option<&str> {
+        self.withheld.get(plugin).map(String::as_str)
     }
 
     /// Whether a plugin of this name is in the folder.
@@ -226,14 +226,13 @@ fn foreign(kind: ItemKind, key: &str, claim: &Claim) -> String {
     }
 }
 
-/// Plugins whose names look alike, each with why it is held back. Those that the operator's file names stay, whatever they
-/// look like: somebody has seen them. Else the only one that was approved stays, and else none.
-fn held<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, String> {
+/// Plugins whose names look alike, and why each is withheld: all but those in the operator's file, else the only approved one.
+fn withheld<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, String> {
     let mut alike: HashMap<String, Vec<&Claimant>> = HashMap::new();
     for claimant in claimants.filter(|claimant| !claimant.prefix.is_empty()) {
         alike.entry(naming::plugin_skeleton(&claimant.prefix)).or_default().push(claimant);
     }
-    let mut held = HashMap::new();
+    let mut withheld = HashMap::new();
     for group in alike.into_values().filter(|group| group.len() > 1) {
         let approved: Vec<_> = group.iter().filter(|one| one.approved).collect();
         let stays = |one: &Claimant| match (group.iter().any(|one| one.named), approved.as_slice()) {
@@ -245,11 +244,11 @@ fn held<'c>(claimants: impl Iterator<Item = &'c Claimant>) -> HashMap<String, St
             let other = group.iter().find(|other| stays(other));
             let other = other.or_else(|| group.iter().find(|other| other.plugin != one.plugin));
             if let Some(other) = other {
-                held.insert(one.plugin.clone(), alike_to(one, other, stays(other)));
+                withheld.insert(one.plugin.clone(), alike_to(one, other, stays(other)));
             }
         }
     }
-    held
+    withheld
 }
 
 fn alike_to(one: &Claimant, other: &Claimant, stays: bool) -> String {
@@ -288,7 +287,8 @@ mod tests {
     fn owners<const N: usize>(claimants: [Claimant; N]) -> NameOwners {
         let owners = NameOwners::new(claimants.clone());
         let reversed = NameOwners::new(claimants.into_iter().rev());
-        assert_eq!((owners.claims.len(), &owners.held), (reversed.claims.len(), &reversed.held), "any order");
+        let state = |owners: &NameOwners| (owners.claims.len(), owners.withheld.clone());
+        assert_eq!(state(&owners), state(&reversed), "any order");
         owners
     }
 
@@ -329,7 +329,7 @@ mod tests {
         let owners = owners([named("gh", "github"), claimant("github"), named("web", ""), claimant("mail")]);
         assert_eq!(owner(&owners, ItemKind::Tool, "github-x"), Some("gh"));
         assert!(
-            owners.held_back("github").is_some_and(|why| why.contains("prefix `github` of the plugin `gh`"))
+            owners.withheld("github").is_some_and(|why| why.contains("prefix `github` of the plugin `gh`"))
         );
         let taken = owners.check("web", ItemKind::Tool, "github-x").unwrap_err();
         assert!(
@@ -349,30 +349,30 @@ mod tests {
         assert_eq!(rank(&owners, "a", ItemKind::Tool, "mail-x"), Rank::Owner);
         assert_eq!(rank(&owners, "mail", ItemKind::Tool, "mail-x"), Rank::Namesake);
         assert!(owners.check("b", ItemKind::Tool, "mail-x").is_err());
-        assert!(owners.held.is_empty());
+        assert!(owners.withheld.is_empty());
     }
 
     #[test]
     fn of_names_that_look_alike_the_one_stays_that_somebody_knows() {
         let all = owners([claimant("mail"), claimant("Mail"), claimant("rnail"), claimant("files")]);
-        assert_eq!(all.held.len(), 3, "{:?}", all.held);
-        let why = all.held_back("Mail").unwrap();
+        assert_eq!(all.withheld.len(), 3, "{:?}", all.withheld);
+        let why = all.withheld("Mail").unwrap();
         assert!(
             why.contains("nothing says which of them is meant") && why.contains("[plugins.Mail]"),
             "{why}"
         );
         assert_eq!(owner(&all, ItemKind::Tool, "mail-send"), Some("Mail"), "nobody else gets it");
         let one = owners([approved("mail"), claimant("Mail")]);
-        assert!(one.held_back("mail").is_none() && one.held_back("Mail").is_some());
+        assert!(one.withheld("mail").is_none() && one.withheld("Mail").is_some());
         assert_eq!(owner(&one, ItemKind::Tool, "Mail-send"), Some("mail"));
-        assert_eq!(owners([approved("mail"), approved("Mail")]).held.len(), 2);
+        assert_eq!(owners([approved("mail"), approved("Mail")]).withheld.len(), 2);
         let one = owners([approved("mail"), named("Mail", "Mail")]);
-        assert!(one.held_back("mail").is_some_and(|why| why.contains("that of the plugin `Mail`; rename")));
+        assert!(one.withheld("mail").is_some_and(|why| why.contains("that of the plugin `Mail`; rename")));
         let settled = owners([claimant("mail"), named("Mail", "post")]);
-        assert!(settled.held.is_empty());
+        assert!(settled.withheld.is_empty());
         assert_eq!(owner(&settled, ItemKind::Tool, "mail-send"), Some("mail"));
-        assert_eq!(owners([claimant("git-hub"), claimant("github")]).held.len(), 2);
-        assert!(owners([named("Mail", "Mail"), named("mail", "mail")]).held.is_empty());
+        assert_eq!(owners([claimant("git-hub"), claimant("github")]).withheld.len(), 2);
+        assert!(owners([named("Mail", "Mail"), named("mail", "mail")]).withheld.is_empty());
     }
 
     #[test]

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_deceive_or_break_a_client_are_refused() {
+    fn names_that_could_deceive_or_break_a_client_are_rejected() {
         assert_eq!(public("a", ""), Err(NameError::Empty));
         assert_eq!(public("a", "n\u{43e}w"), Err(NameError::Character('\u{43e}')));
         assert_eq!(public("a", "x/y"), Err(NameError::Character('/')));

@@ -12,7 +12,7 @@ use crate::sandbox::WorkBudget;
 /// References followed one after the other.
 const HOPS: usize = 8;
 
-/// Choices within choices that are looked into.
+/// Choices within choices that are followed.
 const DEPTH: usize = 16;
 
 /// Steps that any value may take, and one more for each so many bytes of its text. A schema can make many of every null:
@@ -24,7 +24,7 @@ const BYTES: usize = 4;
 const READ: usize = 16;
 
 /// Steps after which the allowance is asked.
-const ASKED: usize = 1_024;
+const CHECK_INTERVAL: usize = 1_024;
 
 /// Takes away members of `value`, whose text has `length` bytes, that are null, need not be there and may not be null, as
 /// `schema` says it. Gives whether there were any. What would take too long to find out stays, and so does all else when the
@@ -50,7 +50,7 @@ impl StepBudget<'_> {
         let before = self.left;
         let left = before.checked_sub(1 + size / READ);
         self.left = left.unwrap_or_default();
-        let is_due = before / ASKED != self.left / ASKED;
+        let is_due = before / CHECK_INTERVAL != self.left / CHECK_INTERVAL;
         if is_due && self.allowance.is_some_and(|allowance| allowance.check().is_err()) {
             self.left = 0;
             return None;

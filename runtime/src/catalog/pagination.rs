@@ -1,7 +1,7 @@
 //! Pages of a list.
 //!
 //! A cursor names the list it was made from, as it was then, and a position in it. When the list has changed meanwhile the
-//! position means nothing, so a stale cursor is refused and the client starts again, rather than missing an item.
+//! position means nothing, so a stale cursor is rejected and the client starts again, rather than missing an item.
 
 /// One page.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_and_forged_cursors_are_refused() {
+    fn stale_and_forged_cursors_are_rejected() {
         let all = [1, 2, 3];
         let next = Page::at(None, &all, 7, 2).unwrap().next.unwrap();
         assert_eq!(Page::at(Some(&next), &all, 8, 2), Err(InvalidCursor));

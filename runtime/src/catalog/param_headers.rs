@@ -1,6 +1,6 @@
 //! Arguments that a client repeats in headers (`x-mcp-header`, 2026-07-28), found in a tool's schema once.
 //!
-//! Clients leave out a tool whose annotations break the rules, so such a tool is refused here, where its author hears of
+//! Clients leave out a tool whose annotations break the rules, so such a tool is rejected here, where its author hears of
 //! it. What a request must then carry is a matter of HTTP and is checked in `transport/http/header_validation.rs`.
 
 use std::collections::HashSet;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_clients_refuse_are_refused() {
+    fn annotations_that_clients_refuse_are_rejected() {
         let one = |schema: &str| all(&format!(r#"{{"a":{schema}}}"#)).unwrap_err();
         assert_eq!(one(r#"{"type":"string","x-mcp-header":""}"#), ParamHeaderError::Name);
         assert_eq!(one(r#"{"type":"string","x-mcp-header":"a b"}"#), ParamHeaderError::Name);

@@ -149,17 +149,17 @@ impl ListedItem for Prompt {
 
 /// Publishes what passes, at most as many as the limit says, and each name once.
 fn accept<R: ListedItem, T: Item>(
-    offered: Vec<R>,
+    listed: Vec<R>,
     (most, of_what): (u64, &str),
     rejected: &mut Vec<RejectedItem>,
     mut validate: impl FnMut(R) -> Result<T, InvalidItem>,
 ) -> Vec<Arc<T>> {
     let mut reject = |name: String, why: String| rejected.push(RejectedItem::new(T::KIND, name, why));
     let count = usize::try_from(most).unwrap_or(usize::MAX);
-    let excess = offered.len().saturating_sub(count);
+    let excess = listed.len().saturating_sub(count);
     let mut seen = HashSet::new();
     let mut accepted = Vec::new();
-    for item in offered.into_iter().take(count) {
+    for item in listed.into_iter().take(count) {
         let name = item.own_name().to_owned();
         if !seen.insert(name.clone()) {
             reject(name, format!("the plugin already has a {} of this name", T::KIND.as_str()));

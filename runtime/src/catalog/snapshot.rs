@@ -68,15 +68,15 @@ impl Snapshot {
 
     fn of(mut entries: Vec<Arc<PluginEntry>>, owners: Arc<NameOwners>) -> Self {
         entries.sort_by(|a, b| a.plugin.name().cmp(b.plugin.name()));
-        let stands = |entry: &&Arc<PluginEntry>| owners.held_back(entry.plugin.name()).is_none();
-        let standing: Vec<&Arc<PluginEntry>> = entries.iter().filter(stands).collect();
+        let is_served = |entry: &&Arc<PluginEntry>| owners.withheld(entry.plugin.name()).is_none();
+        let served: Vec<&Arc<PluginEntry>> = entries.iter().filter(is_served).collect();
         let mut conflicts = NameConflicts::new(&owners);
-        let tools = conflicts.names(standing.iter().flat_map(|entry| &entry.tools));
-        let prompts = conflicts.names(standing.iter().flat_map(|entry| &entry.prompts));
-        let (templates, prefixes) = conflicts.templates(standing.iter().flat_map(|entry| &entry.templates));
-        let resources = standing.iter().flat_map(|entry| &entry.resources);
+        let tools = conflicts.names(served.iter().flat_map(|entry| &entry.tools));
+        let prompts = conflicts.names(served.iter().flat_map(|entry| &entry.prompts));
+        let (templates, prefixes) = conflicts.templates(served.iter().flat_map(|entry| &entry.templates));
+        let resources = served.iter().flat_map(|entry| &entry.resources);
         let (resources, uri_owners) = conflicts.resources(resources, &prefixes);
-        for entry in &standing {
+        for entry in &served {
             entry.rejected.iter().for_each(|rejected| conflicts.explain(entry.plugin.name(), rejected));
         }
         let (tools, prompts) = (ItemList::new(tools), ItemList::new(prompts));
@@ -209,7 +209,7 @@ impl Snapshot {
         matching.find(may_answer).map(|(template, matched)| (&template.plugin, matched))
     }
 
-    /// Whether a plugin answers for this URI that no stranger can take it from: the URI names it, or the operator's file does.
+    /// Whether a plugin answers for this URI from which no other plugin can take it: the URI names it, or the operator's file does.
     #[must_use]
     pub fn has_sole_owner(&self, uri: &str) -> bool {
         let kind = if uri.contains('{') { ItemKind::Template } else { ItemKind::Resource };

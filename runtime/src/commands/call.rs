@@ -75,10 +75,10 @@ pub(super) struct LoadTarget {
 async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandError> {
     let (mut target, approval) = locate(args, config)?;
     let artifact = read(&target)?;
-    let judged = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
+    let verdict = approval.check_file(&target.name, &artifact.digest, &target.settings.grants);
     let shown = target.path.display().to_string();
     let unapproved = |why: String| CommandError::Usage(anyhow!("{shown}: {why}"));
-    let warning = judged.map_err(unapproved)?;
+    let warning = verdict.map_err(unapproved)?;
     let protected = config.protected();
     for grant in &args.grant {
         let context = GrantContext { base: Path::new(""), protected: &protected };
@@ -92,7 +92,7 @@ async fn load(args: &cli::Call, config: &Config) -> Result<PluginEntry, CommandE
     Ok(entry)
 }
 
-/// Finds the file, what the configuration says of it, and by what it is judged. A stranger's file that has a plugin's name
+/// Finds the file, what the configuration says of it, and what it is compared with. Any other file that has a plugin's name
 /// gets nothing that the plugin has.
 fn locate(args: &cli::Call, config: &Config) -> Result<(LoadTarget, ApprovalPolicy), CommandError> {
     let path = resolve_path(&args.plugin, &config.folder)?;
@@ -201,17 +201,17 @@ pub(super) async fn load_component(
     let loader = Loader::new(&server, store, Audit::disabled(), compiler(config)).context("cannot start")?;
     let loader = loader.for_cli();
     let loaded = loader.load(&name, artifact, settings).await.with_context(unusable)?;
-    let vetting = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
-    Ok(vetting.await.context("cannot validate the plugin's items")?)
+    let validating = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
+    Ok(validating.await.context("cannot validate the plugin's items")?)
 }
 
 /// The tool of this name: the plugin's own for it, or the public one.
 fn find<'e>(entry: &'e PluginEntry, name: &str) -> Result<&'e PublishedTool, CommandError> {
     let found = entry.tools.iter().find(|tool| tool.tool.name == name || tool.name == name);
     found.map(|tool| &**tool).ok_or_else(|| {
-        let is_it = |refused: &&RejectedItem| refused.kind == ItemKind::Tool && refused.name == name;
-        if let Some(refused) = entry.rejected.iter().find(is_it) {
-            return CommandError::Usage(anyhow!("the tool `{name}` cannot be published: {}", refused.why));
+        let is_it = |rejected: &&RejectedItem| rejected.kind == ItemKind::Tool && rejected.name == name;
+        if let Some(rejected) = entry.rejected.iter().find(is_it) {
+            return CommandError::Usage(anyhow!("the tool `{name}` cannot be published: {}", rejected.why));
         }
         let is_it = |rejected: &&RejectedFunction| rejected.name == name;
         if let Some(rejected) = entry.plugin.rejected_functions().iter().find(is_it) {

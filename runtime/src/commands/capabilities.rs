@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_among_several_needs_one_of_three_grants() {
+    fn an_input_batch_needs_one_of_three_grants() {
         let one = Grants { elicitation: ElicitationGrant(true), ..Grants::default() };
         let found = report(&["plugport:plugin/inputs"], &one);
         assert!(found.unreachable().is_empty() && found.superfluous.is_empty(), "{found:?}");

@@ -55,7 +55,7 @@ pub(super) async fn run(args: cli::Check) -> Result<ExitCode, CommandError> {
 
 /// Comes before what a plugin says that does not list here.
 const UNLISTED: &str = "remark: a check gives it nothing that it is granted, and without that it does not tell what it \
-                        offers; only `serve` can find out whether it can be served: ";
+                        lists; only `serve` can find out whether it can be served: ";
 
 /// Everything that was found.
 struct CheckResult {
@@ -63,7 +63,7 @@ struct CheckResult {
     snapshot: Snapshot,
     /// They cannot be served.
     skipped: Vec<RejectedFile>,
-    /// They did not tell what they offer, and have grants that they were not given here.
+    /// They did not tell what they list, and have grants that they were not given here.
     unlisted: Vec<RejectedFile>,
 }
 
@@ -118,7 +118,7 @@ impl CheckResult {
     }
 
     fn rejected_count(&self) -> usize {
-        let of = |entry: &Arc<PluginEntry>| match self.held_back(entry) {
+        let of = |entry: &Arc<PluginEntry>| match self.withheld(entry) {
             Some(_) => 1,
             None => self.snapshot.rejected(entry).count(),
         };
@@ -126,8 +126,8 @@ impl CheckResult {
     }
 
     /// Why nothing of a plugin is published, because of what it is called.
-    fn held_back(&self, entry: &PluginEntry) -> Option<&str> {
-        self.snapshot.owners().held_back(entry.plugin.name())
+    fn withheld(&self, entry: &PluginEntry) -> Option<&str> {
+        self.snapshot.owners().withheld(entry.plugin.name())
     }
 
     /// What others want of a plugin, each with who does.
@@ -160,16 +160,16 @@ impl CheckResult {
 
     fn plugin_json(&self, entry: &PluginEntry) -> Value {
         let plugin = &entry.plugin;
-        let refused: Vec<_> = self.snapshot.rejected(entry).map(rejected_json).collect();
+        let rejected: Vec<_> = self.snapshot.rejected(entry).map(rejected_json).collect();
         let wanted = self.wanted_of(entry).map(|(key, by)| json!({ "key": key, "by": by }));
         let mut described = json!({
             "name": plugin.name(),
             "file": file_of(&self.config.folder, plugin.name()),
             "digest": format!("sha256:{}", plugin.digest()),
-            "ok": refused.is_empty() && self.held_back(entry).is_none(),
-            "withheld": self.held_back(entry),
+            "ok": rejected.is_empty() && self.withheld(entry).is_none(),
+            "withheld": self.withheld(entry),
             "published": PublishedNames::of(&self.snapshot, plugin.name()),
-            "rejected": refused,
+            "rejected": rejected,
             "wantedByOthers": wanted.collect::<Vec<_>>(),
             "instances": plugin.config().instances.as_str(),
             "skippedFunctions": left_out_json(plugin),
@@ -248,7 +248,7 @@ impl CheckResult {
         ];
         lines.extend(entry.plugin.config().instances.cost_note().map(|note| format!("  {note}")));
         lines.extend(capabilities.lines().into_iter().map(|line| format!("  {line}")));
-        match self.held_back(entry) {
+        match self.withheld(entry) {
             Some(why) => lines.push(format!("  fault: is withheld: {why}")),
             None => {
                 lines.extend(self.snapshot.rejected(entry).map(|RejectedItem { kind, name, why, .. }| {
@@ -271,8 +271,8 @@ impl CheckResult {
     }
 }
 
-fn rejected_json(refused: &RejectedItem) -> Value {
-    let RejectedItem { kind, name, key, why, owner } = refused;
+fn rejected_json(rejected: &RejectedItem) -> Value {
+    let RejectedItem { kind, name, key, why, owner } = rejected;
     json!({ "kind": kind.as_str(), "name": name, "key": key, "reason": why, "owner": owner })
 }
 

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use super::console;
 use crate::cli;
-use crate::sandbox::{CompileJob, compile_for_server};
+use crate::sandbox::{CompileRequest, compile_for_server};
 
 pub(super) fn run(args: &cli::Compile) -> ExitCode {
-    let job = CompileJob { bytes: args.bytes, memory_mib: args.memory_mib, cpu_s: args.cpu_s };
-    match compile_for_server(job) {
+    let request = CompileRequest { bytes: args.bytes, memory_mib: args.memory_mib, cpu_s: args.cpu_s };
+    match compile_for_server(request) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             console::report(&error.into());

@@ -46,7 +46,7 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
     };
     let settings = config.plugin(&name);
     // A file that happens to have a plugin's name is shown what that plugin is granted, but does not get it; and one that
-    // would be refused for its signature is shown too.
+    // would be rejected for its signature is shown too.
     let ungranted = PluginConfig {
         grants: Grants::default(),
         require_signature: false,
@@ -74,10 +74,10 @@ pub(super) async fn run(args: cli::Inspect) -> Result<ExitCode, CommandError> {
 fn as_json(found: &Inspection) -> Value {
     let Inspection { entry, file, bytes, signature, instances, metadata, capabilities } = found;
     let tools: Vec<Value> = entry.tools.iter().map(|tool| tool_json(tool)).collect();
-    let refused: Vec<Value> = entry
+    let rejected: Vec<Value> = entry
         .rejected
         .iter()
-        .map(|refused| json!({ refused.kind.as_str(): refused.name, "reason": refused.why }))
+        .map(|rejected| json!({ rejected.kind.as_str(): rejected.name, "reason": rejected.why }))
         .collect();
     let mut described = json!({
         "file": file,
@@ -92,7 +92,7 @@ fn as_json(found: &Inspection) -> Value {
         "resources": entry.resources.iter().map(|resource| resource_json(resource)).collect::<Vec<_>>(),
         "resourceTemplates": entry.templates.iter().map(|template| template_json(template)).collect::<Vec<_>>(),
         "prompts": entry.prompts.iter().map(|prompt| prompt_json(prompt)).collect::<Vec<_>>(),
-        "rejected": refused,
+        "rejected": rejected,
         "functionTools": entry.plugin.has_function_tools(),
         "skippedFunctions": left_out_json(&entry.plugin),
     });
@@ -100,7 +100,7 @@ fn as_json(found: &Inspection) -> Value {
     described
 }
 
-/// The functions of a plain component that are no tools.
+/// The functions that cannot be tools.
 pub(super) fn left_out_json(plugin: &Plugin) -> Value {
     plugin
         .rejected_functions()
@@ -174,15 +174,15 @@ fn as_text(found: &Inspection) -> String {
         lines.extend(said.iter().map(|said| format!("  {}", Escaped(said))));
     }
     let tools = entry.tools.iter().map(|tool| (tool.own_name(), tool.tool.description.as_deref()));
-    lines.extend(offered("tools", ItemKind::Tool, tools.collect(), entry));
+    lines.extend(item_lines("tools", ItemKind::Tool, tools.collect(), entry));
     let resources =
         entry.resources.iter().map(|item| (item.own_name(), item.resource.description.as_deref()));
-    lines.extend(offered("resources", ItemKind::Resource, resources.collect(), entry));
+    lines.extend(item_lines("resources", ItemKind::Resource, resources.collect(), entry));
     let templates =
         entry.templates.iter().map(|item| (item.own_name(), item.template.description.as_deref()));
-    lines.extend(offered("resource templates", ItemKind::Template, templates.collect(), entry));
+    lines.extend(item_lines("resource templates", ItemKind::Template, templates.collect(), entry));
     let prompts = entry.prompts.iter().map(|item| (item.own_name(), item.prompt.description.as_deref()));
-    lines.extend(offered("prompts", ItemKind::Prompt, prompts.collect(), entry));
+    lines.extend(item_lines("prompts", ItemKind::Prompt, prompts.collect(), entry));
     let section = |title: &str, items: &[String]| {
         let items = if items.is_empty() { vec!["nothing".to_owned()] } else { items.to_vec() };
         std::iter::once(title.to_owned())
@@ -201,14 +201,14 @@ fn as_text(found: &Inspection) -> String {
 }
 
 /// One kind of items, with those that cannot be published. Nothing at all when the plugin has none.
-fn offered(
+fn item_lines(
     title: &str,
     kind: ItemKind,
     items: Vec<(&str, Option<&str>)>,
     entry: &PluginEntry,
 ) -> Vec<String> {
-    let refused: Vec<_> = entry.rejected.iter().filter(|refused| refused.kind == kind).collect();
-    if items.is_empty() && refused.is_empty() {
+    let rejected: Vec<_> = entry.rejected.iter().filter(|rejected| rejected.kind == kind).collect();
+    if items.is_empty() && rejected.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![title.to_owned()];
@@ -216,8 +216,8 @@ fn offered(
         let first = Escaped(description.unwrap_or_default().lines().next().unwrap_or_default()).to_string();
         lines.push(format!("  {:<24} {first}", Escaped(name).to_string()));
     }
-    for refused in refused {
-        let (name, why) = (Escaped(&refused.name).to_string(), Escaped(&refused.why));
+    for rejected in rejected {
+        let (name, why) = (Escaped(&rejected.name).to_string(), Escaped(&rejected.why));
         lines.push(format!("  {name:<24} cannot be published: {why}"));
     }
     lines

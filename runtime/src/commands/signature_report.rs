@@ -15,8 +15,8 @@ pub(super) enum SignatureReport {
     Unverified(Option<String>),
     /// It is good.
     Good(Signer),
-    /// A server with this configuration would refuse the file.
-    Refused(Option<String>, SignatureError),
+    /// A server with this configuration would reject the file.
+    Rejected(Option<String>, SignatureError),
 }
 
 impl SignatureReport {
@@ -27,7 +27,7 @@ impl SignatureReport {
             Ok(Some(signed)) => Self::Good(signed),
             Ok(None) if signature.is_none() => Self::Absent,
             Ok(None) => Self::Unverified(claimed()),
-            Err(error) => Self::Refused(claimed(), error),
+            Err(error) => Self::Rejected(claimed(), error),
         }
     }
 
@@ -38,7 +38,7 @@ impl SignatureReport {
             Self::Good(signed) => {
                 json!({ "verified": true, "key": signed.key.to_string(), "comment": signed.comment })
             }
-            Self::Refused(key, error) => {
+            Self::Rejected(key, error) => {
                 json!({ "verified": false, "key": key, "reason": error.to_string() })
             }
         }
@@ -54,7 +54,7 @@ impl SignatureReport {
             }
             Self::Unverified(None) => "a signature that is not minisign's, or is damaged".to_owned(),
             Self::Good(Signer { key, comment }) => format!("signed by the key {key}: {comment}"),
-            Self::Refused(_, error) => format!("would be rejected: its signature {error}"),
+            Self::Rejected(_, error) => format!("would be rejected: its signature {error}"),
         }
     }
 }

@@ -45,7 +45,7 @@ pub const CLIENT_REQUEST_KIB: u64 = 256;
 /// Header fields of one HTTP request or response, and the path with its query: they are in memory whole.
 pub const HTTP_HEADER_KIB: u64 = 16;
 
-/// Resource templates that one plugin may list: each is compared with every URI that is not listed.
+/// Resource templates that one plugin may list: each may be compared with every URI that is read or subscribed to.
 pub const RESOURCE_TEMPLATES: u64 = 64;
 
 /// Prompts that one plugin may list: users choose from them.

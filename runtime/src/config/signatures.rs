@@ -79,14 +79,14 @@ impl TrustedKey {
         Some(Self { id, key, until: None })
     }
 
-    /// Whether its signatures are believed at this time.
+    /// Whether its signatures are trusted at this time.
     #[must_use]
     pub fn is_valid_at(&self, now: SystemTime) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 }
 
-/// The keys whose signatures are believed.
+/// The keys whose signatures are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignatureKeys {
     keys: Vec<TrustedKey>,
@@ -117,7 +117,7 @@ impl SignatureKeys {
         self.keys.iter().find(|key| key.id == id)
     }
 
-    /// Whether nobody's signatures are believed.
+    /// Whether nobody's signatures are trusted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -127,7 +127,7 @@ impl SignatureKeys {
     pub(super) fn read_required(&self, entry: &TomlEntry<'_>, reader: &mut TomlReader<'_>) -> Option<bool> {
         let required = entry.boolean(reader)?;
         if required && self.is_empty() && !reader.has_diagnostics(PATH) {
-            let why = "needs the keys whose signatures are believed; name them in [server] `trusted_keys`";
+            let why = "needs the keys whose signatures are trusted; name them in [server] `trusted_keys`";
             reader.report(entry.span.clone(), &entry.key, why);
         }
         Some(required)

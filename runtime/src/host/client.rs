@@ -44,7 +44,7 @@ pub enum Caller {
     Unknown,
     /// The command line of this program.
     CommandLine,
-    /// The server itself, to learn what a plugin offers.
+    /// The server itself, to learn what a plugin lists.
     Server,
 }
 

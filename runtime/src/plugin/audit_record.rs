@@ -33,7 +33,7 @@ pub struct AuditRecord {
     caller: Caller,
     bytes_in: usize,
     bytes_out: usize,
-    /// Or their digest. What did not begin costs nothing, so they are not looked at before.
+    /// Or their digest. What did not begin costs nothing, so they are not read before.
     arguments: Option<String>,
     usage: Option<CallUsage>,
     /// What a long check of its arguments or its result uses, which is the call's as well.
@@ -52,7 +52,7 @@ pub struct AuditRecord {
     is_discarded: bool,
 }
 
-/// How a call ended whose answer is still looked at.
+/// How a call ended whose result is still validated and written.
 #[derive(Debug)]
 pub(crate) struct Unchecked(CallOutcome, CallEnd);
 
@@ -85,7 +85,7 @@ impl AuditRecord {
         if self.plugin.audit.includes_arguments().is_some() { self.bytes_in } else { 0 }
     }
 
-    /// It has a place and begins; `info` is asked for only when something is to be noted of it.
+    /// It has a permit and begins; `info` is asked for only when something is to be noted of it.
     pub(super) fn began<'j>(&mut self, info: impl FnOnce() -> CallInfo<'j>) {
         if !self.is_listing() {
             self.counters.began();
@@ -116,7 +116,7 @@ impl AuditRecord {
         self.has_entered
     }
 
-    /// It is refused and does not begin.
+    /// It is rejected and does not begin.
     pub(super) fn rejected(&mut self, counted: &Arc<RejectedCalls>) {
         self.rejected = Some(Arc::clone(counted));
     }
@@ -174,29 +174,29 @@ impl AuditRecord {
         CallUsage { cpu: usage.cpu.saturating_add(checks), ..usage }
     }
 
-    /// Bytes of the answer.
+    /// Bytes of the result.
     pub(crate) fn bytes_out(&self) -> usize {
         self.bytes_out
     }
 
-    /// The answer is looked at and written, which may take a while: until that is [over](AuditRecord::checked), the call has not
+    /// The result is validated and written, which may take a while: until that is [over](AuditRecord::checked), the call has not
     /// gone well.
     pub(crate) fn checking(&mut self) -> Unchecked {
         let outcome = std::mem::replace(&mut self.outcome, CallOutcome::Cancelled);
         Unchecked(outcome, std::mem::replace(&mut self.end, CallEnd::Cancelled))
     }
 
-    /// It ended as it had ended before the answer was looked at.
+    /// It ended as it had ended before its result was validated.
     pub(crate) fn checked(&mut self, Unchecked(outcome, end): Unchecked) {
         (self.outcome, self.end) = (outcome, end);
     }
 
-    /// Looking at the answer took more than the call may.
+    /// Validating the result took more than the call may.
     pub(crate) fn exceeded(&mut self, failure: &CallError) {
         (self.outcome, self.end) = (CallOutcome::of(failure), CallEnd::of(failure));
     }
 
-    /// The answer cannot be sent after all; `fault` has no secrets in it.
+    /// The result cannot be sent after all; `fault` has no secrets in it.
     pub fn broke_contract(&mut self, fault: &str) {
         self.outcome = CallOutcome::InvalidResult { reason: Escaped(fault).to_string() };
         self.end = CallEnd::Terminated;

@@ -2,7 +2,7 @@
 //!
 //! It is made by the very functions that make a call's, so that what is measured is what each call pays: its permit, its
 //! store with all budgets, the instance and its start, and dropping them. What only a call has (the record for the audit, the
-//! walls of time, entering the guest) is not there.
+//! limits of time, entering the guest) is not there.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl Plugin {
     /// Makes a fresh instance as a call does, and drops it.
     ///
     /// # Errors
-    /// When no place is free, or the instance cannot be made or does not start.
+    /// When no permit is free, or the instance cannot be made or does not start.
     pub async fn make_instance(&self) -> Result<(), CallError> {
         let limits = &self.config().limits;
         let Ok(permit) = self.permits.acquire().await else {

@@ -2,7 +2,7 @@
 //!
 //! A guest that is refused memory or time dies of whatever it does next, so the trap alone misleads; the limits say
 //! first whether one of them was hit. Backtraces and host paths stay in the log: they help nobody at the other end and
-//! tell a stranger about the machine.
+//! tell an attacker about the machine.
 
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
@@ -103,7 +103,7 @@ pub struct LimitHit {
     pub value: u64,
 }
 
-/// Limits that refuse a call or its answer, and do not end a guest.
+/// Limits that reject a call or its answer, and do not end a guest.
 const GENTLE: [&str; 5] = [
     "result_kib",
     "content_items",
@@ -220,7 +220,7 @@ impl CallError {
         }
     }
 
-    /// A call that ended in an error, seen together with what its walls remember.
+    /// A call that ended in an error, seen together with what its limits remember.
     pub(super) fn classify(error: &wasmtime::Error, state: &InstanceCtx, limits: &Limits) -> Self {
         if let Some(exit) = error.downcast_ref::<I32Exit>() {
             return Self::Exited(exit.0);
@@ -332,7 +332,7 @@ impl CallError {
     }
 }
 
-/// Longest text of an error that is looked at.
+/// Longest text of an error that is read.
 const WORDS: usize = 2 << 10;
 
 /// What wasmtime says of an error, without the backtrace: that has names in it which the guest chose.

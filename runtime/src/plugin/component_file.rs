@@ -21,7 +21,7 @@ pub struct ComponentFile {
     pub digest: String,
     /// The component.
     pub bytes: Vec<u8>,
-    /// What lay beside it as its signature. Nobody has looked at it yet.
+    /// What lay beside it as its signature. It is not verified yet.
     pub signature: Option<Vec<u8>>,
 }
 
@@ -101,7 +101,7 @@ impl ComponentFile {
         Ok(file)
     }
 
-    /// Reads a file of the plugin folder, whatever is in it: what is refused has a digest too. It may not be a link.
+    /// Reads a file of the plugin folder, whatever is in it: what is rejected has a digest too. It may not be a link.
     ///
     /// # Errors
     /// When it is not a readable, regular file of that size.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_devices_and_large_files_are_refused() {
+    fn folders_devices_and_large_files_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(ComponentFile::read(dir.path(), 1), Err(ComponentFileError::NotAFile)));
         assert!(matches!(ComponentFile::read(Path::new("/dev/zero"), 1), Err(ComponentFileError::NotAFile)));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_for_a_person_and_refused_in_a_folder() {
+    fn a_link_is_followed_for_a_person_and_rejected_in_a_folder() {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("file.wasm"), dir.path().join("link.wasm"));
         std::fs::write(&file, b"\0asm\x0d\0\x01\0").unwrap();
@@ -232,14 +232,14 @@ mod tests {
         std::fs::write(&beside, "signed").unwrap();
         assert_eq!(signature().unwrap().as_deref(), Some(&b"signed"[..]));
         std::fs::write(&beside, "x".repeat(20 << 10)).unwrap();
-        let refused = signature().unwrap_err();
-        assert!(refused.to_string().ends_with("cannot be used, file.wasm.minisig"), "{refused}");
+        let rejected = signature().unwrap_err();
+        assert!(rejected.to_string().ends_with("cannot be used, file.wasm.minisig"), "{rejected}");
         std::fs::remove_file(&beside).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &beside).unwrap();
-        let refused = signature().unwrap_err();
+        let rejected = signature().unwrap_err();
         assert!(
-            matches!(refused, ComponentFileError::Signature { source: OpenError::Link, .. }),
-            "{refused:?}"
+            matches!(rejected, ComponentFileError::Signature { source: OpenError::Link, .. }),
+            "{rejected:?}"
         );
         let long = dir.path().join(format!("{}.wasm", "n".repeat(250)));
         std::fs::write(&long, "").unwrap();

@@ -22,11 +22,11 @@ pub struct CounterSnapshot {
     pub ok: u64,
     /// Without an answer and not by force: with the plugin's own error, an answer beyond a limit, or the server's fault.
     pub failed: u64,
-    /// Ended by force, since a limit was hit, or because the guest crashed or broke its contract.
+    /// Ended by force, since a limit was hit, or because the guest trapped or its result was invalid.
     pub terminated: u64,
     /// Withdrawn by the client, or ended because the plugin was replaced or taken away.
     pub cancelled: u64,
-    /// Refused before they began.
+    /// Rejected before they began.
     pub rejected: u64,
     /// Fuel that all of them used.
     pub fuel: u64,

@@ -49,7 +49,7 @@ pub(super) struct ResultSize {
 pub struct CallUsage {
     /// Fuel of the guest and of host functions for it.
     pub fuel: u64,
-    /// From its start to its end; waiting for a place or for the client does not count.
+    /// From its start to its end; waiting for a permit or for the client does not count.
     pub elapsed: Duration,
     /// Processor time of the guest, of host functions for it and of a long check of its result, on whatever thread.
     pub cpu: Duration,

@@ -58,7 +58,7 @@ struct TimeLimit {
 }
 
 impl Plugin {
-    /// Sends a guest on an errand, within the wall time of a call.
+    /// Calls a guest within the wall time of a call.
     pub(super) async fn call_guest<E: GuestCall>(&self, call: E) -> FinishedCall<E::Output> {
         self.within(TimeLimit { time: self.config().limits.wall_time(), name: "wall_ms" }, call).await
     }
@@ -95,7 +95,7 @@ impl Plugin {
             record.rejected(&self.rejected_calls);
             return Err(CallError::Busy { running: limits.concurrent_calls, queued: limits.queued_calls() });
         };
-        // It may have waited for its place until the plugin's time was over.
+        // It may have waited for its permit until the plugin's time was over.
         if self.drain.is_over() {
             record.rejected(&self.rejected_calls);
             return Err(CallError::Replaced);
@@ -343,7 +343,7 @@ mod tests {
     use crate::sandbox::{CallPermits, PollPermits};
     use tokio::sync::Semaphore;
 
-    /// Runs something under walls that it does not hit, of a plugin that is retired after a moment.
+    /// Runs something under limits that it does not hit, of a plugin that is retired after a moment.
     async fn drained<T>(
         work: impl AsyncFnOnce(Suspension) -> T,
     ) -> Result<wasmtime::Result<T>, Interruption> {
@@ -351,9 +351,9 @@ mod tests {
         let permit = permits.acquire().await.unwrap();
         let (waiting, meter, drain) = (Suspension::new(permits, permit), HostFuel::new(9), Drain::default());
         let minute = Duration::from_secs(60);
-        let slots = Arc::new(PollPermits::new());
-        let share = slots.share();
-        let polls = PermittedPolls::new(&slots, &share);
+        let permits = Arc::new(PollPermits::new());
+        let share = permits.share();
+        let polls = PermittedPolls::new(&permits, &share);
         let bounds = CallBounds { wall: minute, cpu: minute, drain: &drain, polls };
         let work = work(waiting.clone());
         let retiring = async {

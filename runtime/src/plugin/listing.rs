@@ -57,7 +57,7 @@ impl GuestCall for List {
         Ok(listed.map(|()| listing))
     }
 
-    /// Vetting has limits of its own for what is listed.
+    /// Validation has limits of its own for what is listed.
     fn result_size(_: &Listing) -> ResultSize {
         ResultSize::default()
     }
@@ -102,10 +102,10 @@ async fn list_prompts(
 }
 
 impl Plugin {
-    /// Asks the component for everything it offers, within the time for starting.
+    /// Asks the component for everything it lists, within the time for starting.
     ///
     /// # Errors
-    /// When it answers with an error, breaks a limit, or no place for the call is free.
+    /// When it answers with an error, breaks a limit, or no permit for the call is free.
     pub async fn list(&self) -> Result<Listing, CallError> {
         self.call_guest_at_startup(List).await.outcome
     }

@@ -7,7 +7,7 @@ use crate::sandbox::CompileError;
 /// Why a component is not a plugin. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Nobody who is believed vouches for it.
+    /// Nobody who is trusted vouches for it.
     #[error("is rejected for its signature, {file}")]
     Signature {
         /// The name of the signature's file.
@@ -104,7 +104,7 @@ impl LoadError {
         }
     }
 
-    /// Whether it may be for want of something that it could not tell what it offers.
+    /// Whether it may be for want of something that it could not tell what it lists.
     #[must_use]
     pub fn is_listing_failure(&self) -> bool {
         matches!(self, Self::Start(_) | Self::StoreInUse(_) | Self::ListingFailed(_))

@@ -39,7 +39,7 @@ pub struct Loader {
     ticker: Arc<EpochTicker>,
     compiler: Compiler,
     linker: Arc<Linker<InstanceCtx>>,
-    places: Arc<Semaphore>,
+    call_permits: Arc<Semaphore>,
     callers: Arc<CallerLimits<Caller>>,
     instance_pool: Arc<InstancePool>,
     common: ServerCtx,
@@ -126,7 +126,7 @@ impl Loader {
             ticker: Arc::new(ticker),
             compiler,
             linker: Arc::new(linker),
-            places: Arc::new(Semaphore::new(settings.concurrent_calls)),
+            call_permits: Arc::new(Semaphore::new(settings.concurrent_calls)),
             callers: Arc::new(CallerLimits::new(settings.caller_calls_per_second)),
             instance_pool: InstancePool::new(settings),
             common: ServerCtx {
@@ -229,10 +229,10 @@ impl Loader {
         config: PluginConfig,
     ) -> Result<LoadedPlugin, LoadError> {
         let (linker, limits) = (Arc::clone(&self.linker), config.limits.clone());
-        // A component may import and export a lot; other tasks should not wait while it is looked at.
+        // A component may import and export a lot; other tasks should not wait while it is read.
         let examining = tokio::task::spawn_blocking(move || link(&linker, &component, &docs, &limits));
         let (interfaces, pre, exports) = examining.await.map_err(|_| LoadError::Unexamined)??;
-        let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.places)));
+        let permits = Arc::new(CallPermits::new(&config.limits, Arc::clone(&self.call_permits)));
         let shared = Arc::new(PluginCtx::new(name, digest, config, self.common.clone()));
         let rate_gate = RateGate::new(&shared.config.limits, Arc::clone(&self.callers));
         let rejected_calls = RejectedCalls::new(Arc::clone(&shared));
@@ -345,7 +345,7 @@ impl std::fmt::Debug for Loader {
     }
 }
 
-/// At most three names, since a stranger's component may export thousands.
+/// At most three names, since a component may export thousands.
 fn listed(names: &[String]) -> String {
     match names {
         [] => "nothing".to_owned(),

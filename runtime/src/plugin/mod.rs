@@ -93,7 +93,7 @@ pub struct Plugin {
     rejected_calls: Arc<RejectedCalls>,
     counters: Arc<Counters>,
     drain: Drain,
-    /// Where instances rest between calls; `None`: each call has a fresh one.
+    /// Where idle instances are; `None`: each call has a fresh one.
     pool: Option<PluginPool>,
     signer: Option<Signer>,
 }
@@ -111,7 +111,7 @@ impl Plugin {
         &self.shared.digest
     }
 
-    /// Who vouched for the file, if that was looked at.
+    /// Who vouched for the file, if that was verified.
     #[must_use]
     pub fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()

@@ -28,7 +28,7 @@ pub(super) struct RateGate {
     other_tools: TokenBucket,
     completions: TokenBucket,
     callers: Arc<CallerLimits<Caller>>,
-    /// Refusals that are logged: a flood of calls must not become a flood of lines.
+    /// Rejections that are logged: a flood of calls must not become a flood of lines.
     log_rate: TokenBucket,
 }
 
@@ -46,7 +46,7 @@ impl RateGate {
         }
     }
 
-    /// Counts a call, unless that was done when its arguments were checked, or says why it is refused.
+    /// Counts a call, unless that was done when its arguments were checked, or says why it is rejected.
     pub(super) fn admit(&self, info: &CallInfo<'_>) -> Result<(), CallError> {
         if info.kind == CallKind::List {
             return Ok(());
@@ -92,7 +92,7 @@ impl RateGate {
         admitted
     }
 
-    /// Whether a refusal is to be logged.
+    /// Whether a rejection is to be logged.
     pub(super) fn should_log(&self) -> bool {
         self.log_rate.take(1, Instant::now())
     }

@@ -21,7 +21,7 @@ const MOST: usize = 64;
 /// Longest name, bytes; the rest is cut.
 const NAME: usize = 256;
 
-/// What refused calls of one kind have in common.
+/// What rejected calls of one kind have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RejectionKey {
     function: &'static str,
@@ -45,7 +45,7 @@ struct RejectionCount {
     bytes_in: usize,
 }
 
-/// The refused calls of one plugin.
+/// The rejected calls of one plugin.
 #[derive(Debug)]
 pub(super) struct RejectedCalls {
     plugin: Arc<PluginCtx>,
@@ -92,7 +92,7 @@ impl RejectedCalls {
         Arc::new(Self { plugin, window, table: Mutex::default() })
     }
 
-    /// Notes a call that was refused.
+    /// Notes a call that was rejected.
     pub(super) fn record(self: &Arc<Self>, key: RejectionKey, bytes_in: usize) {
         let now = Instant::now();
         let mut table = self.lock();

@@ -1,7 +1,7 @@
 //! Detached signatures of minisign: who vouches for a plugin's file.
 //!
 //! A function over bytes, so that what is verified is what was read and what is compiled then. A signature says who made
-//! the bytes. It does not say under which name they may be served, or that they are the newest; pins do that.
+//! the bytes. It does not say under which name they may be served, or that they are the newest; approval does that.
 
 use std::time::SystemTime;
 
@@ -18,11 +18,11 @@ const COMMENT: usize = 256;
 pub struct Signer {
     /// The key.
     pub key: KeyId,
-    /// What the signer added, cut where it is long. It is signed, and still a stranger's words.
+    /// What the signer added, cut where it is long. It is signed, and still untrusted text.
     pub comment: String,
 }
 
-/// Why a file is refused for its signature. Each is about the signature's file and says what to do.
+/// Why a file is rejected for its signature. Each is about the signature's file and says what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SignatureError {
     /// None is there.
@@ -43,14 +43,14 @@ pub enum SignatureError {
         "was made with the key {0}, which is not one of `trusted_keys`; add the key only if you trust its owner"
     )]
     UnknownKey(KeyId),
-    /// By a key that is not believed any more.
+    /// By a key that is not trusted any more.
     #[error(
         "was made with the key {key}, which was accepted until {until}; sign the plugin with a newer key"
     )]
     Expired {
         /// The key.
         key: KeyId,
-        /// From when on it is refused, in UTC.
+        /// From when on it is rejected, in UTC.
         until: String,
     },
     /// Of other bytes.
@@ -66,7 +66,7 @@ pub enum SignatureError {
 /// something is wrong, and never a reason to do as if there were none.
 ///
 /// # Errors
-/// When it is required and missing, or there and not to be believed.
+/// When it is required and missing, or there and not to be trusted.
 pub fn check(
     bytes: &[u8],
     signature: Option<&[u8]>,
@@ -161,20 +161,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused_whether_or_not_a_signature_is_required() {
+    fn what_is_wrong_is_rejected_whether_or_not_a_signature_is_required() {
         let comment = HASHED.replace("file:test", "file:tset");
         let other = HASHED.replace("RUQf6LRC", "RUQf6LRD");
         for required in [false, true] {
-            let refused =
+            let rejected =
                 |bytes: &[u8], signature: &str| checked(bytes, Some(signature), required).unwrap_err();
-            assert_eq!(refused(b"tesT", HASHED), SignatureError::Mismatch(id()));
-            assert_eq!(refused(b"test", &comment), SignatureError::Mismatch(id()));
-            assert_eq!(refused(b"test", LEGACY), SignatureError::Legacy);
-            assert!(matches!(refused(b"test", &other), SignatureError::UnknownKey(_)));
+            assert_eq!(rejected(b"tesT", HASHED), SignatureError::Mismatch(id()));
+            assert_eq!(rejected(b"test", &comment), SignatureError::Mismatch(id()));
+            assert_eq!(rejected(b"test", LEGACY), SignatureError::Legacy);
+            assert!(matches!(rejected(b"test", &other), SignatureError::UnknownKey(_)));
             for malformed in
                 ["", "\n\n\n\n", "RUQf6LRCGA9i5", HASHED.get(..200).unwrap(), &HASHED.replace("trusted", "t")]
             {
-                assert_eq!(refused(b"test", malformed), SignatureError::Malformed, "{malformed}");
+                assert_eq!(rejected(b"test", malformed), SignatureError::Malformed, "{malformed}");
             }
         }
         let late = SystemTime::UNIX_EPOCH + Duration::from_secs(1_893_456_000);
@@ -192,7 +192,7 @@ mod tests {
         let (none, now) = (SignatureKeys::default(), SystemTime::now());
         assert_eq!(check(b"test", Some(b"garbage"), &none, false, now), Ok(None), "nobody asked");
         assert_eq!(check(b"test", None, &none, true, now), Err(SignatureError::Missing));
-        let refused = check(b"test", Some(HASHED.as_bytes()), &none, true, now);
-        assert_eq!(refused, Err(SignatureError::UnknownKey(id())));
+        let rejected = check(b"test", Some(HASHED.as_bytes()), &none, true, now);
+        assert_eq!(rejected, Err(SignatureError::UnknownKey(id())));
     }
 }

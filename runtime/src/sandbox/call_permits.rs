@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Limits;
 
-/// The places of one plugin.
+/// The permits of one plugin.
 #[derive(Debug)]
 pub(crate) struct CallPermits {
     own: Arc<Semaphore>,
@@ -22,14 +22,14 @@ pub(crate) struct CallPermits {
     patience: Duration,
 }
 
-/// A place, given back when dropped.
+/// A permit, given back when dropped.
 #[derive(Debug)]
 pub(crate) struct CallPermit {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
-/// No place could be had.
+/// No permit could be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoCallPermit;
 
@@ -53,7 +53,7 @@ impl CallPermits {
         }
     }
 
-    /// Takes a place, at once or after waiting in a bounded queue for at most the wall time of a call.
+    /// Takes a permit, at once or after waiting in a bounded queue for at most the wall time of a call.
     pub(crate) async fn acquire(&self) -> Result<CallPermit, NoCallPermit> {
         if let Some(permit) = self.try_acquire() {
             return Ok(permit);
@@ -66,7 +66,7 @@ impl CallPermits {
         tokio::time::timeout(self.patience, self.wait()).await.unwrap_or(Err(NoCallPermit))
     }
 
-    /// Takes a place for a call that gave its own up to wait. It is not refused for the length of the queue, since it
+    /// Takes a permit for a call that gave its own up to wait. It is not rejected for the length of the queue, since it
     /// has been let in once. `None` only when the server ends.
     pub(crate) async fn reacquire(&self) -> Option<CallPermit> {
         self.wait().await.ok()
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_crowd_queues_and_then_is_refused() {
+    async fn a_crowd_queues_and_then_is_rejected() {
         let limits = Limits { concurrent_calls: 1, wall_ms: 60_000, ..Limits::default() };
         let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(9))));
         let first = permits.acquire().await.unwrap();

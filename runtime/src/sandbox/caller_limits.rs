@@ -38,7 +38,7 @@ struct CallerRates<K> {
 }
 
 impl<K: CallerKey> CallerRates<K> {
-    /// Forgets who has been quiet, unless it did so a moment ago: a flood of strangers is no reason to look at all again.
+    /// Forgets who has been quiet, unless it did so a moment ago: a flood of new callers is no reason to look at all again.
     fn forget_idle(&mut self, now: Instant) {
         if self.swept.is_none_or(|swept| now.saturating_duration_since(swept) >= SWEEP) {
             self.swept = Some(now);
@@ -103,7 +103,7 @@ mod tests {
         let soon = start + SWEEP - Duration::from_millis(1);
         assert!(callers.admit(&(3 * MOST), soon));
         assert_eq!(callers.callers.lock().unwrap().rates.len(), MOST, "all were looked at a moment ago");
-        assert!(!callers.admit(&(3 * MOST), soon), "strangers share one rate when there are too many");
+        assert!(!callers.admit(&(3 * MOST), soon), "new callers share one rate when there are too many");
         assert!(callers.admit(&(3 * MOST), start + Duration::from_secs(2)));
         assert_eq!(callers.callers.lock().unwrap().rates.len(), 1);
     }

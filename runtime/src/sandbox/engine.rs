@@ -29,7 +29,7 @@ const KEEP_RESIDENT: usize = mib(1);
 const KEEP_RESIDENT_SMALL: usize = kib(64);
 
 /// What all of that may take of the memory for guests: one part of so many.
-const RESTING: usize = 4;
+const IDLE_SHARE: usize = 4;
 
 /// Memories and tables of one component; most have one memory and a few tables.
 pub(super) const MEMORIES: u32 = 2;
@@ -64,7 +64,7 @@ impl EngineError {
     }
 }
 
-/// Makes the engine for guests, with room for the calls that run or wait and for the instances that rest between calls. One per process: stores must never mix engines
+/// Makes the engine for guests, with room for the calls that run or wait and for the idle instances. One per process: stores must never mix engines
 /// (RUSTSEC-2026-0222). Each instance takes 4 mappings, and a Linux process has 65 530 by default.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ fn memories(instances: u32, large: u32) -> u32 {
 
 /// What instances that are not used may keep resident together, bytes.
 pub(super) fn idle_memory(settings: &ServerConfig) -> usize {
-    guest_memory(settings) / RESTING
+    guest_memory(settings) / IDLE_SHARE
 }
 
 /// What each may keep, so that all together keep no more than `idle_memory`: half of it in memories, and a quarter each in tables

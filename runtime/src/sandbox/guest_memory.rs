@@ -42,7 +42,7 @@ pub(crate) struct InstanceMemory {
 }
 
 /// What an instance has handed over to a host function, or gets from it: the last one that was charged for. A value is lifted
-/// before anything of ours runs, and then waits for a place, a disk or a client.
+/// before anything of ours runs, and then waits for a permit, a disk or a client.
 #[derive(Debug)]
 pub(crate) struct HostCallMemory {
     plugin: Arc<PluginMemory>,

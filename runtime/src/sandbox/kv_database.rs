@@ -35,7 +35,7 @@ pub(crate) const KEY: usize = 1_024;
 const FILE: &str = "plugins.redb";
 
 /// How long nothing is written after the disk refused a write.
-const REST: Duration = Duration::from_secs(1);
+const WRITE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The same as a multiple of the time that opening took: at most one part in so many goes into opening.
 const SHARE: u32 = 20;
@@ -223,7 +223,7 @@ impl KvDatabase {
         let written = write();
         let mut refused = self.refused();
         match &written {
-            Err(KvError::Failed(error)) if has_closed(error) => *refused = Some(Instant::now() + REST),
+            Err(KvError::Failed(error)) if has_closed(error) => *refused = Some(Instant::now() + WRITE_PAUSE),
             // Not when another write was refused meanwhile.
             Ok(_) if *refused == before => *refused = None,
             _ => {}
@@ -306,7 +306,7 @@ impl KvDatabase {
         if std::mem::take(&mut opened.has_failed)
             && let Some(until) = &mut *self.refused()
         {
-            *until = Instant::now() + REST.max(SHARE * begun.elapsed());
+            *until = Instant::now() + WRITE_PAUSE.max(SHARE * begun.elapsed());
         }
         self.close_when_idle(opened.times);
         Ok(())
@@ -316,7 +316,7 @@ impl KvDatabase {
     /// until it is used while another waits.
     fn close_when_idle(&self, times: u64) {
         let this = Weak::clone(&self.this);
-        let resting = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+        let closing = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
             let mut used = None;
             loop {
                 std::thread::sleep(IDLE);
@@ -327,7 +327,7 @@ impl KvDatabase {
                 }
             }
         });
-        if let Err(error) = resting {
+        if let Err(error) = closing {
             tracing::debug!(%error, "the key-value database stays open");
         }
     }

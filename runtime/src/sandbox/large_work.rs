@@ -31,7 +31,7 @@ static LONG: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new
 /// What all read and write at once, so that there are threads to take over from the workers that are blocked.
 static SHORT: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// The places of one plugin, or of all clients together.
+/// The permits of one plugin, or of all clients together.
 #[derive(Debug)]
 pub(crate) struct LargeWork {
     long: SharedPermits,
@@ -113,7 +113,7 @@ impl Drop for AbandonOnDrop {
 }
 
 impl LargeWork {
-    /// A share of the places.
+    /// A share of the permits.
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let long = SharedPermits::new("thread for large work", OF_ONE, Arc::clone(&LONG));
@@ -123,7 +123,7 @@ impl LargeWork {
         }
     }
 
-    /// Does `work` on a thread of its own, once there is a place, with `cpu` of processor time. It ends when the returned
+    /// Does `work` on a thread of its own, once there is a permit, with `cpu` of processor time. It ends when the returned
     /// future is dropped, as far as it asks its allowance. A panic goes on here.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -150,14 +150,14 @@ impl LargeWork {
         done
     }
 
-    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a place for reading. For
+    /// Does `work` that reads or writes, and so ends by itself, on a thread of its own once there is a permit for reading. For
     /// what a guest's own poll asks for, which may not block its thread.
     pub(crate) async fn run_short<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let permit = self.short.acquire().await.ok();
         on_a_thread(permit, work).await
     }
 
-    /// Does `work` that reads or writes `bytes` here, and if they are many with a place and so that the other tasks of this
+    /// Does `work` that reads or writes `bytes` here, and if they are many with a permit and so that the other tasks of this
     /// worker go on elsewhere. For work that ends by itself: about 20 ms for a MiB.
     pub(crate) async fn in_place<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SMALL {
@@ -172,7 +172,7 @@ impl LargeWork {
     }
 }
 
-/// Does `work` on a thread for what blocks, and keeps its place until it has ended. A panic goes on here.
+/// Does `work` on a thread for what blocks, and keeps its permit until it has ended. A panic goes on here.
 async fn on_a_thread<T: Send + 'static>(
     permit: Option<SharedPermit>,
     work: impl FnOnce() -> T + Send + 'static,

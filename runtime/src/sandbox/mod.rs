@@ -26,7 +26,7 @@ mod token_bucket;
 pub(crate) use call_permits::CallPermits;
 pub(crate) use caller_limits::{CallerKey, CallerLimits};
 pub use compile::{
-    CacheError, CodeCache, CompileError, CompileJob, CompilePermit, Compiler, CompilerMessage,
+    CacheError, CodeCache, CompileError, CompilePermit, CompileRequest, Compiler, CompilerMessage,
     DetachedCompile, WorkerError, compile_for_server,
 };
 pub(crate) use cpu_time::CpuTime;

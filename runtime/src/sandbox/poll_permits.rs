@@ -17,7 +17,7 @@ use std::thread::Thread;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-/// Slots that the ticker may add: each is a thread while it is used.
+/// Permits that the ticker may add: each is a thread while it is used.
 const MOST_ADDED: usize = 256;
 
 /// Polls that end on one worker in a tick when guests pause by fuel are a hundred; with fewer than these, some take so long
@@ -34,7 +34,7 @@ fn guest_workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// The slots of all guests of a process.
+/// The permits of all guests of a process.
 #[derive(Debug)]
 pub(crate) struct PollPermits {
     /// Workers that guests may occupy.
@@ -44,7 +44,7 @@ pub(crate) struct PollPermits {
     on_workers: AtomicUsize,
     /// Polls that run beside them.
     beside: AtomicUsize,
-    /// Polls that wait for one of the common slots.
+    /// Polls that wait for one of the common permits.
     waiting: AtomicUsize,
     begun: AtomicU64,
     ended_on_workers: AtomicU64,
@@ -89,19 +89,19 @@ impl PollPermits {
         Semaphore::new(self.workers)
     }
 
-    /// Looks, once a tick, how brisk the polls on the workers are: adds slots while they are slow and others wait, and takes
+    /// Looks, once a tick, how brisk the polls on the workers are: adds permits while they are slow and others wait, and takes
     /// those away again that no poll beside the workers has. Whether none has ended since the last tick.
     pub(super) fn on_tick(&self, seen: &mut Seen) -> bool {
         let ended = self.ended_on_workers.load(Ordering::Relaxed);
         let ended_since = ended.wrapping_sub(seen.ended_on_workers);
         let on_workers = self.on_workers.load(Ordering::SeqCst);
         let beside = self.beside.load(Ordering::SeqCst);
-        // Whoever was given a slot waits until its task is polled, which may be behind many others in a worker's queue.
+        // Whoever was given a permit waits until its task is polled, which may be behind many others in a worker's queue.
         let unused = (self.workers + seen.added).saturating_sub(on_workers + beside);
         let queued = self.waiting.load(Ordering::Relaxed).saturating_sub(unused);
         let is_brisk = ended_since >= BRISK * self.workers as u64;
         if is_brisk || (on_workers < self.workers && queued == 0) {
-            // As many stay as are in use beside the workers: what is taken away for those would be slots of the workers.
+            // As many stay as are in use beside the workers: what is taken away for those would be permits of the workers.
             seen.added -= self.common.forget_permits(seen.added.saturating_sub(beside));
         } else {
             let more = queued.min(MOST_ADDED.saturating_sub(seen.added));
@@ -122,7 +122,7 @@ impl PollPermits {
 
     /// Names the thread that ticks.
     pub(super) fn set_ticker(&self, thread: Thread) {
-        // Only one is ever started for these slots.
+        // Only one is ever started for these permits.
         let _ = self.ticker.thread.set(thread);
     }
 
@@ -185,7 +185,7 @@ fn can_leave_worker() -> bool {
     Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// The polls of one call, each in a slot of its plugin and one of all.
+/// The polls of one call, each under a permit of its plugin and one of all.
 pub(crate) struct PermittedPolls<'p> {
     permits: &'p PollPermits,
     own: PollPermit<'p>,
@@ -198,7 +198,7 @@ impl<'p> PermittedPolls<'p> {
         Self { permits, own: PollPermit::new(own), common: PollPermit::new(&permits.common) }
     }
 
-    /// Runs `poll` in a slot, once there is one.
+    /// Runs `poll` under a permit, once there is one.
     pub(crate) fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -257,7 +257,7 @@ impl<'p> PollPermit<'p> {
         self.state = PermitState::Free;
     }
 
-    /// Takes the slot, or queues for it. A semaphore that is closed, which none is, has room for everyone.
+    /// Takes the permit, or queues for it. A semaphore that is closed, which none is, has room for everyone.
     fn poll_acquire(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let permit = match &mut self.state {
             PermitState::Taken { .. } => return Poll::Ready(()),

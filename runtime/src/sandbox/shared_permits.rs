@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// The places of one plugin, for one kind of work.
+/// The permits of one plugin, for one kind of work.
 #[derive(Debug)]
 pub(crate) struct SharedPermits {
     /// What one of them is.
@@ -20,14 +20,14 @@ pub(crate) struct SharedPermits {
     all: Arc<Semaphore>,
 }
 
-/// A place, given back when dropped.
+/// A permit, given back when dropped.
 #[derive(Debug)]
 pub(crate) struct SharedPermit {
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
-/// No place was free in time.
+/// No permit was free in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoSharedPermit {
     /// The plugin has all of its share.
@@ -39,17 +39,17 @@ pub(crate) enum NoSharedPermit {
 }
 
 impl SharedPermits {
-    /// A `share` of the places of `all` plugins.
+    /// A `share` of the permits of `all` plugins.
     pub(crate) fn new(what: &'static str, share: usize, all: Arc<Semaphore>) -> Self {
         Self { what, share, own: Arc::new(Semaphore::new(share)), all }
     }
 
-    /// Takes a place, when one is free.
+    /// Takes a permit, when one is free.
     pub(crate) async fn acquire(&self) -> Result<SharedPermit, NoSharedPermit> {
         self.acquire_timeout(Duration::MAX).await
     }
 
-    /// Takes a place if one is free before `patience` ends.
+    /// Takes a permit if one is free before `patience` ends.
     pub(crate) async fn acquire_timeout(&self, patience: Duration) -> Result<SharedPermit, NoSharedPermit> {
         let begun = tokio::time::Instant::now();
         let own = timeout(patience, Arc::clone(&self.own).acquire_owned()).await;
@@ -75,13 +75,13 @@ mod tests {
         let all = Arc::new(Semaphore::new(3));
         let greedy = SharedPermits::new("seat", 2, Arc::clone(&all));
         let (_first, second) = (greedy.acquire().await.unwrap(), greedy.acquire().await.unwrap());
-        let refused = greedy.acquire_timeout(SOON).await.unwrap_err();
-        assert_eq!(refused.to_string(), "the plugin has no seat free of its 2");
+        let rejected = greedy.acquire_timeout(SOON).await.unwrap_err();
+        assert_eq!(rejected.to_string(), "the plugin has no seat free of its 2");
         let polite = SharedPermits::new("seat", 2, Arc::clone(&all));
         let third = polite.acquire_timeout(SOON).await.unwrap();
         let late = SharedPermits::new("seat", 2, all);
-        let refused = late.acquire_timeout(SOON).await.unwrap_err();
-        assert_eq!(refused.to_string(), "the server has no seat free");
+        let rejected = late.acquire_timeout(SOON).await.unwrap_err();
+        assert_eq!(rejected.to_string(), "the server has no seat free");
         drop(third);
         drop(late.acquire_timeout(SOON).await.unwrap());
         drop(second);

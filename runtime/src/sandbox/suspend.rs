@@ -33,7 +33,7 @@ impl Suspension {
         Self { permits, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for `answer` with the clock stopped and the place given up, then takes a place again. What is there at once
+    /// Waits for `answer` with the clock stopped and the permit given up, then takes a permit again. What is there at once
     /// costs neither.
     pub(crate) async fn suspend_while<T>(&self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
@@ -54,7 +54,7 @@ impl Suspension {
         answer
     }
 
-    /// The call is over, and its place free.
+    /// The call is over, and its permit free.
     pub(crate) fn end(&self) {
         self.with(|state| state.permit = None);
     }

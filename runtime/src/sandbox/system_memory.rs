@@ -16,7 +16,7 @@ pub fn memory() -> u64 {
     limits(&groups).iter().filter_map(|path| read(path)?.trim().parse().ok()).fold(total, u64::min)
 }
 
-/// Memory of all instances of a server with these settings, those included that rest in the pool.
+/// Memory of all instances of a server with these settings, idle ones included.
 #[must_use]
 pub fn guest_memory(settings: &ServerConfig) -> usize {
     let half = || usize::try_from(memory() / 2).unwrap_or(usize::MAX);

@@ -22,18 +22,18 @@ pub(super) struct FileTracker {
 struct TrackedFile {
     stat: Debounced<PluginStat>,
     busy: bool,
-    /// To be looked into although nothing about it has changed.
+    /// To be loaded although nothing about it has changed.
     stale: bool,
     /// Not to be tried again before.
     not_before: Option<Instant>,
-    /// It has one of the places that there are for plugins.
+    /// It counts toward the limit on plugins.
     counted: bool,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TrackerAction {
-    /// Look into a file that is new or has changed.
+    /// Load a file that is new or has changed.
     Load(PathBuf, PluginStat),
     /// Leave one alone that is one too many.
     Reject(PathBuf),
@@ -92,26 +92,26 @@ impl FileTracker {
         }
     }
 
-    /// What it is time to do: at most `room` files to look into, which count as begun, and at most `most` in all that are
+    /// What it is time to do: at most `room` files to load, which count as begun, and at most `most` in all that are
     /// not left alone.
     pub(super) fn due_actions(&mut self, now: Instant, room: usize, most: usize) -> Vec<TrackerAction> {
         let mut actions = Vec::new();
         let mut room = room;
-        let mut slots = most.saturating_sub(self.files.values().filter(|file| file.counted).count());
+        let mut free = most.saturating_sub(self.files.values().filter(|file| file.counted).count());
         for (path, file) in &mut self.files {
             if file.busy || !file.is_open() || file.ripe() > now {
                 continue;
             }
             match file.stat.seen() {
                 None => actions.push(TrackerAction::Remove(path.clone())),
-                Some(stat) if !file.counted && slots == 0 => {
+                Some(stat) if !file.counted && free == 0 => {
                     file.done(stat);
                     file.stale = false;
                     actions.push(TrackerAction::Reject(path.clone()));
                 }
                 Some(stat) if room > 0 => {
                     room -= 1;
-                    slots -= usize::from(!file.counted);
+                    free -= usize::from(!file.counted);
                     (file.busy, file.stale, file.counted) = (true, false, true);
                     file.not_before = None;
                     actions.push(TrackerAction::Load(path.clone(), stat));
@@ -123,7 +123,7 @@ impl FileTracker {
         actions
     }
 
-    /// Forgets what is gone. Its place may be had by one that was left alone.
+    /// Forgets what is gone. One that was beyond the limit may come instead.
     fn forget(&mut self, now: Instant) {
         let before = self.files.values().filter(|file| file.counted).count();
         let all = self.files.len();
@@ -144,14 +144,14 @@ impl FileTracker {
         std::mem::take(&mut self.moved)
     }
 
-    /// A file was looked into as it was at `stat`.
+    /// A file was loaded as it was at `stat`.
     pub(super) fn mark_loaded(&mut self, path: &Path, stat: PluginStat) {
         if let Some(file) = self.files.get_mut(path) {
             file.done(stat);
         }
     }
 
-    /// A file could not be looked into for now; it is to be tried again at this time.
+    /// A file could not be loaded for now; it is to be tried again at this time.
     pub(super) fn mark_retry(&mut self, path: &Path, stat: PluginStat, time: Instant) {
         self.mark_loaded(path, stat);
         if let Some(file) = self.files.get_mut(path) {
@@ -159,7 +159,7 @@ impl FileTracker {
         }
     }
 
-    /// A file was different from what it should have been when it was read, so it is looked into again.
+    /// A file was different from what it should have been when it was read, so it is loaded again.
     pub(super) fn mark_changed(&mut self, path: &Path, now: Instant) {
         if let Some(file) = self.files.get_mut(path) {
             file.stat.moved(now);
@@ -174,7 +174,7 @@ impl FileTracker {
         }
     }
 
-    /// What decides about files has changed: all of them are looked into again.
+    /// What decides about files has changed: all of them are loaded again.
     pub(super) fn mark_all_stale(&mut self) {
         self.files.values_mut().for_each(|file| (file.stale, file.not_before) = (true, None));
     }
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(
             tracker.due_actions(after(300), 9, 1),
             [TrackerAction::Load("a".into(), two)],
-            "it has its place"
+            "it counts already"
         );
         tracker.mark_loaded(Path::new("a"), two);
         tracker.update(&found(&[("b", one)]), after(400));
@@ -321,21 +321,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_about_anew_is_looked_into_again() {
+    fn what_is_decided_about_anew_is_loaded_again() {
         let (_dir, one, _) = stats();
         let (mut tracker, start) = (FileTracker::default(), Instant::now());
         tracker.update(&found(&[("a", one), ("b", one)]), start);
         let later = start + SETTLE;
         tracker.due_actions(later, 9, 9);
         tracker.mark_loaded(Path::new("a"), one);
-        assert!(!tracker.is_settled(), "b is being looked into");
+        assert!(!tracker.is_settled(), "b is being loaded");
         tracker.mark_all_stale();
         assert_eq!(tracker.due_actions(later, 9, 9), [TrackerAction::Load("a".into(), one)]);
         tracker.mark_loaded(Path::new("b"), one);
         assert_eq!(
             tracker.due_actions(later, 9, 9),
             [TrackerAction::Load("b".into(), one)],
-            "it was looked into with what held before"
+            "it was loaded with what held before"
         );
         tracker.mark_loaded(Path::new("a"), one);
         tracker.mark_loaded(Path::new("b"), one);

@@ -33,19 +33,19 @@ use crate::catalog::{Catalog, LoadProgress, PluginEntry};
 use crate::config::ApprovalMode;
 use crate::plugin::Loader;
 
-/// How often the folder is looked at when nothing is known to have happened.
+/// How often the folder is polled when nothing is known to have happened.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Shortest time between two looks: whoever writes into the folder without end is no reason to do nothing else.
+/// Shortest time between two polls: whoever writes into the folder without end is no reason to do nothing else.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a plugin that is ready waits for others that are being looked into, to be published with them.
+/// How long a plugin that is ready waits for others that are being loaded, to be published with them.
 const GATHER: Duration = Duration::from_millis(100);
 
 /// When a file that this machine failed to load is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// For how long a plugin that has something which was taken from it may go on until its file was looked into again.
+/// For how long a plugin that has something which was taken from it may go on until its file was loaded again.
 const REVOKE_AFTER: Duration = Duration::from_secs(2);
 
 /// New lists of plugins that wait to be taken; those who list wait when there are more.
@@ -63,15 +63,15 @@ pub struct FolderWatcher {
     lists: (mpsc::Sender<PluginEntry>, mpsc::Receiver<PluginEntry>),
     /// Whether the folder could be read; that it cannot is told once.
     readable: bool,
-    /// When the folder was last looked at.
+    /// When the folder was last polled.
     last_poll: Instant,
     /// Since when something waits for being published.
     ready: Option<Instant>,
-    /// Whether the folder has been looked at.
+    /// Whether the folder has been polled.
     polled: bool,
-    /// Whether all that was compiled before has been looked into, and it is known how much has to be compiled.
+    /// Whether all that was compiled before has been loaded, and it is known how much has to be compiled.
     cached_done: bool,
-    /// What was there at the start, as it was, and has not been looked into.
+    /// What was there at the start, as it was, and has not been loaded.
     initial: BTreeMap<PathBuf, PluginStat>,
     /// How many those were.
     initial_count: usize,
@@ -79,7 +79,7 @@ pub struct FolderWatcher {
     revoke_at: Option<Instant>,
     status: Arc<LoadStatus>,
     catalog: Arc<Catalog>,
-    /// Somebody wants everything to be looked at again.
+    /// Somebody wants everything to be loaded again.
     rescan: Arc<Notify>,
 }
 
@@ -305,7 +305,7 @@ impl FolderWatcher {
         }
     }
 
-    /// Says to whom names belong now. It holds before anything is published that was looked into since.
+    /// Says to whom names belong now. It holds before anything is published that was loaded since.
     fn assign_names(&mut self) {
         self.publisher.set_owners(self.config_watcher.policy().owners(self.tracker.files()));
         self.ready.get_or_insert_with(Instant::now);
@@ -380,7 +380,7 @@ impl FolderWatcher {
 
     /// When to go on although nothing happens.
     fn wake(&self, now: Instant, drained: Option<Instant>) -> Instant {
-        // While no more can be looked into, the end of a look is what to wait for.
+        // While no more can be loaded, the end of a load is what to wait for.
         let next = self.tracker.next().filter(|_| self.loads.room() > 0);
         let ready = self.ready.map(|ready| ready + GATHER);
         let times = [next, self.config_watcher.next(), ready, drained];

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::folder_poller::WatchedPaths;
 
-/// Waits for hints.
+/// Waits for events.
 pub(super) struct FsEvents {
     received: mpsc::Receiver<()>,
     watcher: Option<RecommendedWatcher>,
@@ -22,7 +22,7 @@ impl FsEvents {
         let meant = watched.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if !event.is_ok_and(|event| is_noise(&event, &meant)) {
-                // One hint that waits is as good as many.
+                // One event that waits is as good as many.
                 let _ = sender.try_send(());
             }
         });
@@ -61,7 +61,7 @@ impl FsEvents {
         }
     }
 
-    /// Waits for the next hint; for ever when there are none.
+    /// Waits for the next event; for ever when there are none.
     pub(super) async fn wait(&mut self) {
         if self.received.recv().await.is_none() {
             std::future::pending().await

@@ -1,4 +1,4 @@
-//! Lists a plugin again when it says that something changed, and sends what it offers now to the publisher.
+//! Lists a plugin again when it says that something changed, and sends what it lists now to the publisher.
 //!
 //! Host functions note changes, and this takes them. Each plugin has its own throttle and at most one listing under way, so one
 //! that shouts or is slow takes nothing from the others. A listing that fails leaves everything as it was. The catalog is only
@@ -40,7 +40,7 @@ pub struct ListRefresher {
 /// Why a plugin was not listed again.
 #[derive(Debug)]
 enum RefreshError {
-    /// All its places are taken; later there will be one.
+    /// All its permits are taken; later there will be one.
     Busy,
     /// What went wrong.
     Failed(String),
@@ -134,7 +134,7 @@ async fn list(known: Arc<PluginEntry>, publisher: mpsc::Sender<PluginEntry>) -> 
     let listing = match known.plugin.list().await {
         Ok(listing) => listing,
         Err(CallError::Busy { .. }) => return Err(RefreshError::Busy),
-        // What another version offers is told by that version.
+        // What another version lists is told by that version.
         Err(CallError::Replaced) => return Ok(()),
         Err(CallError::Guest(error)) => return Err(RefreshError::Failed(error.in_words())),
         Err(failure) => return Err(RefreshError::Failed(failure.describe("plugin"))),

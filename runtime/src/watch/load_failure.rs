@@ -14,7 +14,7 @@ pub struct RejectedFile {
     pub path: PathBuf,
     /// One line: what is wrong and what to do.
     pub why: String,
-    /// It is a plugin, but could not tell what it offers; that may be for want of a grant.
+    /// It is a plugin, but could not tell what it lists; that may be for want of a grant.
     pub unlisted: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct LoadFailure {
     pub(super) ends_served: bool,
 }
 
-/// When a file that is not served is to be looked into again.
+/// When a file that is not served is to be loaded again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryPolicy {
     /// When it has other bytes or settings: nothing else could help.

@@ -12,12 +12,12 @@ use crate::catalog::{Claimant, NameOwners, PluginEntry};
 use crate::config::{ApprovalMode, Config, Grants, PluginConfig};
 use crate::plugin::Signer;
 
-/// What holds while files are looked into.
+/// What holds while files are loaded.
 #[derive(Debug, Clone)]
 pub struct LoadPolicy {
     /// The configuration.
     pub config: Arc<Config>,
-    /// By what plugins are judged.
+    /// What plugins are compared with.
     pub approval: ApprovalPolicy,
     /// How strict these are when the configuration does not say.
     default_mode: ApprovalMode,
@@ -75,7 +75,7 @@ impl LoadPolicy {
         PluginConfig { grants, ..settings }
     }
 
-    /// Whether a file of this digest with these settings is what is served and judged by what is approved now.
+    /// Whether a file of this digest with these settings is what is served, compared with what is approved now.
     pub(super) fn is_served(&self, known: &PluginEntry, digest: &str, settings: &PluginConfig) -> bool {
         let same = known.plugin.digest() == digest && known.plugin.config() == settings;
         same && known.approval.is_same_for(&self.approval, known.plugin.name())
@@ -109,7 +109,7 @@ impl LoadPolicy {
     }
 }
 
-/// To whom names belong when these files are in the folder: to plugins that are read, compiled or refused alike. A file beside
+/// To whom names belong when these files are in the folder: to plugins that are read, compiled or rejected alike. A file beside
 /// a plugin has no say.
 pub fn owners<'p>(
     config: &Config,

@@ -25,14 +25,14 @@ use crate::catalog::{Catalog, PluginEntry};
 use crate::config::PluginConfig;
 use crate::plugin::{CompilePermit, Loader, Plugin};
 
-/// Files that are looked into at the same time, those apart that have to be compiled.
+/// Files that are loaded at the same time, those apart that have to be compiled.
 const QUICK: usize = 4;
 
 /// Bytes of files that wait for a compiler and are kept for it. What waits beyond that is read once more: a folder of a thousand new
 /// files must not take the memory of a thousand files.
 const HELD: u64 = 64 << 20;
 
-/// How looking into a file ended.
+/// How loading a file ended.
 #[derive(Debug)]
 pub(super) enum LoadOutcome {
     New(Box<PluginEntry>),
@@ -45,12 +45,12 @@ pub(super) enum LoadOutcome {
     Rejected(LoadFailure),
 }
 
-/// A file as it was when it was looked into, and how that ended.
+/// A file as it was when it was loaded, and how that ended.
 #[derive(Debug)]
 pub(super) struct FinishedLoad {
     pub(super) path: PathBuf,
     pub(super) stat: PluginStat,
-    /// By what it was judged.
+    /// The policy that held.
     pub(super) policy: Arc<LoadPolicy>,
     pub(super) outcome: LoadOutcome,
 }
@@ -131,7 +131,7 @@ impl LoadQueue {
         self.quick.is_empty() && self.compiling.is_empty() && self.waiting.0.is_empty()
     }
 
-    /// Looks into a file as it is at `stat`.
+    /// Loads a file as it is at `stat`.
     pub(super) fn start(&mut self, path: PathBuf, stat: PluginStat, policy: &Arc<LoadPolicy>) {
         let (worker, task) = (Arc::clone(&self.worker), LoadTask { path, stat, policy: Arc::clone(policy) });
         self.quick.spawn(async move {
@@ -172,14 +172,14 @@ impl LoadQueue {
         None
     }
 
-    /// Ends: nothing is looked into any more. What is being compiled goes on without this server and is kept.
+    /// Ends: nothing is loaded any more. What is being compiled goes on without this server and is kept.
     pub(super) async fn shut_down(&mut self) {
         self.quick.shutdown().await;
         self.compiling.shutdown().await;
     }
 
     fn finish_task(&mut self, ended: Result<(LoadTask, LoadStep), JoinError>) -> Option<FinishedLoad> {
-        // What a look could fail of is caught in it, so this is the end of the program.
+        // What a load could fail of is caught in it, so this is the end of the program.
         let (task, step) = ended.ok()?;
         match step {
             LoadStep::Finished(outcome) => {

@@ -1,7 +1,7 @@
 //! What operators are told beyond the catalog: files that are not served and why, versions that were replaced and still
 //! have calls under way, and what of all that decides could not be followed.
 //!
-//! The catalog has only what is offered, so that no call passes what is of no use to it. This is written to by whoever follows
+//! The catalog has only what is published, so that no call passes what is of no use to it. This is written to by whoever follows
 //! the folder and read by whoever tells an operator. A version that was replaced is kept alive by its calls alone: here it is
 //! only known, until the last of them has ended or its time to drain is over.
 
@@ -21,7 +21,7 @@ const WHY: usize = 1 << 10;
 #[derive(Debug)]
 pub struct LoadStatus {
     most: usize,
-    pin: Mutex<ApprovalMode>,
+    approval_mode: Mutex<ApprovalMode>,
     files: Mutex<BTreeMap<PathBuf, RejectedVersion>>,
     problems: Mutex<BTreeMap<ProblemSource, String>>,
     replaced: Mutex<Vec<ReplacedVersion<Plugin>>>,
@@ -111,20 +111,20 @@ struct ReplacedVersion<V> {
 impl LoadStatus {
     /// Knows nothing yet, and never more than `most` files.
     #[must_use]
-    pub fn new(most: usize, pin: ApprovalMode) -> Self {
+    pub fn new(most: usize, mode: ApprovalMode) -> Self {
         let (files, problems, replaced) = Default::default();
-        Self { most, pin: Mutex::new(pin), files, problems, replaced }
+        Self { most, approval_mode: Mutex::new(mode), files, problems, replaced }
     }
 
     /// Plugins are compared with what was approved as strictly as this.
-    pub fn set_approval_mode(&self, pin: ApprovalMode) {
-        *self.pin.lock().unwrap_or_else(PoisonError::into_inner) = pin;
+    pub fn set_approval_mode(&self, mode: ApprovalMode) {
+        *self.approval_mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
     }
 
     /// How strictly they are.
     #[must_use]
     pub fn approval_mode(&self) -> ApprovalMode {
-        *self.pin.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.approval_mode.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// This cannot be followed, and stands as it was; `why` may have several lines.
@@ -139,7 +139,7 @@ impl LoadStatus {
         self.problems().remove(&kind);
     }
 
-    /// A file was looked into and is not served; `pending_approval` until someone approves it.
+    /// A file was rejected; `pending_approval`: until someone approves it.
     pub fn file_rejected(
         &self,
         path: &Path,
@@ -243,23 +243,23 @@ mod tests {
         }
     }
 
-    fn refuse(status: &LoadStatus, path: &str, why: &str) {
+    fn reject(status: &LoadStatus, path: &str, why: &str) {
         status.file_rejected(Path::new(path), Some("a"), why, false, None);
     }
 
     #[test]
     fn a_file_is_known_until_it_is_served_or_gone() {
         let status = LoadStatus::new(2, ApprovalMode::Off);
-        refuse(&status, "b.wasm", "first");
-        refuse(&status, "a.wasm", "other");
-        refuse(&status, "b.wasm", "second");
-        refuse(&status, "c.wasm", "one too many");
+        reject(&status, "b.wasm", "first");
+        reject(&status, "a.wasm", "other");
+        reject(&status, "b.wasm", "second");
+        reject(&status, "c.wasm", "one too many");
         let known: Vec<_> = status.snapshot().rejected.into_iter().map(|file| file.why).collect();
         assert_eq!(known, ["other", "second"]);
         status.served(Path::new("a.wasm"));
         status.gone(Path::new("b.wasm"));
         assert!(status.snapshot().rejected.is_empty());
-        refuse(&status, "c.wasm", &"x".repeat(9_000));
+        reject(&status, "c.wasm", &"x".repeat(9_000));
         assert!(status.snapshot().rejected[0].why.len() < 2_000);
     }
 

@@ -25,7 +25,7 @@ pub(super) struct OpenedFile {
     approval_check: ApprovalCheck,
 }
 
-/// By what a file is judged, and what there is to say of it although it may be served.
+/// What a file is compared with, and what there is to say of it although it may be served.
 #[derive(Debug)]
 struct ApprovalCheck {
     approval: ApprovalPolicy,
@@ -113,7 +113,7 @@ fn from_load_error(error: &LoadError) -> LoadFailure {
 }
 
 pub(super) fn internal_failure() -> LoadFailure {
-    LoadFailure::new("could not be looked into; please report it with the file".to_owned())
+    LoadFailure::new("could not be loaded; please report it with the file".to_owned())
 }
 
 /// A plugin may describe a lot; other tasks should not wait while it is read.

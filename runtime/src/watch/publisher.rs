@@ -39,9 +39,9 @@ pub enum FolderEvent<'e> {
     Unreadable(&'e ScanError),
     /// So many of the files that were there at the start have to be compiled.
     Compiling(usize),
-    /// All that was there at the start has been looked into.
+    /// The initial load is complete.
     Loaded(&'e Snapshot),
-    /// Everything is looked at again, since somebody asked for it.
+    /// Everything is loaded again, since somebody asked for it.
     Rescan,
     /// The configuration has changed; `restart`: a part of that holds from the next start on.
     Reconfigured {
@@ -74,7 +74,7 @@ pub(super) struct Publisher {
     reported: BTreeMap<PathBuf, (Option<String>, String)>,
     /// To whom names belong from the next step on, unless it is as it was.
     owners: Option<Arc<NameOwners>>,
-    /// Whether all that was there at the start has been looked into.
+    /// Whether the initial load is complete.
     initial_load_done: bool,
 }
 
@@ -281,12 +281,12 @@ impl Publisher {
         lists
     }
 
-    /// Whether all that was there at the start has been looked into.
+    /// Whether the initial load is complete.
     pub(super) fn is_initial_load_done(&self) -> bool {
         self.initial_load_done
     }
 
-    /// All that was there at the start has been looked into.
+    /// The initial load is complete.
     pub(super) fn finish_initial_load(&mut self) {
         self.initial_load_done = true;
         self.emit(FolderEvent::Loaded(&self.catalog.current()));
@@ -311,6 +311,6 @@ fn log_differences(known: &PluginEntry, entry: &PluginEntry) {
 
 /// Whether names went from or to a plugin, since others came or went.
 fn has_other_names(before: &Snapshot, now: &Snapshot, plugin: &str) -> bool {
-    let of = |snapshot: &Snapshot| snapshot.owners().held_back(plugin).map(ToOwned::to_owned);
+    let of = |snapshot: &Snapshot| snapshot.owners().withheld(plugin).map(ToOwned::to_owned);
     before.name_conflicts(plugin) != now.name_conflicts(plugin) || of(before) != of(now)
 }

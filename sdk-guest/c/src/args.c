@@ -60,7 +60,7 @@ static const char *names_of(const pp_args *args)
     return names;
 }
 
-const char *ppi_refusal(const pp_args *args, const char *whose)
+const char *ppi_argument_error(const pp_args *args, const char *whose)
 {
     if (pp_json_kind_of(args->values) != PP_JSON_OBJECT) {
         return "the arguments must be a JSON object";

@@ -35,9 +35,9 @@ static void take_values(const pp_form *form, const pp_json *content, pp_elicit_r
     values->params = form ? form->fields : NULL;
     values->count = form ? ppi_param_count(form->fields, PP_MOST_PARAMS) : 0;
     values->values = content ? content : &nothing;
-    const char *refusal = form ? ppi_refusal(values, NULL) : NULL;
-    if (refusal) {
-        elicited->failure = unfit(refusal);
+    const char *argument_error = form ? ppi_argument_error(values, NULL) : NULL;
+    if (argument_error) {
+        elicited->failure = unfit(argument_error);
         return;
     }
     elicited->action = PP_ACCEPTED;
@@ -63,8 +63,8 @@ static pp_elicit_result send(pp_call *call, const pp_form *form, const char *bod
     plugport_plugin_types_error_t error;
     if (!plugport_plugin_elicitation_elicit(call->handle, ppi_key(form ? form->key : NULL, &room), &params, &answer,
                                             &error)) {
-        pp_elicit_result refused = {PP_FAILED, ppi_lift_failure(&error), NULL};
-        return refused;
+        pp_elicit_result rejected = {PP_FAILED, ppi_lift_failure(&error), NULL};
+        return rejected;
     }
     return ppi_elicit_result(form, &answer);
 }

@@ -57,7 +57,7 @@ struct pp_args {
 
 size_t ppi_param_count(const pp_param *params, size_t room);
 /* NULL, or what is wrong with the values. Forms are nobody's, and may have fields that were not asked for. */
-const char *ppi_refusal(const pp_args *args, const char *whose);
+const char *ppi_argument_error(const pp_args *args, const char *whose);
 bool ppi_is_optional(const pp_param *param);
 
 /* schema.c */

@@ -64,8 +64,8 @@ static const pp_prompt *find(const char *name)
 static pp_result *run(pp_call *call, const pp_prompt *prompt, const pp_json *values)
 {
     pp_args args = {prompt->params, ppi_param_count(prompt->params, PP_MOST_PARAMS), false, values};
-    const char *refusal = ppi_refusal(&args, "prompt");
-    return refusal ? pp_invalid("%s", refusal) : prompt->get(call, &args);
+    const char *argument_error = ppi_argument_error(&args, "prompt");
+    return argument_error ? pp_invalid("%s", argument_error) : prompt->get(call, &args);
 }
 
 bool exports_plugport_plugin_prompts_get_prompt(exports_plugport_plugin_prompts_own_call_t own, plugin_string_t *name,

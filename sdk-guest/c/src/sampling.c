@@ -54,8 +54,8 @@ pp_create_message_result pp_sample_with(pp_call *call, const pp_create_message_r
     plugport_plugin_types_error_t error;
     if (!plugport_plugin_sampling_create_message(call->handle, ppi_key(request->key, &room), &params, &answer,
                                                  &error)) {
-        pp_create_message_result refused = {ppi_lift_failure(&error), "", NULL};
-        return refused;
+        pp_create_message_result rejected = {ppi_lift_failure(&error), "", NULL};
+        return rejected;
     }
     return ppi_create_message_result(&answer);
 }

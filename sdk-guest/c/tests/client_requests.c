@@ -43,9 +43,9 @@ static void models_are_sampled(void)
                   "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Why?\"}}],"
                   "\"maxTokens\":1000}");
     pp_test_denies();
-    pp_create_message_result refused = pp_sample(&call, "Why?");
-    PP_CHECK(refused.failure && refused.failure->kind == PP_FAILED_DENIED);
-    PP_CHECK_TEXT(refused.text, "");
+    pp_create_message_result rejected = pp_sample(&call, "Why?");
+    PP_CHECK(rejected.failure && rejected.failure->kind == PP_FAILED_DENIED);
+    PP_CHECK_TEXT(rejected.text, "");
 }
 
 static void roots_are_listed(void)

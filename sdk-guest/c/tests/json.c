@@ -77,14 +77,14 @@ static const pp_json *parse(const char *text)
 static void reads_what_is_json(void)
 {
     for (size_t at = 0; at < sizeof good / sizeof *good; at++) {
-        PP_CHECK_TEXT(parse(good[at]) ? good[at] : "refused", good[at]);
+        PP_CHECK_TEXT(parse(good[at]) ? good[at] : "rejected", good[at]);
     }
 }
 
 static void refuses_what_is_not(void)
 {
     for (size_t at = 0; at < sizeof bad / sizeof *bad; at++) {
-        PP_CHECK_TEXT(parse(bad[at]) ? bad[at] : "refused", "refused");
+        PP_CHECK_TEXT(parse(bad[at]) ? bad[at] : "rejected", "rejected");
     }
 }
 
@@ -104,7 +104,7 @@ static void bounds_how_deep_values_nest(void)
     PP_CHECK(pp_json_parse(deep + 40, 120, NULL) != NULL);
 }
 
-/* Every beginning of a document, and every byte of it changed, is read or refused; a sanitizer sees the rest. */
+/* Every beginning of a document, and every byte of it changed, is read or rejected; a sanitizer sees the rest. */
 static void survives_whatever_comes(void)
 {
     static const char text[] =
@@ -203,8 +203,8 @@ static void cuts_what_is_nested_too_deeply(void)
         for (size_t depth = 65; depth <= 20000; depth *= 17) {
             const pp_json *value = parse(pp_doc_text(nested(depth, keyed)));
             PP_CHECK(pp_json_number(pp_json_member(value, "after")) == 7);
-            pp_result *refused = pp_structured(nested(depth, keyed));
-            PP_CHECK(refused->is_error && !refused->structured && strstr(refused->first->data, "64 deep") != NULL);
+            pp_result *rejected = pp_structured(nested(depth, keyed));
+            PP_CHECK(rejected->is_error && !rejected->structured && strstr(rejected->first->data, "64 deep") != NULL);
         }
     }
 }

@@ -105,7 +105,7 @@ static void arguments_are_read_and_have_defaults(void)
     PP_CHECK_TEXT(pp_test_call("by_hand", "{\"anything\":{\"a\":1}}").text, "{\"a\":1}");
 }
 
-static void refuses(const char *args, const char *why)
+static void rejects(const char *args, const char *why)
 {
     pp_test_result result = pp_test_call("describe", args);
     PP_CHECK(result.is_error);
@@ -114,15 +114,15 @@ static void refuses(const char *args, const char *why)
 
 static void wrong_arguments_are_explained(void)
 {
-    refuses("{}", "the argument `count` is missing");
-    refuses("{\"count\":0}", "the argument `count` must be a whole number from 1 to 10");
-    refuses("{\"count\":\"1\"}", "the argument `count` must be a whole number from 1 to 10");
-    refuses("{\"count\":1,\"word\":\"a\\u0000b\"}", "the argument `word` must not have U+0000 in it");
-    refuses("{\"count\":1,\"unit\":\"ft\"}", "the argument `unit` must be one of cm|in");
-    refuses("{\"count\":1,\"loud\":1}", "the argument `loud` must be true or false");
-    refuses("{\"count\":1,\"wrod\":\"a\"}",
+    rejects("{}", "the argument `count` is missing");
+    rejects("{\"count\":0}", "the argument `count` must be a whole number from 1 to 10");
+    rejects("{\"count\":\"1\"}", "the argument `count` must be a whole number from 1 to 10");
+    rejects("{\"count\":1,\"word\":\"a\\u0000b\"}", "the argument `word` must not have U+0000 in it");
+    rejects("{\"count\":1,\"unit\":\"ft\"}", "the argument `unit` must be one of cm|in");
+    rejects("{\"count\":1,\"loud\":1}", "the argument `loud` must be true or false");
+    rejects("{\"count\":1,\"wrod\":\"a\"}",
             "there is no argument `wrod`; this tool takes word, count, share, loud, unit, list");
-    refuses("[]", "the arguments must be a JSON object");
+    rejects("[]", "the arguments must be a JSON object");
     PP_CHECK(pp_test_call("describe", "{").failure == PP_FAILED_INVALID_PARAMS);
 }
 

@@ -7,16 +7,16 @@ import (
 	"github.com/plugport/plugport/sdk-guest/go"
 )
 
-// Outcome is what came of calling a tool: the result, or the error by which the call was refused.
+// Outcome is what came of calling a tool: the result, or the error by which the call was rejected.
 type Outcome struct {
 	Result plugport.ToolResult
 	Err    error
 }
 
-// IsError tells whether the tool failed or the call was refused.
+// IsError tells whether the tool failed or the call was rejected.
 func (o *Outcome) IsError() bool { return o.Err != nil || o.Result.IsError }
 
-// Text is the text of the result, its pieces on lines of their own; what the refusal says when there is no result.
+// Text is the text of the result, its pieces on lines of their own; what the error says when there is no result.
 func (o *Outcome) Text() string {
 	if o.Err != nil {
 		return o.Err.Error()

@@ -102,8 +102,8 @@ func (f *fake) Answer(key, method, params string) (string, error) {
 		return "", fmt.Errorf("the params are no JSON object: %w", err)
 	}
 	f.requests = append(f.requests, request)
-	capability, offered := f.capability(method)
-	if !offered {
+	capability, declared := f.capability(method)
+	if !declared {
 		return "", plugport.Errorf(plugport.MissingCapability, "%s", capability)
 	}
 	answers := f.answers[method]

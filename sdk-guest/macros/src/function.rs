@@ -81,19 +81,19 @@ pub(crate) fn expand(
 }
 
 fn check(signature: &Signature, what: &str) -> syn::Result<()> {
-    let refuse =
+    let reject =
         |token: &dyn ToTokens, reason: &str| Err(syn::Error::new_spanned(token, format!("{what} {reason}")));
     if let Some(token) = &signature.asyncness {
-        return refuse(
+        return reject(
             token,
             "is an ordinary function, since the host runs each call by itself; remove `async` and use blocking calls",
         );
     }
     if let Safety::Unsafe(token) = &signature.safety {
-        return refuse(token, "is safe to call with any arguments; move the unsafe code into the body");
+        return reject(token, "is safe to call with any arguments; move the unsafe code into the body");
     }
     if let Some(abi) = &signature.abi {
-        return refuse(abi, "is called by the macro's code and not from C; remove the ABI");
+        return reject(abi, "is called by the macro's code and not from C; remove the ABI");
     }
     let generics = &signature.generics;
     if !generics.params.is_empty() || generics.where_clause.is_some() {
@@ -101,10 +101,10 @@ fn check(signature: &Signature, what: &str) -> syn::Result<()> {
             true => generics.where_clause.to_token_stream(),
             false => generics.params.to_token_stream(),
         };
-        return refuse(&all, "has one set of arguments and so cannot be generic; write the types out");
+        return reject(&all, "has one set of arguments and so cannot be generic; write the types out");
     }
     match &signature.variadic {
-        Some(variadic) => refuse(variadic, "has a fixed list of parameters; take a `Vec` instead"),
+        Some(variadic) => reject(variadic, "has a fixed list of parameters; take a `Vec` instead"),
         None => Ok(()),
     }
 }

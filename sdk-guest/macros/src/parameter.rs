@@ -43,18 +43,18 @@ pub(crate) fn strip(function: &mut ItemFn) {
 
 impl Parameter {
     pub(crate) fn parse(typed: &PatType) -> syn::Result<Self> {
-        refuse_cfg(&typed.attrs)?;
+        reject_cfg(&typed.attrs)?;
         let ident = ident(&typed.pat)?;
         if is_call(&typed.ty) {
-            refuse_ours(&typed.attrs, "the call is no argument; remove this attribute")?;
+            reject_ours(&typed.attrs, "the call is no argument; remove this attribute")?;
             return Ok(Self::Call(typed.ty.clone()));
         }
-        refuse_reference(&typed.ty)?;
+        reject_reference(&typed.ty)?;
         if let Some(args) = typed.attrs.iter().find(|attribute| attribute.path().is_ident("args")) {
             plain(args)?;
             let others: Vec<_> =
                 typed.attrs.iter().filter(|other| !std::ptr::eq(*other, args)).cloned().collect();
-            refuse_ours(&others, "`#[args]` takes all arguments as they are; remove this attribute")?;
+            reject_ours(&others, "`#[args]` takes all arguments as they are; remove this attribute")?;
             return Ok(Self::AllArguments(typed.ty.clone()));
         }
         Argument::parse(ident, typed).map(|argument| Self::Argument(Box::new(argument)))
@@ -104,14 +104,14 @@ fn is_ours(attribute: &Attribute) -> bool {
     attribute.path().is_ident("arg") || attribute.path().is_ident("args")
 }
 
-fn refuse_ours(attributes: &[Attribute], reason: &str) -> syn::Result<()> {
+fn reject_ours(attributes: &[Attribute], reason: &str) -> syn::Result<()> {
     match attributes.iter().find(|attribute| is_ours(attribute)) {
         Some(attribute) => Err(syn::Error::new_spanned(attribute, reason)),
         None => Ok(()),
     }
 }
 
-fn refuse_cfg(attributes: &[Attribute]) -> syn::Result<()> {
+fn reject_cfg(attributes: &[Attribute]) -> syn::Result<()> {
     let is_cfg =
         |attribute: &&Attribute| attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr");
     match attributes.iter().find(is_cfg) {
@@ -157,7 +157,7 @@ pub(crate) fn is_reference(ty: &Type, name: &str) -> bool {
     named && reference.mutability.is_none()
 }
 
-fn refuse_reference(ty: &Type) -> syn::Result<()> {
+fn reject_reference(ty: &Type) -> syn::Result<()> {
     match ty {
         Type::Reference(_) => Err(syn::Error::new_spanned(
             ty,

@@ -40,7 +40,7 @@ class Telling(unittest.TestCase):
 
 
 class Sampling(unittest.TestCase):
-    def test_a_question_and_its_answer(self):
+    def test_a_request_and_its_result(self):
         client = TestClient().samples("Paris")
         answer = client.call().sample("The capital of France?")
         self.assertEqual((answer.text, answer.model, answer.stop_reason), ("Paris", "test", "endTurn"))

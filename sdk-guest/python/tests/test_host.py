@@ -133,7 +133,7 @@ class Wordless(Exception):
         raise ValueError("no words")
 
 
-def refused(error):
+def rejected(error):
     def fail():
         raise error
 
@@ -142,7 +142,7 @@ def refused(error):
     return caught.exception.value
 
 
-class Refusals(unittest.TestCase):
+class HostErrors(unittest.TestCase):
     def test_no_error_is_too_strange_to_be_sent(self):
         for error, expected in (
             (errors.NotFound(HALF), ("Error_NotFound", "\ufffd")),
@@ -155,7 +155,7 @@ class Refusals(unittest.TestCase):
             (errors.TimedOut(), ("Error_TimedOut",)),
         ):
             with self.subTest(error=type(error)):
-                self.assertEqual(refused(error), expected)
+                self.assertEqual(rejected(error), expected)
 
     def test_json_rpc_errors_are_made_to_fit(self):
         for error, expected in (
@@ -170,7 +170,7 @@ class Refusals(unittest.TestCase):
             (LazyRpc(), (-32603, "LazyRpc", None)),
         ):
             with self.subTest(error=type(error)):
-                self.assertEqual(refused(error), ("Error_Rpc", ("RpcError", *expected)))
+                self.assertEqual(rejected(error), ("Error_Rpc", ("RpcError", *expected)))
 
     def test_streams_may_be_closed(self):
         closed = SimpleNamespace(flush=mock.Mock(side_effect=ValueError("I/O operation on closed file")))

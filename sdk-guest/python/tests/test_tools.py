@@ -39,7 +39,7 @@ def show(
     return repr((count, ratio, unit, place, points, pair, either, folder))
 
 
-def refusal(**arguments):
+def error_text(**arguments):
     outcome = testing.invoke(show, arguments)
     assert isinstance(outcome.error, errors.InvalidParams), outcome
     return outcome.text
@@ -80,7 +80,7 @@ class Arguments(unittest.TestCase):
             ({"folder": "/"}, "there is no argument `folder`; this takes count, ratio"),
         ):
             with self.subTest(arguments=arguments):
-                self.assertIn(words, refusal(**arguments))
+                self.assertIn(words, error_text(**arguments))
 
     def test_missing_arguments_are_named(self):
         @tool
@@ -91,7 +91,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(testing.invoke(needs).text, "the argument `name` is missing")
         self.assertEqual(testing.invoke(needs, name="a").text, "a None")
 
-    def test_no_object_is_refused(self):
+    def test_no_object_is_rejected(self):
         for text in ("[]", "{", "[" * 100_000):
             with self.assertRaises(errors.InvalidParams):
                 show.plugport.run(testing.call(), text)

@@ -238,9 +238,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_field_is_named() {
-        let refused = of::<Nested>().unwrap_err().to_string();
+        let rejected = of::<Nested>().unwrap_err().to_string();
         assert_eq!(
-            refused,
+            rejected,
             "`Nested` cannot be shown as a form: the field `order` must be a text, a number, a bool, a choice, or a list of choices"
         );
         assert!(of::<Free>().unwrap_err().to_string().contains("`words`"));

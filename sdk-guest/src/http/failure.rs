@@ -7,7 +7,7 @@ use crate::Error;
 /// Why there is no answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The server's operator did not grant this request; the URL, or what was refused of it.
+    /// The server's operator did not grant this request; the URL, or what was denied of it.
     Denied(String),
     /// The request leads to an address that is not public, and that address was not granted.
     Private,

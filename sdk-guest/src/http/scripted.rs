@@ -8,11 +8,11 @@ type Answer = Box<dyn FnMut(&Request) -> Result<Response, Failure>>;
 
 thread_local! {
     static ANSWER: RefCell<Option<Answer>> = const { RefCell::new(None) };
-    static ASKED: RefCell<Vec<Request>> = const { RefCell::new(Vec::new()) };
+    static SENT: RefCell<Vec<Request>> = const { RefCell::new(Vec::new()) };
 }
 
 pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Failure> {
-    ASKED.with_borrow_mut(|asked| asked.push(request.clone()));
+    SENT.with_borrow_mut(|asked| asked.push(request.clone()));
     // Taken out meanwhile, so that an answer may itself ask.
     let Some(mut answer) = ANSWER.take() else {
         let scheme = if url.secure { "https" } else { "http" };
@@ -29,13 +29,13 @@ pub(super) fn send(request: &Request, url: &UrlParts<'_>) -> Result<Response, Fa
 
 /// What tests reach through [`testing`](crate::testing).
 pub(crate) mod script {
-    use super::{ANSWER, ASKED, Failure, Request, Response};
+    use super::{ANSWER, Failure, Request, Response, SENT};
 
     pub(crate) fn answer(answer: impl FnMut(&Request) -> Result<Response, Failure> + 'static) {
         ANSWER.set(Some(Box::new(answer)));
     }
 
     pub(crate) fn take() -> Vec<Request> {
-        ASKED.take()
+        SENT.take()
     }
 }

@@ -174,8 +174,8 @@ mod tests {
     fn a_value_of_another_kind_is_an_error_and_stays() {
         let store = open().unwrap();
         store.set("a", [0xff]).unwrap();
-        let refused = store.get_text("a").unwrap_err();
-        assert_eq!(refused.to_string(), "what is stored under `a` is not text");
+        let rejected = store.get_text("a").unwrap_err();
+        assert_eq!(rejected.to_string(), "what is stored under `a` is not text");
         assert!(store.get_json::<u8>("a").is_err());
         assert!(store.increment("a", 1).is_err());
         assert!(store.update_json::<u8>("a", |_| 1).is_err());
@@ -211,12 +211,12 @@ mod tests {
     fn an_update_gives_up_when_others_keep_writing() {
         let store = open().unwrap();
         let mut n = 0;
-        let refused = store.update("n", |_| {
+        let rejected = store.update("n", |_| {
             n += 1;
             open().unwrap().set("n", n.to_string()).unwrap();
             "mine"
         });
-        assert!(refused.unwrap_err().to_string().contains("others kept writing"));
+        assert!(rejected.unwrap_err().to_string().contains("others kept writing"));
         assert_eq!(n, ATTEMPTS);
     }
 }

@@ -336,20 +336,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The result, or the error by which the call was refused before the tool ran.
+    /// The result, or the error by which the call was rejected before the tool ran.
     ///
     /// # Errors
-    /// The refusal.
+    /// The error.
     pub fn result(&self) -> Result<&ToolResult, &Error> {
         self.result.as_ref()
     }
 
-    /// Whether the tool failed or the call was refused.
+    /// Whether the tool failed or the call was rejected.
     pub fn is_error(&self) -> bool {
         self.result.as_ref().map_or(true, |result| result.is_error)
     }
 
-    /// The text of the result, its pieces on lines of their own; what the refusal says when there is no result.
+    /// The text of the result, its pieces on lines of their own; what the error says when there is no result.
     pub fn text(&self) -> String {
         match &self.result {
             Ok(result) => {

@@ -51,7 +51,7 @@ fn take(call: &Call, #[args] all: All) -> String {
     format!("{} {:?} {}", all.a, all.b, call.cancelled())
 }
 
-fn refusal<T: plugport_sdk::Tool>(arguments: Value) -> String {
+fn error_text<T: plugport_sdk::Tool>(arguments: Value) -> String {
     let outcome = invoke::<T>(arguments);
     assert!(matches!(outcome.result(), Err(Error::InvalidParams(_))), "{outcome:?}");
     assert!(outcome.is_error());
@@ -78,16 +78,16 @@ fn all_may_be_given_in_any_order() {
 #[test]
 fn a_wrong_argument_is_named() {
     assert_eq!(
-        refusal::<repeat>(json!({"word": "a", "times": "two"})),
+        error_text::<repeat>(json!({"word": "a", "times": "two"})),
         "the argument `times` cannot be used: invalid type: string \"two\", expected u32"
     );
-    assert_eq!(refusal::<repeat>(json!({})), "the argument `word` is missing");
+    assert_eq!(error_text::<repeat>(json!({})), "the argument `word` is missing");
     assert_eq!(
-        refusal::<repeat>(json!({"word": "a", "tmes": 2})),
+        error_text::<repeat>(json!({"word": "a", "tmes": 2})),
         "there is no argument `tmes`; this tool takes word, times, case, folder"
     );
     assert_eq!(
-        refusal::<take>(json!({"b": null, "a": 256})),
+        error_text::<take>(json!({"b": null, "a": 256})),
         "the argument `a` cannot be used: invalid value: integer `256`, expected u8"
     );
 }

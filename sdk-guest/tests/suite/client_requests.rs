@@ -38,15 +38,15 @@ fn add(a: i64, b: i64) -> i64 {
 /// Let the model add.
 #[tool]
 fn delegate(call: &Call) -> Result<String, Error> {
-    let question = CreateMessageRequest::new()
+    let client_request = CreateMessageRequest::new()
         .text("1 + 2?")
         .tool(SamplingTool::of::<add>()?)
         .tool_choice(ToolChoice::Required);
-    let wish = call.sample(question.clone())?;
+    let wish = call.sample(client_request.clone())?;
     let results = wish.tool_uses().map(|wanted| Block::tool_result(wanted, "3")).collect();
     let said = Message::from(wish.clone());
     let answers = Message { role: plugport_sdk::Role::User, content: results };
-    Ok(call.sample(question.message(said).message(answers))?.text())
+    Ok(call.sample(client_request.message(said).message(answers))?.text())
 }
 
 /// Ask everything at once.
@@ -83,14 +83,14 @@ fn a_form_is_made_of_a_type_and_read_back() {
 
 #[test]
 fn a_person_may_refuse_or_answer_amiss() {
-    let refused = |client: TestClient| {
+    let rejected = |client: TestClient| {
         let outcome = client.invoke::<greet>(json!({}));
         outcome.result().unwrap_err().clone()
     };
-    assert!(matches!(refused(TestClient::new().declines()), Error::Rejected(_)));
-    assert!(matches!(refused(TestClient::new().closes()), Error::Rejected(_)));
-    assert!(matches!(refused(TestClient::new().accepts(json!({"name": 7}))), Error::InvalidParams(_)));
-    assert!(matches!(refused(TestClient::new().elicits_with(Ok(json!({})))), Error::Internal(_)));
+    assert!(matches!(rejected(TestClient::new().declines()), Error::Rejected(_)));
+    assert!(matches!(rejected(TestClient::new().closes()), Error::Rejected(_)));
+    assert!(matches!(rejected(TestClient::new().accepts(json!({"name": 7}))), Error::InvalidParams(_)));
+    assert!(matches!(rejected(TestClient::new().elicits_with(Ok(json!({})))), Error::Internal(_)));
     let call = TestClient::new().declines().closes().call();
     assert_eq!(call.elicit::<Name>("?"), Ok(ElicitResult::Declined));
     assert_eq!(call.elicit::<Name>("?").unwrap().ok(), None);
@@ -146,7 +146,7 @@ fn requests_have_results_under_their_keys() {
 }
 
 #[test]
-fn one_refusal_leaves_the_other_answers() {
+fn one_failure_leaves_the_other_results() {
     let call = TestClient::new().samples("Hi").call();
     let answers = call.request_inputs(InputBatch::new().sample("a", "?").roots("b")).unwrap();
     assert_eq!(answers.sampled("a").unwrap().text(), "Hi");

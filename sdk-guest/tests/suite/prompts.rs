@@ -89,10 +89,10 @@ fn arguments_are_read_from_texts() {
     assert_eq!(text(&[("text", "a")]).as_deref(), Ok("a in English, None"));
     let all = [("tries", "3"), ("to", "French"), ("text", "a")];
     assert_eq!(text(&all).as_deref(), Ok("a in French, Some(3)"));
-    let refused = |arguments| text(arguments).unwrap_err().to_string();
-    assert_eq!(refused(&[]), "the argument `text` is missing");
-    assert!(refused(&[("text", ""), ("tries", "x")]).starts_with("the argument `tries` cannot be used: "));
-    let unknown = refused(&[("text", ""), ("in", "x")]);
+    let rejected = |arguments| text(arguments).unwrap_err().to_string();
+    assert_eq!(rejected(&[]), "the argument `text` is missing");
+    assert!(rejected(&[("text", ""), ("tries", "x")]).starts_with("the argument `tries` cannot be used: "));
+    let unknown = rejected(&[("text", ""), ("in", "x")]);
     assert_eq!(unknown, "there is no argument `in`; this prompt takes text, to, tries");
 }
 

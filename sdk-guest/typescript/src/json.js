@@ -13,7 +13,7 @@ export function json(value) {
   return text.replace(/\\(?:(ud[89a-f]..)|.)/gi, (all, half) => (half ? "\ufffd" : all));
 }
 
-/** What `JSON.stringify` takes to refuse what is too deep before it goes there. */
+/** What `JSON.stringify` takes to reject what is too deep before it goes there. */
 function bounded() {
   const depths = new Map();
   return function (_, item) {

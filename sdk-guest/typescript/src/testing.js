@@ -109,10 +109,10 @@ export class TestClient {
     }
   }
 
-  /** Calls a tool as the host does, which refuses arguments that the schema does not have. */
+  /** Calls a tool as the host does, which rejects arguments that the schema does not have. */
   async invoke(tool, args = {}) {
-    const refused = refusal(JSON.parse(tool.input.json), args);
-    if (refused) return new Outcome({ content: [lowText(refused)], isError: true }, this);
+    const rejected = argumentError(JSON.parse(tool.input.json), args);
+    if (rejected) return new Outcome({ content: [lowText(rejected)], isError: true }, this);
     return new Outcome(await tool.call(this.call(), structuredClone(args)), this);
   }
 
@@ -182,7 +182,7 @@ function raised({ data: { tag, val } }) {
 }
 
 /** The server checks arguments in full; here it is only told what is missing or unknown. */
-function refusal({ properties = {}, required = [], additionalProperties }, args) {
+function argumentError({ properties = {}, required = [], additionalProperties }, args) {
   const missing = required.find((name) => !Object.hasOwn(args, name) || args[name] === undefined);
   if (missing !== undefined) return `the argument \`${missing}\` is missing`;
   const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));

@@ -68,7 +68,7 @@ test("defaults are filled in and the log is kept", async () => {
   assert.deepEqual(outcome.logs, [{ level: "info", logger: null, data: "greeting" }]);
 });
 
-test("unknown and missing arguments are refused", async () => {
+test("unknown and missing arguments are rejected", async () => {
   const unknown = await invoke(hello, { name: "Ada", nmae: "" });
   assert.ok(unknown.isError);
   assert.equal(unknown.text, "there is no argument `nmae`; this tool takes name, times, loud");
@@ -207,8 +207,8 @@ test("a Standard Schema checks and makes the arguments", async () => {
   const input = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
   const double = tool({ name: "double", description: "d", input, handler: ({ a }) => a });
   assert.equal((await invoke(double, { a: 2 })).text, "4");
-  const refused = await invoke(double, { a: -1 });
-  assert.deepEqual([refused.text, refused.isError], ["a: too small", true]);
+  const rejected = await invoke(double, { a: -1 });
+  assert.deepEqual([rejected.text, rejected.isError], ["a: too small", true]);
 });
 
 const note = resource({

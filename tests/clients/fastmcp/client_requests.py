@@ -61,7 +61,7 @@ class Answers:
         self.progress.append(done)
 
 
-async def check_questions(client, elicits):
+async def check_client_requests(client, elicits):
     said = text(await client.call_tool("test_sampling", {"prompt": "Greet me."}))
     expect(said == "LLM response: well met", "the model's answer reaches the tool", said)
     said = text(await client.call_tool("test_input_required_result_list_roots", {}))
@@ -89,7 +89,7 @@ async def check_notifications(client, answers, legacy):
         raise Surprise(f"3 logs and 3 reports arrive; found {answers.logs}, {answers.progress}") from None
 
 
-async def check_offers(client):
+async def check_items(client):
     read = await client.read_resource("test://static-text")
     expect("static text resource" in read[0].text, "a resource is read", read)
     prompt = await client.get_prompt("test_prompt_with_arguments", {"arg1": "a", "arg2": "b"})
@@ -121,9 +121,9 @@ async def drive(transport, mode):
     async with client:
         revision = client.protocol_version
         expect(revision == wanted, f"the revision is {wanted}", revision)
-        await check_questions(client, elicits)
+        await check_client_requests(client, elicits)
         await check_notifications(client, answers, wanted != MODERN)
-        await check_offers(client)
+        await check_items(client)
     # The package answers for the roots by itself.
     all_kinds = {"sampling", "elicitation"} if elicits else {"sampling"}
     expect(set(answers.asked) == all_kinds, "all was asked that the revision has", answers.asked)

@@ -68,7 +68,7 @@ async def check_results(client):
     expect(failed.is_error and chain, "fail is a tool error with its causes", failed)
 
 
-async def check_refusals(client):
+async def check_errors(client):
     wrong = await client.call_tool("polite-add", {"a": "two", "b": 40})
     expect(wrong.is_error and "/a" in text(wrong), "a wrong argument is a tool error naming /a", wrong)
 
@@ -99,7 +99,7 @@ async def drive(server, mode):
         tools = [tool.name for tool in (await client.list_tools()).tools]
         expect(TOOLS <= set(tools), f"the tools of polite are listed: {sorted(TOOLS)}", tools)
         await check_results(client)
-        await check_refusals(client)
+        await check_errors(client)
         await check_notifications(client, heard, mode)
         return {"revision": revision, "tools": tools, "progress": len(heard.progress), "logs": len(heard.logs)}
 

@@ -66,7 +66,7 @@ class Answers:
         self.progress.append(done)
 
 
-async def check_questions(client, elicits):
+async def check_client_requests(client, elicits):
     said = text(await client.call_tool("test_sampling", {"prompt": "Greet me."}))
     expect(said == "LLM response: well met", "the model's answer reaches the tool", said)
     said = text(await client.call_tool("test_input_required_result_list_roots", {}))
@@ -94,7 +94,7 @@ async def check_notifications(client, answers, legacy):
         raise Surprise(f"3 logs and 3 reports arrive; found {answers.logs}, {answers.progress}") from None
 
 
-async def check_offers(client):
+async def check_items(client):
     read = await client.read_resource("test://static-text")
     expect("static text resource" in read.contents[0].text, "a resource is read", read)
     read = await client.read_resource("test://template/7/data")
@@ -128,9 +128,9 @@ async def drive(server, mode):
     async with client:
         revision = client.protocol_version
         expect(revision == wanted, f"the revision is {wanted}", revision)
-        await check_questions(client, elicits)
+        await check_client_requests(client, elicits)
         await check_notifications(client, answers, wanted != MODERN)
-        await check_offers(client)
+        await check_items(client)
     all_kinds = {"sampling", "roots"} | ({"elicitation"} if elicits else set())
     expect(set(answers.asked) == all_kinds, "all was asked that the revision has", answers.asked)
     return {"revision": revision, "asked": len(answers.asked)}

@@ -7,7 +7,7 @@ use plugport_test_guests::raw::{self, Call, Error, Guest, Tool, ToolResult};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Asked {
+struct RequestArgs {
     key: Option<String>,
     method: String,
     #[serde(default)]
@@ -16,7 +16,7 @@ struct Asked {
 
 #[derive(Deserialize)]
 struct Several {
-    questions: Vec<Asked>,
+    questions: Vec<RequestArgs>,
 }
 
 struct Plugin;
@@ -37,7 +37,7 @@ impl Guest for Plugin {
             "gather" => Ok(raw::text(&several(&call, read(&args)?)?)),
             // One question after the other.
             "twice" => {
-                let question: Asked = read(&args)?;
+                let question: RequestArgs = read(&args)?;
                 let (first, second) = (said(ask(&call, &question)), said(ask(&call, &question)));
                 Ok(raw::text(&format!("{first} then {second}")))
             }
@@ -51,7 +51,7 @@ fn read<'a, T: Deserialize<'a>>(args: &'a str) -> Result<T, Error> {
     serde_json::from_str(args).map_err(|error| Error::InvalidParams(error.to_string()))
 }
 
-fn ask(call: &Call, asked: &Asked) -> Result<String, Error> {
+fn ask(call: &Call, asked: &RequestArgs) -> Result<String, Error> {
     let (key, params) = (asked.key.as_deref(), asked.params.to_string());
     match asked.method.as_str() {
         "sampling/createMessage" => sampling::create_message(call, key, &params),
@@ -64,7 +64,7 @@ fn ask(call: &Call, asked: &Asked) -> Result<String, Error> {
 }
 
 fn several(call: &Call, several: Several) -> Result<String, Error> {
-    let question = |asked: Asked| InputRequest {
+    let question = |asked: RequestArgs| InputRequest {
         key: asked.key.unwrap_or_default(),
         body: match asked.method.as_str() {
             "sampling/createMessage" => Body::CreateMessage(asked.params.to_string()),

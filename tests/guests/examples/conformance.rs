@@ -11,20 +11,20 @@ use serde_json::{Map, Value};
 
 #[path = "conformance/changes.rs"]
 mod changes;
+#[path = "conformance/client_requests.rs"]
+mod client_requests;
+#[path = "conformance/items.rs"]
+mod items;
 #[path = "conformance/media.rs"]
 mod media;
-#[path = "conformance/offers.rs"]
-mod offers;
-#[path = "conformance/questions.rs"]
-mod questions;
 
 use changes::{
     test_changing_prompt, test_changing_tool, test_trigger_prompt_change, test_trigger_resource_change,
     test_trigger_tool_change,
 };
+use client_requests::*;
+use items::*;
 use media::{PNG, WAV};
-use offers::*;
-use questions::*;
 
 /// A text.
 #[tool]

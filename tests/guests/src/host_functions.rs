@@ -105,7 +105,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("elicitation-many", |at, text| drop(elicitation::elicit(at.call, None, &many(text)))),
     ("elicitation-choices", |at, text| drop(elicitation::elicit(at.call, None, &choices(text)))),
     ("roots-key", |at, text| drop(roots::list_roots(at.call, Some(text)))),
-    ("request-inputs", |at, text| drop(inputs::request_inputs(at.call, &questions(text)))),
+    ("request-inputs", |at, text| drop(inputs::request_inputs(at.call, &input_requests(text)))),
     ("resource-updated", |_, text| resource_updated(text)),
     ("list-changed", |_, _| list_changed(Listing::Tools)),
     ("config-get", |_, text| drop(settings::store::get(text))),
@@ -173,7 +173,7 @@ fn form(text: &str) -> String {
     )
 }
 
-/// A question with one field of many choices.
+/// A form with one field of many choices.
 fn choices(text: &str) -> String {
     field(&format!(r#"{{"type":"string","enum":[{}]}}"#, names(text)))
 }
@@ -193,7 +193,7 @@ fn field(schema: &str) -> String {
     format!(r#"{{"message":"m","requestedSchema":{{"type":"object","properties":{{"a":{schema}}}}}}}"#)
 }
 
-fn questions(text: &str) -> Vec<inputs::InputRequest> {
+fn input_requests(text: &str) -> Vec<inputs::InputRequest> {
     let body = |at: u32| match at % 3 {
         0 => inputs::Body::CreateMessage(message(text)),
         1 => inputs::Body::Elicit(form(text)),

@@ -83,7 +83,7 @@ async fn serves(server: &Server, name: &str) -> bool {
     }
 }
 
-async fn assert_refused(server: &Server, name: &str, why: &str) {
+async fn assert_rejected(server: &Server, name: &str, why: &str) {
     let line = load_line(server, name).await;
     assert_eq!((&line["outcome"], line.get("signed_by")), (&json!("rejected"), None), "{line}");
     let said = line["reason"].as_str().unwrap();
@@ -140,7 +140,7 @@ async fn a_signature_that_does_not_hold_refuses_its_plugin() {
         }
         let server = builder.start().await;
         for (at, (_, _, why)) in cases.iter().enumerate() {
-            assert_refused(&server, &format!("v{at}"), why).await;
+            assert_rejected(&server, &format!("v{at}"), why).await;
         }
     }
 }
@@ -174,9 +174,9 @@ async fn a_missing_signature_matters_where_one_is_required() {
             .fold(builder, |builder, file| builder.file(file, &plugin));
         let server = builder.start().await;
         assert_served(&server, "never", None).await;
-        assert_refused(&server, "always", "is not there, and `require_signature` asks for it").await;
+        assert_rejected(&server, "always", "is not there, and `require_signature` asks for it").await;
         if required {
-            assert_refused(&server, "usual", "is not there").await;
+            assert_rejected(&server, "usual", "is not there").await;
         } else {
             assert_served(&server, "usual", None).await;
         }
@@ -213,13 +213,13 @@ async fn a_signature_that_is_no_file_blocks_and_crashes_nothing() {
             "link" => "is a symbolic link; copy the file itself into the folder",
             _ => "is larger than 16384 bytes",
         };
-        assert_refused(&server, name, why).await;
+        assert_rejected(&server, name, why).await;
     }
 }
 
 /// The target of a link can be changed by others.
 #[tokio::test]
-async fn a_link_to_a_plugin_is_refused_however_well_it_is_signed() {
+async fn a_link_to_a_plugin_is_rejected_however_well_it_is_signed() {
     let (key, elsewhere) = (new_key(), folder(&["version_a"]));
     let builder = builder(&config(&[named(&key)], true));
     symlink(elsewhere.path().join(FILE), builder.folder().join(FILE)).unwrap();
@@ -232,7 +232,7 @@ async fn a_link_to_a_plugin_is_refused_however_well_it_is_signed() {
 async fn a_signature_that_comes_later_makes_its_plugin_served() {
     let key = new_key();
     let server = builder(&config(&[named(&key)], true)).file(FILE, &plugin()).start().await;
-    assert_refused(&server, "version_a", "is not there").await;
+    assert_rejected(&server, "version_a", "is not there").await;
     let beside = server.folder().join(".part");
     std::fs::write(&beside, sign(&key, &plugin(), "x")).unwrap();
     std::fs::rename(beside, server.folder().join(SIGNATURE)).unwrap();
@@ -246,7 +246,7 @@ async fn a_signature_that_comes_later_makes_its_plugin_served() {
 }
 
 #[test]
-fn a_check_finds_what_would_be_refused() {
+fn a_check_finds_what_would_be_rejected() {
     let (key, plugins) = (new_key(), folder(&["version_a", "version_b"]));
     std::fs::write(plugins.path().join(SIGNATURE), sign(&key, &plugin(), "x")).unwrap();
     let file = plugins.path().join("plugport.toml");

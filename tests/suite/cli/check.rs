@@ -119,8 +119,8 @@ fn plugins_that_cannot_be_served_as_they_are_end_a_check_with_1() {
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &found["ok"], &found["missing"]), (Some(1), &json!(false), &json!(["gone"])));
     assert!(found["rejected"][0]["reason"].as_str().unwrap().contains("is not WebAssembly"), "{found:#}");
-    let refused = &found["plugins"][1]["rejected"][0];
-    assert_eq!((&refused["kind"], &refused["name"]), (&json!("tool"), &json!("version")), "{found:#}");
+    let rejected = &found["plugins"][1]["rejected"][0];
+    assert_eq!((&rejected["kind"], &rejected["name"]), (&json!("tool"), &json!("version")), "{found:#}");
 }
 
 #[test]

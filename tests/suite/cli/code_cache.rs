@@ -11,7 +11,7 @@ use plugport_tests::server::program;
 use tempfile::TempDir;
 
 /// With 1 ms for compiling, only cached code can be loaded.
-const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
+const CACHED_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
 /// The error about a file that is not in the cache.
 const COMPILED: &str = "took longer than 1 ms to compile (limit `compile_ms`)";
@@ -25,7 +25,7 @@ struct UserHome {
 impl UserHome {
     fn new() -> Self {
         let [home, work] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        std::fs::write(work.path().join("kept.toml"), KEPT_ONLY).unwrap();
+        std::fs::write(work.path().join("kept.toml"), CACHED_ONLY).unwrap();
         Self { home, work }
     }
 

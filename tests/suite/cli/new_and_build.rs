@@ -76,7 +76,7 @@ fn a_new_rust_project_has_the_lock_that_cargo_would_write() {
 }
 
 #[test]
-fn a_project_that_cannot_be_is_refused_and_nothing_is_touched() {
+fn a_project_that_cannot_be_is_rejected_and_nothing_is_touched() {
     let here = tempfile::tempdir().unwrap();
     put(here.path(), "taken/mine.txt", "mine");
     for (args, said) in [

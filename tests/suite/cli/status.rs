@@ -72,10 +72,10 @@ async fn status_shows_plugins_with_the_outcomes_of_their_calls() {
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
     client.call("polite-fail", json!({ "reason": "no luck" })).await.tool_error();
     assert!(client.call("polite-nap", json!({ "ms": 60_000 })).await.tool_error().contains("`wall_ms`"));
-    let mut refused = 0;
+    let mut rejected = 0;
     for _ in 0..12 {
         let reply = client.call("polite-whoami", json!({})).await;
-        refused += u64::from(reply.tool_text().contains("tool_calls_per_second"));
+        rejected += u64::from(reply.tool_text().contains("tool_calls_per_second"));
     }
     let known = servers(server.folder());
     assert_eq!(known.len(), 1, "{known:?}");
@@ -87,11 +87,14 @@ async fn status_shows_plugins_with_the_outcomes_of_their_calls() {
     assert_eq!((&polite["state"], &polite["reason"]), (&json!("serving"), &json!(null)));
     assert!(polite["digest"].as_str().unwrap().starts_with("sha256:"));
     assert!(polite["published"]["tools"].as_array().unwrap().contains(&json!("polite-echo")));
-    assert_eq!((&polite["calls"], &polite["running"]), (&json!(15 - refused), &json!(0)), "{polite}");
-    assert_eq!((&polite["ok"], &polite["failed"]), (&json!(13 - refused), &json!(1)));
-    assert_eq!((&polite["terminated"], &polite["rejected"]), (&json!(1), &json!(refused)));
+    assert_eq!((&polite["calls"], &polite["running"]), (&json!(15 - rejected), &json!(0)), "{polite}");
+    assert_eq!((&polite["ok"], &polite["failed"]), (&json!(13 - rejected), &json!(1)));
+    assert_eq!((&polite["terminated"], &polite["rejected"]), (&json!(1), &json!(rejected)));
     assert_eq!(polite["limits"]["wall_ms"], 1);
-    assert_eq!(polite["limits"].get("tool_calls_per_second").map_or(0, |hit| hit.as_u64().unwrap()), refused);
+    assert_eq!(
+        polite["limits"].get("tool_calls_per_second").map_or(0, |hit| hit.as_u64().unwrap()),
+        rejected
+    );
     assert!(polite["fuel"].as_u64().unwrap() > 0 && polite["last_call"].is_string());
     let (code, shown, _) = run(server.folder(), &[]);
     assert_eq!(code, Some(0));

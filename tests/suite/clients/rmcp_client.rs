@@ -82,7 +82,7 @@ where
     ensure!(revision == client_mode.revision(), "the revision is {revision}");
     lists_the_tools(&client).await?;
     answers_calls(&client).await?;
-    refuses(&client).await?;
+    check_rejections(&client).await?;
     narrates(&client, client_mode, heard_progress, heard_logs).await?;
     client.cancel().await?;
     Ok(())
@@ -109,7 +109,7 @@ async fn answers_calls(client: &Client) -> Result<()> {
     Ok(())
 }
 
-async fn refuses(client: &Client) -> Result<()> {
+async fn check_rejections(client: &Client) -> Result<()> {
     let wrong = client.call_tool(params("polite-add", json!({ "a": "two", "b": 40 }))).await?;
     ensure!(failed(&wrong) && text(&wrong).contains("/a"), "{wrong:?}");
 

@@ -149,8 +149,8 @@ async fn without_a_grant_the_operator_hears_what_to_write() {
     let server = Server::builder().plugin("notes").start().await;
     let client = Client::new(server.url());
     assert_eq!(uris(&client).await, ["notes:///index.md"]);
-    let refused = client.call("notes-find_notes", json!({})).await;
-    let told = refused.tool_error();
+    let rejected = client.call("notes-find_notes", json!({})).await;
+    let told = rejected.tool_error();
     assert!(told.contains("only the operator of the server") && !told.contains("kv ="), "{told}");
     server.wait_for_log("write under [plugins.notes.grants]: kv = true").await;
 }

@@ -32,20 +32,23 @@ async fn summarize_asks_the_model_of_a_client_with_a_session() {
     let call = json!({ "name": "summarize-summarize", "arguments": { "text": text },
                        "_meta": { "progressToken": "p" } });
     let mut stream = session.stream(json!(1), "tools/call", call).await;
-    let (mut questions, mut progress) = (0, 0);
+    let (mut client_requests, mut progress) = (0, 0);
     let answer = loop {
         let message = stream.message().await;
         match message["method"].as_str() {
             Some("sampling/createMessage") => {
-                questions += 1;
-                session.answer(&message, model_says(&format!("part {questions}"))).await;
+                client_requests += 1;
+                session.answer(&message, model_says(&format!("part {client_requests}"))).await;
             }
             Some("notifications/progress") => progress += 1,
             _ => break message,
         }
     };
-    assert_eq!(answer["result"]["content"][0]["text"], format!("part {questions}"), "{answer}");
-    assert!(questions >= 4 && progress == questions, "{questions} questions, {progress} reports");
+    assert_eq!(answer["result"]["content"][0]["text"], format!("part {client_requests}"), "{answer}");
+    assert!(
+        client_requests >= 4 && progress == client_requests,
+        "{client_requests} client requests, {progress} reports"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

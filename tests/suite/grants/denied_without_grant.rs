@@ -14,7 +14,7 @@ pub(crate) async fn allowed_by(server: &Server, plugin: &str, count: usize) -> V
     lines.iter().map(|line| line["missing_grant"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn question_is_denied(method: &str, params: Value, line: &str) {
+async fn request_is_denied(method: &str, params: Value, line: &str) {
     let server = Server::builder().guest("client_requests").start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
     let call = json!({ "name": "client_requests-ask", "arguments": { "method": method, "params": params } });
@@ -28,17 +28,17 @@ async fn question_is_denied(method: &str, params: Value, line: &str) {
 
 #[tokio::test]
 async fn sampling_is_denied() {
-    question_is_denied("sampling/createMessage", prompt(), "sampling = true").await;
+    request_is_denied("sampling/createMessage", prompt(), "sampling = true").await;
 }
 
 #[tokio::test]
 async fn elicitation_is_denied() {
-    question_is_denied("elicitation/create", form(), "elicitation = true").await;
+    request_is_denied("elicitation/create", form(), "elicitation = true").await;
 }
 
 #[tokio::test]
 async fn roots_are_denied() {
-    question_is_denied("roots/list", json!({}), "roots = true").await;
+    request_is_denied("roots/list", json!({}), "roots = true").await;
 }
 
 #[tokio::test]

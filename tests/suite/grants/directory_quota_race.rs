@@ -207,10 +207,10 @@ async fn impossible_paths_are_rejected_before_they_are_opened() {
         let arguments = json!({ "directory": "/d", "times": 2 });
         let reply = client.call(&format!("{GUEST}-long_paths"), arguments).await;
         let told = reply.tool_text();
-        let refused = told.lines().filter(|line| {
+        let rejected = told.lines().filter(|line| {
             line.to_lowercase().contains("nametoolong") || line.to_lowercase().contains("name-too-long")
         });
-        assert_eq!(refused.count(), 13, "{told}");
+        assert_eq!(rejected.count(), 13, "{told}");
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert!(server.rss() < before + (200 << 20), "{before}, then {}", server.rss());

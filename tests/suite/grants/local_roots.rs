@@ -43,9 +43,9 @@ fn roots(paths: &[&Path]) -> Value {
 async fn read_answering(session: &Session, path: &Path, roots: &Value) -> String {
     let params = json!({ "name": "file_io-read", "arguments": { "path": path } });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
-    let question = stream.message().await;
-    assert_eq!(question["method"], "roots/list", "{question}");
-    session.answer(&question, roots.clone()).await;
+    let client_request = stream.message().await;
+    assert_eq!(client_request["method"], "roots/list", "{client_request}");
+    session.answer(&client_request, roots.clone()).await;
     let answer = stream.message().await;
     answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }

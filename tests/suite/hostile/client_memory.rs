@@ -43,7 +43,7 @@ fn echo(text: &str) -> String {
 }
 
 /// Whether there was no room for what it sent. It may still be waited for, or the connection reset.
-async fn is_refused(stream: &mut TcpStream) -> bool {
+async fn is_rejected(stream: &mut TcpStream) -> bool {
     let mut line = [0; 12];
     let read = tokio::time::timeout(Duration::from_millis(100), stream.read_exact(&mut line)).await;
     matches!(read, Ok(Ok(_))) && line.ends_with(b"503")
@@ -73,7 +73,7 @@ async fn what_is_echoed_is_short() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_announced_too_large_is_refused_before_it_comes() {
+async fn a_body_that_is_announced_too_large_is_rejected_before_it_comes() {
     let server = Server::builder().guest("polite").start().await;
     let mut stream = connect(&server).await;
     stream.write_all(echo_head(5 << 20).as_bytes()).await.unwrap();
@@ -101,11 +101,11 @@ async fn unread_answers_and_unfinished_bodies_are_bounded_and_a_neighbour_is_ser
     let most = server.rss();
     assert!(most < before + 32 * MIB + BESIDE, "{} MiB more", (most - before) / MIB);
     // They wait for room for a few seconds.
-    let (begun, mut refused) = (std::time::Instant::now(), false);
-    while !refused {
+    let (begun, mut rejected) = (std::time::Instant::now(), false);
+    while !rejected {
         assert!(begun.elapsed() < Duration::from_secs(30), "there is no room for so many large bodies");
         for stream in held.iter_mut().skip(1).step_by(2) {
-            refused |= is_refused(stream).await;
+            rejected |= is_rejected(stream).await;
         }
     }
     let waits = neighbour_loop.end().await;

@@ -180,7 +180,7 @@ impl Posted {
         match line {
             "HTTP/1.1 200 OK" | "HTTP/1.1 400 Bad Request" if rest.contains(says) => Self::Expected,
             "HTTP/1.1 200 OK" if rest.contains("no room for") => Self::NoRoom,
-            // A connection may be reset that is refused while its client still sends.
+            // A connection may be reset that is rejected while its client still sends.
             "HTTP/1.1 503 Service Unavailable" | "" => Self::NoRoom,
             _ => Self::Other(answer.chars().take(400).collect()),
         }
@@ -250,11 +250,11 @@ async fn a_form_of_as_many_choices_as_there_may_be_slows_nobody() {
     let arguments = json!({ "function": "elicitation-many", "bytes": 9_000, "times": 1 });
     let params = json!({ "name": "hostile_host_functions-repeat", "arguments": arguments });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
-    let question = stream.message().await;
-    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let client_request = stream.message().await;
+    assert_eq!(client_request["method"], "elicitation/create", "{client_request}");
     let chosen: Vec<String> = (0..900).map(|number| format!("c{number}")).collect();
     let begun = Instant::now();
-    session.answer(&question, json!({ "action": "accept", "content": { "a": chosen } })).await;
+    session.answer(&client_request, json!({ "action": "accept", "content": { "a": chosen } })).await;
     let last = stream.message().await;
     assert!(last["result"].is_object(), "{last}");
     assert!(begun.elapsed() < Duration::from_secs(2), "the answer took {:?}", begun.elapsed());

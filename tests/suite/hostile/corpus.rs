@@ -291,7 +291,7 @@ async fn a_client_gets_a_few_requests_however_often_a_guest_asks() {
             asked += 1;
             session.answer(&message, answer.clone()).await;
         };
-        assert_eq!(asked, 8, "questions to the {tool}");
+        assert_eq!(asked, 8, "client requests by {tool}");
         let text = last["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{last}"));
         assert!(text.contains("over budget 99"), "{text}");
     }
@@ -304,12 +304,12 @@ async fn a_form_that_asks_for_a_password_is_for_the_client_to_judge() {
     let session = Client::new(server.url()).session_with("2025-11-25", json!({ "elicitation": {} })).await;
     let params = json!({ "name": "hostile_sampling_flood-password", "arguments": {} });
     let mut stream = session.stream(json!(1), "tools/call", params).await;
-    let question = stream.message().await;
-    assert_eq!(question["method"], "elicitation/create");
+    let client_request = stream.message().await;
+    assert_eq!(client_request["method"], "elicitation/create");
     // The client gets the whole form, and decides.
-    let asked = &question["params"]["requestedSchema"]["properties"];
-    assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{question}");
-    session.answer(&question, json!({ "action": "decline" })).await;
+    let asked = &client_request["params"]["requestedSchema"]["properties"];
+    assert_eq!(*asked, json!({ "password": { "type": "string" } }), "{client_request}");
+    session.answer(&client_request, json!({ "action": "decline" })).await;
     let last = stream.message().await;
     assert_eq!(last["result"]["content"][0]["text"], "answered 1", "it is asked once: {last}");
 }

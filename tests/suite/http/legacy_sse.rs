@@ -45,12 +45,12 @@ async fn a_guest_sends_client_requests_over_http_and_sse() {
     pair.initialize().await;
     let call = json!({ "name": "ask", "arguments": { "method": "roots/list" } });
     pair.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call })).await;
-    let question = pair.stream.event().await.unwrap();
-    assert_eq!(question.name.as_deref(), Some("message"));
-    let question = question.message();
-    assert_eq!(question["method"], "roots/list");
+    let client_request = pair.stream.event().await.unwrap();
+    assert_eq!(client_request.name.as_deref(), Some("message"));
+    let client_request = client_request.message();
+    assert_eq!(client_request["method"], "roots/list");
     let roots = json!({ "roots": [{ "uri": "file:///old" }] });
-    pair.send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": roots })).await;
+    pair.send(json!({ "jsonrpc": "2.0", "id": client_request["id"], "result": roots })).await;
     let answer = pair.stream.message().await;
     assert!(answer["id"] == 1 && answer.to_string().contains("file:///old"), "{answer}");
     pair.post.post(&[], "{").await;

@@ -64,7 +64,7 @@ async fn unsupported_forms_of_requests_have_their_own_status() {
 }
 
 #[tokio::test]
-async fn headers_given_twice_are_refused() {
+async fn headers_given_twice_are_rejected() {
     let server = Server::builder().guest("polite").start().await;
     let address = server.url().replace("http://", "").replace("/mcp", "");
     let body = discover();

@@ -31,14 +31,14 @@ fn good() -> String {
 }
 
 #[tokio::test]
-async fn a_connection_can_be_used_after_every_refusal() {
+async fn a_connection_can_be_used_after_every_rejection() {
     let server = Server::builder().guest("polite").start().await;
     let mut socket = RawConnection::to(&server.url()).await;
     let body = "x".repeat(20_000);
     let chunked = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n\
                    5\r\nhello\r\n0\r\n\r\n";
     let session = "Mcp-Session-Id: 0123456789abcdef0123456789abcdef\r\n";
-    for (status, refused) in [
+    for (status, rejected) in [
         (403, request("POST /mcp", &format!("{JSON}Origin: http://evil.example\r\n"), &body)),
         (403, request("GET /mcp", "Origin: null\r\n", &body)),
         (404, request("GET /nowhere", "", &body)),
@@ -56,18 +56,18 @@ async fn a_connection_can_be_used_after_every_refusal() {
         (400, request("POST /messages", JSON, &body)),
     ] {
         // Both at once, as a client does that does not wait.
-        socket.send(refused.clone() + &good()).await;
+        socket.send(rejected.clone() + &good()).await;
         let answer = socket.answer().await;
-        assert_eq!(answer.status, status, "{refused:.60}: {answer:?}");
-        assert!(!answer.closes_connection() && answer.body.len() > 10, "{refused:.60}: {answer:?}");
+        assert_eq!(answer.status, status, "{rejected:.60}: {answer:?}");
+        assert!(!answer.closes_connection() && answer.body.len() > 10, "{rejected:.60}: {answer:?}");
         assert_eq!(answer.head.contains("\r\nallow: "), status == 405, "{answer:?}");
         let answer = socket.answer().await;
-        assert_eq!(answer.status, 200, "after {refused:.60}: {answer:?}");
+        assert_eq!(answer.status, 200, "after {rejected:.60}: {answer:?}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_with_a_refusal_says_so() {
+async fn a_connection_that_ends_with_a_rejection_says_so() {
     let server = Server::builder().guest("polite").config("[server]\nmessage_kib = 64\n").start().await;
     let large = "x".repeat(200_000);
     for (status, sent) in [

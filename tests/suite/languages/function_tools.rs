@@ -72,8 +72,8 @@ async fn a_call_that_never_reaches_the_guest_does_not_count_as_a_success() {
     let search = async || client.call("functions-arithmetic-search", json!({})).await;
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let many = json!({ "numbers": vec![0; 40_000] });
-    let refused = client.call("functions-arithmetic-summarize", many).await;
-    assert!(format!("{refused:?}").contains("limit `transfer_mib`"), "{refused:?}");
+    let rejected = client.call("functions-arithmetic-summarize", many).await;
+    assert!(format!("{rejected:?}").contains("limit `transfer_mib`"), "{rejected:?}");
     assert!(search().await.tool_error().contains("limit `fuel`"));
     let alone = search().await;
     assert!(alone.tool_error().contains("quarantined"), "{alone:?}");
@@ -88,8 +88,8 @@ async fn too_long_arguments_are_rejected_and_quarantine_nothing() {
         client.call("functions-arithmetic-summarize", json!({ "numbers": numbers })).await
     };
     for _ in 0..3 {
-        let refused = summarize(json!(vec![0; 10_000])).await;
-        let told = refused.tool_error();
+        let rejected = summarize(json!(vec![0; 10_000])).await;
+        let told = rejected.tool_error();
         assert!(told.starts_with("invalid arguments: they take more fuel"), "{told}");
     }
     assert_eq!(summarize(json!([1, 2])).await.result()["structuredContent"]["count"], 2);
@@ -153,8 +153,8 @@ async fn what_arguments_take_as_values_is_taken_from_the_memory_of_instances() {
     let client = Client::new(server.url());
     let take = async |count: usize| client.call("takes-take", json!({ "v": vec![json!({}); count] })).await;
     assert_eq!(take(5_000).await.tool_text(), "done");
-    let refused = take(16_000).await;
-    assert!(format!("{refused:?}").contains("`guest_memory_mib`"), "{refused:?}");
+    let rejected = take(16_000).await;
+    assert!(format!("{rejected:?}").contains("`guest_memory_mib`"), "{rejected:?}");
     assert_eq!(take(5_000).await.tool_text(), "done");
 }
 

@@ -12,7 +12,7 @@ use plugport_tests::reload::install_bytes;
 use plugport_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What a component of any language gets: questions, and room for an interpreter to be compiled without optimisation.
+/// What a component of any language gets: client requests, and room for an interpreter to be compiled without optimisation.
 const CONFIG: &str = "\
 [server]
 initial_load_wait_ms = 120_000
@@ -80,13 +80,13 @@ async fn drive(lang: Lang) {
         driven.asks_the_person().await;
         driven.asks_for_folders().await;
         driven.answers_with_structure().await;
-        driven.refuses_what_is_nested_too_deeply().await;
+        driven.rejects_what_is_nested_too_deeply().await;
         driven.fails_in_words().await;
         driven.survives_what_nobody_catches().await;
         driven.has_resources().await;
         driven.has_prompts_and_completes_them().await;
     }
-    is_refused_without_a_grant(&server, &bytes).await;
+    is_denied_without_a_grant(&server, &bytes).await;
 }
 
 /// Waits until a tool is there.
@@ -225,7 +225,7 @@ impl GuestUnderTest<'_> {
     }
 
     /// The SDK rejects a result that is nested too deeply for any client, before writing it exhausts the guest's stack.
-    async fn refuses_what_is_nested_too_deeply(&self) {
+    async fn rejects_what_is_nested_too_deeply(&self) {
         let fine = self.call("nest", json!({ "depth": 63 }), &[]).await;
         assert_ne!(fine.answer["isError"], true, "{}: {fine:?}", self.here());
         // Rust walks down a value once more to let go of it, and the guest's author would have to see to that.
@@ -300,7 +300,7 @@ impl GuestUnderTest<'_> {
 }
 
 /// The same component beside the first, under a name that is granted nothing.
-async fn is_refused_without_a_grant(server: &Server, component: &[u8]) {
+async fn is_denied_without_a_grant(server: &Server, component: &[u8]) {
     install_bytes(component, Path::new(server.folder()), "ungranted.wasm");
     published(server, "ungranted-refuse").await;
     for caller in AnsweringClient::both(server.url()).await {

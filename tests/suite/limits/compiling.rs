@@ -263,7 +263,7 @@ async fn a_server_killed_at_any_moment_does_not_harm_the_next() {
 }
 
 /// With 1 ms for compiling, only cached code can be published.
-const KEPT_ONLY: &str = "[limits]\ncompile_ms = 1\n";
+const CACHED_ONLY: &str = "[limits]\ncompile_ms = 1\n";
 
 async fn publishes(plugins: &Path, config: &str) -> String {
     let server = RawServer::start(plugins, config);
@@ -275,9 +275,9 @@ async fn publishes(plugins: &Path, config: &str) -> String {
 async fn compiled_code_is_cached_and_tampered_code_is_not_used() {
     let plugins = folder(&["polite", "version_a"]);
     let path = plugins.path();
-    assert!(publishes(path, KEPT_ONLY).await.contains("loaded 0 plugins"));
+    assert!(publishes(path, CACHED_ONLY).await.contains("loaded 0 plugins"));
     publishes(path, "").await;
-    let said = publishes(path, KEPT_ONLY).await;
+    let said = publishes(path, CACHED_ONLY).await;
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
 
     let codes = cached_files(path, ".code");
@@ -285,7 +285,7 @@ async fn compiled_code_is_cached_and_tampered_code_is_not_used() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&codes[0], bytes).unwrap();
-    let said = publishes(path, KEPT_ONLY).await;
+    let said = publishes(path, CACHED_ONLY).await;
     assert_eq!(said.matches("failed its MAC check").count(), 1, "{said}");
     assert_eq!(said.matches("published ").count(), 1, "{said}");
     publishes(path, "").await;
@@ -293,12 +293,12 @@ async fn compiled_code_is_cached_and_tampered_code_is_not_used() {
     let [one, two] = [0, 1].map(|at| std::fs::read(&codes[at]).unwrap());
     std::fs::write(&codes[0], two).unwrap();
     std::fs::write(&codes[1], one).unwrap();
-    let said = publishes(path, KEPT_ONLY).await;
+    let said = publishes(path, CACHED_ONLY).await;
     assert!(said.contains("loaded 0 plugins"), "swapped files: {said}");
     publishes(path, "").await;
 
     std::fs::write(code_cache(path).join("secret"), [7; 32]).unwrap();
-    let said = publishes(path, KEPT_ONLY).await;
+    let said = publishes(path, CACHED_ONLY).await;
     assert!(said.contains("loaded 0 plugins"), "another's secret: {said}");
     let said = publishes(path, "").await;
     assert!(said.contains("published polite") && said.contains("published version_a"), "{said}");
@@ -315,7 +315,7 @@ async fn servers_that_start_together_share_what_they_compile() {
         assert_eq!(server.log().matches("published ").count(), 2, "{}", server.log());
     }
     let third = folder(&["polite", "version_a"]);
-    let said = publishes(third.path(), &(config + KEPT_ONLY)).await;
+    let said = publishes(third.path(), &(config + CACHED_ONLY)).await;
     assert_eq!(said.matches("published ").count(), 2, "{said}");
 }
 
@@ -334,7 +334,7 @@ async fn the_compiler_of_a_stopped_server_delays_other_plugins_for_seconds_only(
     first.signal("-STOP").await;
     let second = RawServer::start(plugins.path(), &config);
     second.url().await;
-    // Both of its places are taken by then.
+    // Both of its permits are taken by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
     write(plugins.path(), "polite", &std::fs::read(guest("polite")).unwrap());
     second.wait_for_log("published polite").await;
@@ -363,7 +363,7 @@ async fn a_cancelled_start_leaves_its_compiled_code_to_the_next() {
     );
     wait_until("the compiler has ended", || !compilers.iter().any(|pid| is_running(*pid))).await;
     wait_until("what it made is kept", || cached_files(plugins.path(), ".code").len() == 1).await;
-    assert!(publishes(plugins.path(), KEPT_ONLY).await.contains("published slow"));
+    assert!(publishes(plugins.path(), CACHED_ONLY).await.contains("published slow"));
 }
 
 /// A compiler that takes too long is ended, also when its server has gone.
@@ -460,9 +460,9 @@ async fn plugport_call_uses_the_code_cache_of_a_server_and_makes_no_state() {
     let state = "[server]\nstate_dir = \"state\"\n";
     assert!(call(state).await);
     assert!(!plugins.path().join("state").exists());
-    assert!(!call(&format!("{state}{KEPT_ONLY}")).await);
+    assert!(!call(&format!("{state}{CACHED_ONLY}")).await);
     publishes(plugins.path(), state).await;
-    assert!(call(&format!("{state}{KEPT_ONLY}")).await);
+    assert!(call(&format!("{state}{CACHED_ONLY}")).await);
 }
 
 /// What loading costs with and without the code at hand. Printed, for those who ask with `--nocapture`.

@@ -89,12 +89,12 @@ async fn a_call_is_counted_once_and_before_its_arguments_are_validated() {
     };
     assert_eq!(want(1).await.tool_text(), "had");
     let costly: Vec<_> = (0..8).map(|_| tokio::spawn(want(20_000))).collect();
-    let mut refused = 0;
+    let mut rejected = 0;
     for call in costly {
         let reply = call.await.unwrap();
-        refused += usize::from(reply.tool_error().contains("(limit `tool_calls_per_second`)"));
+        rejected += usize::from(reply.tool_error().contains("(limit `tool_calls_per_second`)"));
     }
-    assert!(refused > 0, "checks have no rate");
+    assert!(rejected > 0, "checks have no rate");
 }
 
 #[tokio::test(flavor = "multi_thread")]

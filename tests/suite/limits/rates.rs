@@ -22,7 +22,7 @@ async fn flood(client: &Client, tool: &str, calls: usize) -> Vec<Value> {
     results
 }
 
-fn refused<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
+fn rejected<'r>(results: &'r [Value], limit: &str) -> Vec<&'r Value> {
     results.iter().filter(|result| result["isError"] == true && result.to_string().contains(limit)).collect()
 }
 
@@ -36,8 +36,8 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     let server = Server::builder().guest("polite").guest("version_a").config(&config).start().await;
     let client = Client::new(server.url());
     let results = flood(&client, "polite-echo", 40).await;
-    let refused = refused(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
-    assert!((20..=35).contains(&refused.len()), "{} of 40 were refused", refused.len());
+    let rejected = rejected(&results, "at most 5 times in a second (limit `tool_calls_per_second`)");
+    assert!((20..=35).contains(&rejected.len()), "{} of 40 were refused", rejected.len());
     assert_eq!(client.call("version_a-version", json!({})).await.tool_text(), "a");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     assert_eq!(client.call("polite-echo", json!({ "message": "x" })).await.tool_text(), "x");
@@ -49,11 +49,11 @@ async fn a_tool_that_is_called_too_often_says_so_and_its_neighbour_answers() {
     lines.retain(|line| line["event"] == "call");
     let (limits, begun): (Vec<_>, Vec<_>) =
         lines.into_iter().partition(|line| line["limit"] == "tool_calls_per_second");
-    assert_eq!(begun.len(), 44 - refused.len(), "one line for each that began, and for each listing");
+    assert_eq!(begun.len(), 44 - rejected.len(), "one line for each that began, and for each listing");
     let times: u64 = limits.iter().map(|line| line["count"].as_u64().unwrap_or(1)).sum();
     assert_eq!(
         (limits.len(), times),
-        (2, refused.len() as u64),
+        (2, rejected.len() as u64),
         "the first, and all others together: {limits:?}"
     );
     assert_eq!((&limits[0]["count"], &limits[0]["arguments"]), (&json!(null), &json!(null)));
@@ -64,11 +64,11 @@ async fn a_caller_has_a_rate_for_all_plugins_together() {
     let config = "[server]\ncaller_calls_per_second = 5\n";
     let server = Server::builder().guest("polite").config(config).start().await;
     let results = flood(&Client::new(server.url()), "polite-echo", 30).await;
-    let refused = refused(
+    let rejected = rejected(
         &results,
         "at most 5 times in a second, all plugins together (limit [server] `caller_calls_per_second`)",
     );
-    assert!((15..=25).contains(&refused.len()), "{} of 30 were refused", refused.len());
+    assert!((15..=25).contains(&rejected.len()), "{} of 30 were refused", rejected.len());
 }
 
 #[tokio::test]
@@ -150,14 +150,14 @@ fn ask(tokens: u64) -> Value {
 /// Asks the client's model for at most so many tokens, which answers.
 async fn answered(session: &Session, id: u64, tokens: u64) {
     let mut stream = session.stream(json!(id), "tools/call", ask(tokens)).await;
-    let question = stream.message().await;
-    session.answer(&question, model_says("sure")).await;
+    let client_request = stream.message().await;
+    session.answer(&client_request, model_says("sure")).await;
     let answer = stream.message().await;
     assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("sure"), "{answer}");
 }
 
 /// The reason why the client gets no request.
-async fn refused_to(session: &Session, tokens: u64) -> String {
+async fn rejected_for(session: &Session, tokens: u64) -> String {
     session.request("tools/call", ask(tokens)).await.tool_text().to_owned()
 }
 
@@ -167,13 +167,13 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
                   [plugins.client_requests.grants]\nsampling = { calls_per_hour = 3, tokens_per_hour = 1200 }\n";
     let server = Server::builder().guest("client_requests").config(config).start().await;
     let session = Client::new(server.url()).session_with("2025-11-25", capabilities()).await;
-    assert!(refused_to(&session, 700).await.contains("limit `sampling_tokens`"));
+    assert!(rejected_for(&session, 700).await.contains("limit `sampling_tokens`"));
     answered(&session, 2, 500).await;
     answered(&session, 3, 500).await;
-    let why = refused_to(&session, 500).await;
+    let why = rejected_for(&session, 500).await;
     assert!(why.contains("1200 an hour (grant `sampling.tokens_per_hour`)"), "{why}");
     answered(&session, 5, 10).await;
-    let why = refused_to(&session, 10).await;
+    let why = rejected_for(&session, 10).await;
     assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
     let noted = server.wait_for_audit("limit", 3).await;
     assert!(

@@ -28,7 +28,7 @@ pub(crate) fn granted(state: &Path) -> String {
 async fn passes(suite: Suite, selection: &'static [&'static str], at_least: usize) -> Result<()> {
     let state = tempfile::tempdir()?;
     let server = Server::builder().guest("conformance").config(&granted(state.path())).alone().start().await;
-    // The suite also checks that other names than this one are refused.
+    // The suite also checks that other names than this one are rejected.
     let url = server.url().replace("127.0.0.1", "localhost");
     let Outcome { accepted, mut scenarios } = suite.run(url, selection).await?;
     scenarios.retain(|scenario, _| !EXTENSIONS.iter().any(|extension| scenario.starts_with(extension)));

@@ -13,7 +13,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LISTS: [&str; 4] = ["tools/list", "resources/list", "prompts/list", "resources/templates/list"];
 
 /// The methods that may be answered with `input_required`, and the key of the guest's input request.
-const ASKING: [(&str, &str, &str); 2] = [
+const SUSPENDING: [(&str, &str, &str); 2] = [
     ("tools/call", "test_input_required_result_elicitation", "user_name"),
     ("prompts/get", "test_input_required_result_prompt", "user_context"),
 ];
@@ -88,12 +88,12 @@ async fn a_cursor_of_a_list_that_has_changed() {
     let next = async || client.request("resources/list", json!({ "cursor": cursor })).await;
     assert!(next().await.result()["resources"].is_array(), "as long as nothing changes");
     client.call("library-write", json!({})).await;
-    let refused = async {
+    let rejected = async {
         while next().await.answer().get("error").is_none() {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(10), refused).await.expect("the cursor is stale");
+    tokio::time::timeout(std::time::Duration::from_secs(10), rejected).await.expect("the cursor is stale");
     assert_eq!(next().await.error_code(), -32602);
 }
 
@@ -102,7 +102,7 @@ async fn request_states_with_any_character_altered_are_rejected() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
-    for (method, name, key) in ASKING {
+    for (method, name, key) in SUSPENDING {
         let asked = request(&client, method, json!({ "name": name })).await;
         let issued = asked.result()["requestState"].as_str().unwrap();
         let answers = json!({ key: { "action": "accept", "content": { "name": "Ada", "context": "Ada" } } });
@@ -123,14 +123,14 @@ async fn request_states_of_other_requests() {
     let state = tempfile::tempdir().unwrap();
     let server = Server::builder().guest("conformance").config(&granted(state.path())).start().await;
     let client = Client::new(server.url());
-    for (method, name, _) in ASKING {
+    for (method, name, _) in SUSPENDING {
         let asked = request(&client, method, json!({ "name": name })).await;
         let issued = &asked.result()["requestState"];
         for (other, params) in [
             ("tools/call", json!({ "name": "test_simple_text" })),
-            ("tools/call", json!({ "name": ASKING[0].1, "arguments": { "more": 1 } })),
+            ("tools/call", json!({ "name": SUSPENDING[0].1, "arguments": { "more": 1 } })),
             ("prompts/get", json!({ "name": "test_simple_prompt" })),
-            ("prompts/get", json!({ "name": ASKING[1].1, "arguments": { "more": "1" } })),
+            ("prompts/get", json!({ "name": SUSPENDING[1].1, "arguments": { "more": "1" } })),
             ("resources/read", json!({ "uri": "test://static-text" })),
         ] {
             let mut foreign = params;

@@ -102,7 +102,7 @@ async fn a_stateless_request_must_say_what_it_is() {
 }
 
 #[tokio::test]
-async fn headers_that_differ_from_the_body_are_refused() {
+async fn headers_that_differ_from_the_body_are_rejected() {
     let server = Server::builder().guest("polite").start().await;
     let client = Client::new(server.url());
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",

@@ -27,7 +27,7 @@ impl AnsweringClient {
     }
 }
 
-fn asking(key: &str) -> Value {
+fn request_args(key: &str) -> Value {
     json!({ "key": key, "method": "elicitation/create", "params": form() })
 }
 
@@ -44,17 +44,17 @@ pub(crate) fn state(reply: &HttpResponse) -> Value {
 async fn a_call_resumes_where_it_sent_its_client_request() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let asked = caller.call("twice", &asking("who"), json!({})).await;
-    let question = &asked.result()["inputRequests"]["who"];
-    assert_eq!((asked.status, question["method"].as_str()), (200, Some("elicitation/create")));
+    let asked = caller.call("twice", &request_args("who"), json!({})).await;
+    let client_request = &asked.result()["inputRequests"]["who"];
+    assert_eq!((asked.status, client_request["method"].as_str()), (200, Some("elicitation/create")));
     assert_eq!(asked.result()["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "plugport");
     let first = state(&asked);
     let retry = json!({ "requestState": first, "inputResponses": accepted("who", "Ada") });
-    let again = caller.call("twice", &asking("who"), retry).await;
+    let again = caller.call("twice", &request_args("who"), retry).await;
     let second = state(&again);
     assert_ne!(first, second);
     let retry = json!({ "requestState": second, "inputResponses": accepted("who", "Bob") });
-    let done = caller.call("twice", &asking("who"), retry).await;
+    let done = caller.call("twice", &request_args("who"), retry).await;
     let text = done.tool_text();
     assert!(text.contains("Ada") && text.contains("then") && text.contains("Bob"), "{text}");
     assert_eq!(done.result()["resultType"], "complete");
@@ -64,23 +64,23 @@ async fn a_call_resumes_where_it_sent_its_client_request() {
 async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let questions = json!({ "questions": [
+    let client_requests = json!({ "questions": [
         { "key": "model", "method": "sampling/createMessage", "params": prompt() },
-        asking("who"),
+        request_args("who"),
         { "key": "folders", "method": "roots/list" },
     ] });
-    let asked = caller.call("gather", &questions, json!({})).await;
+    let asked = caller.call("gather", &client_requests, json!({})).await;
     assert_eq!(asked.result()["inputRequests"].as_object().unwrap().len(), 3);
     assert!(asked.result()["inputRequests"]["folders"]["params"].is_object());
     let some =
         json!({ "requestState": state(&asked), "inputResponses": { "model": model_says("hi"), "other": 5 } });
-    let again = caller.call("gather", &questions, some).await;
+    let again = caller.call("gather", &client_requests, some).await;
     let left: Vec<&String> = again.result()["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(left, ["folders", "who"]);
     let mut rest = accepted("who", "Ada");
     rest["folders"] = json!({ "roots": [{ "uri": "file:///work" }] });
     let retry = json!({ "requestState": state(&again), "inputResponses": rest });
-    let done = caller.call("gather", &questions, retry).await;
+    let done = caller.call("gather", &client_requests, retry).await;
     for part in ["hi", "Ada", "file:///work"] {
         assert!(done.tool_text().contains(part), "{done:?}");
     }
@@ -90,23 +90,24 @@ async fn missing_answers_are_asked_for_again_and_those_given_are_kept() {
 async fn answers_in_advance_spare_the_round_trip() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let done = caller.call("ask", &asking("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
+    let done =
+        caller.call("ask", &request_args("who"), json!({ "inputResponses": accepted("who", "Ada") })).await;
     assert!(done.tool_text().contains("Ada"));
     // An invalid input response is requested again, as if it were missing.
-    let asked = caller.call("ask", &asking("who"), json!({ "inputResponses": { "who": 12345 } })).await;
+    let asked = caller.call("ask", &request_args("who"), json!({ "inputResponses": { "who": 12345 } })).await;
     assert!(state(&asked).is_string());
-    let refused = caller.call("ask", &asking("who"), json!({ "inputResponses": 5 })).await;
-    assert_eq!(refused.error_code(), -32602);
+    let rejected = caller.call("ask", &request_args("who"), json!({ "inputResponses": 5 })).await;
+    assert_eq!(rejected.error_code(), -32602);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
     let server = client_requests_server("").await;
     let caller = AnsweringClient::of(&server);
-    let refused = |reply: &HttpResponse| {
+    let rejected = |reply: &HttpResponse| {
         (reply.error_code(), reply.answer()["error"]["message"].as_str().unwrap().to_owned())
     };
-    let asked = state(&caller.call("ask", &asking("who"), json!({})).await);
+    let asked = state(&caller.call("ask", &request_args("who"), json!({})).await);
     let retry =
         |state: &Value, name: &str| json!({ "requestState": state, "inputResponses": accepted("who", name) });
 
@@ -115,19 +116,19 @@ async fn a_state_works_once_for_its_own_request_and_answers_are_checked() {
     for forged in
         [json!(forged), json!(format!("{}-TAMPERED", asked.as_str().unwrap())), json!("x"), json!("")]
     {
-        let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&forged, "Eve")).await);
+        let (code, why) = rejected(&caller.call("ask", &request_args("who"), retry(&forged, "Eve")).await);
         assert!(code == -32602 && why.contains("not issued by this server"), "{why}");
     }
-    for (tool, arguments) in [("twice", asking("who")), ("ask", asking("other"))] {
-        let (code, why) = refused(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
+    for (tool, arguments) in [("twice", request_args("who")), ("ask", request_args("other"))] {
+        let (code, why) = rejected(&caller.call(tool, &arguments, retry(&asked, "Eve")).await);
         assert!(code == -32602 && why.contains("belongs to another request"), "{why}");
     }
     let unfit = json!({ "requestState": asked, "inputResponses": { "who": { "action": "perhaps" } } });
-    let (code, why) = refused(&caller.call("ask", &asking("who"), unfit).await);
+    let (code, why) = rejected(&caller.call("ask", &request_args("who"), unfit).await);
     assert!(code == -32602 && why.contains("`who`"), "{why}");
     // None of that has used it up.
-    assert!(caller.call("ask", &asking("who"), retry(&asked, "Ada")).await.tool_text().contains("Ada"));
-    let (code, why) = refused(&caller.call("ask", &asking("who"), retry(&asked, "Ada")).await);
+    assert!(caller.call("ask", &request_args("who"), retry(&asked, "Ada")).await.tool_text().contains("Ada"));
+    let (code, why) = rejected(&caller.call("ask", &request_args("who"), retry(&asked, "Ada")).await);
     assert!(code == -32602 && why.contains("already been used"), "{why}");
 }
 
@@ -138,13 +139,13 @@ async fn suspended_calls_expire_and_make_way() {
     )
     .await;
     let caller = AnsweringClient::of(&server);
-    let first = state(&caller.call("ask", &asking("who"), json!({})).await);
-    let second = state(&caller.call("ask", &asking("who"), json!({})).await);
+    let first = state(&caller.call("ask", &request_args("who"), json!({})).await);
+    let second = state(&caller.call("ask", &request_args("who"), json!({})).await);
     let retry = |state: &Value| json!({ "requestState": state, "inputResponses": accepted("who", "Ada") });
-    let gone = caller.call("ask", &asking("who"), retry(&first)).await;
+    let gone = caller.call("ask", &request_args("who"), retry(&first)).await;
     assert!(gone.text.contains("cancelled for a newer one") && gone.error_code() == -32602, "{gone:?}");
     tokio::time::sleep(Duration::from_millis(2_200)).await;
-    let late = caller.call("ask", &asking("who"), retry(&second)).await;
+    let late = caller.call("ask", &request_args("who"), retry(&second)).await;
     assert!(late.text.contains("has expired") && late.error_code() == -32602, "{late:?}");
 }
 

@@ -46,10 +46,10 @@ async fn every_revision_with_sessions_is_asked_on_the_stream_of_the_request() {
         let session = session(&server, revision).await;
         let mut stream =
             session.stream(json!(7), "tools/call", ask("sampling/createMessage", prompt())).await;
-        let question = stream.message().await;
-        assert_eq!(question["method"], "sampling/createMessage", "{question}");
-        assert_eq!(question["params"]["maxTokens"], 9);
-        session.answer(&question, model_says("forty-two")).await;
+        let client_request = stream.message().await;
+        assert_eq!(client_request["method"], "sampling/createMessage", "{client_request}");
+        assert_eq!(client_request["params"]["maxTokens"], 9);
+        session.answer(&client_request, model_says("forty-two")).await;
         let answer = stream.message().await;
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(answer["id"] == 7 && text.contains("forty-two"), "{answer}");
@@ -69,13 +69,13 @@ async fn several_client_requests_go_out_together_and_each_gets_its_own_response(
     let call = json!({ "name": "gather", "arguments": { "questions": questions } });
     let mut stream = session.stream(json!(1), "tools/call", call).await;
     let asked = [stream.message().await, stream.message().await, stream.message().await];
-    for question in asked.iter().rev() {
-        let answer = match question["method"].as_str().unwrap() {
+    for client_request in asked.iter().rev() {
+        let answer = match client_request["method"].as_str().unwrap() {
             "sampling/createMessage" => model_says("hi"),
             "elicitation/create" => json!({ "action": "accept", "content": { "name": "Ada" } }),
             _ => json!({ "roots": [{ "uri": "file:///work", "name": "Work" }] }),
         };
-        session.answer(question, answer).await;
+        session.answer(client_request, answer).await;
     }
     let answer = stream.message().await;
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
@@ -105,14 +105,14 @@ async fn what_the_client_cannot_do_or_refuses_is_a_typed_failure_in_the_guest() 
     let capabilities = session(&server, "2025-11-25").await;
     let mut stream =
         capabilities.stream(json!(1), "tools/call", ask("sampling/createMessage", prompt())).await;
-    let question = stream.message().await;
+    let client_request = stream.message().await;
     let error = json!({ "code": -1, "message": "User rejected sampling request" });
-    capabilities.post(json!({ "jsonrpc": "2.0", "id": question["id"], "error": error })).await;
+    capabilities.post(json!({ "jsonrpc": "2.0", "id": client_request["id"], "error": error })).await;
     assert!(stream.message().await.to_string().contains("Rejected(\\\"User rejected"));
 
     let mut stream = capabilities.stream(json!(1), "tools/call", ask("elicitation/create", form())).await;
-    let question = stream.message().await;
-    capabilities.answer(&question, json!({ "action": "accept", "content": { "name": 5 } })).await;
+    let client_request = stream.message().await;
+    capabilities.answer(&client_request, json!({ "action": "accept", "content": { "name": 5 } })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains("cannot be used: the field `name` does not fit the form"), "{told}");
 }
@@ -137,8 +137,8 @@ async fn nothing_is_sent_without_a_grant_and_malformed_client_requests_are_never
     }
     let twice = json!({ "name": "twice", "arguments": { "method": "roots/list" } });
     let mut stream = session.stream(json!(1), "tools/call", twice).await;
-    let question = stream.message().await;
-    session.answer(&question, json!({ "roots": [] })).await;
+    let client_request = stream.message().await;
+    session.answer(&client_request, json!({ "roots": [] })).await;
     assert!(stream.message().await.to_string().contains("limit `client_requests`"));
 }
 
@@ -149,12 +149,12 @@ async fn a_suspended_call_delays_nobody_and_its_clock_stands_still() {
             .await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("waits"), "tools/call", ask("roots/list", json!({}))).await;
-    let question = stream.message().await;
+    let client_request = stream.message().await;
     let begun = Instant::now();
     assert!(session.call("client", json!({})).await.tool_text().contains("sampling: true"));
     assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
     tokio::time::sleep(Duration::from_millis(600)).await;
-    session.answer(&question, json!({ "roots": [{ "uri": "file:///a" }] })).await;
+    session.answer(&client_request, json!({ "roots": [{ "uri": "file:///a" }] })).await;
     assert!(stream.message().await.to_string().contains("file:///a"));
 }
 
@@ -163,11 +163,11 @@ async fn a_cancelled_call_cancels_its_client_request() {
     let server = client_requests_server("").await;
     let session = session(&server, "2025-11-25").await;
     let mut stream = session.stream(json!("c"), "tools/call", ask("roots/list", json!({}))).await;
-    let question = stream.message().await;
+    let client_request = stream.message().await;
     session.notify("notifications/cancelled", json!({ "requestId": "c" })).await;
     let taken_back = stream.message().await;
     assert_eq!(taken_back["method"], "notifications/cancelled");
-    assert_eq!(taken_back["params"]["requestId"], question["id"]);
+    assert_eq!(taken_back["params"]["requestId"], client_request["id"]);
     assert_eq!(stream.event().await, None, "a withdrawn request has no answer");
 }
 
@@ -212,11 +212,11 @@ async fn a_list_of_choices_is_asked_of_older_clients_as_switches() {
     let fields = json!({ "diets": { "type": "array", "items": items } });
     let form = json!({ "message": "What?", "requestedSchema": { "type": "object", "properties": fields } });
     let mut stream = session.stream(json!(1), "tools/call", ask("elicitation/create", form)).await;
-    let question = stream.message().await;
-    let asked = &question["params"]["requestedSchema"]["properties"]["diets: vegan"]["type"];
-    assert_eq!(asked, "boolean", "{question}");
+    let client_request = stream.message().await;
+    let asked = &client_request["params"]["requestedSchema"]["properties"]["diets: vegan"]["type"];
+    assert_eq!(asked, "boolean", "{client_request}");
     let content = json!({ "diets: vegan": true, "diets: nut-free": false });
-    session.answer(&question, json!({ "action": "accept", "content": content })).await;
+    session.answer(&client_request, json!({ "action": "accept", "content": content })).await;
     let told = stream.message().await.to_string();
     assert!(told.contains(r#"\"diets\":[\"vegan\"]"#), "{told}");
 }

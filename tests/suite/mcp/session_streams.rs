@@ -115,12 +115,12 @@ async fn several_streams_of_one_session_carry_their_own_messages_only() {
     for id in 0..3 {
         streams.push(session.stream(json!(id), "tools/call", roots.clone()).await);
     }
-    let mut questions = Vec::new();
+    let mut client_requests = Vec::new();
     for stream in &mut streams {
-        questions.push(stream.message().await);
+        client_requests.push(stream.message().await);
     }
-    for (id, question) in questions.iter().enumerate().rev() {
-        session.answer(question, json!({ "roots": [{ "uri": format!("file:///{id}") }] })).await;
+    for (id, client_request) in client_requests.iter().enumerate().rev() {
+        session.answer(client_request, json!({ "roots": [{ "uri": format!("file:///{id}") }] })).await;
     }
     for (id, stream) in streams.iter_mut().enumerate() {
         let answer = stream.message().await;

@@ -104,9 +104,9 @@ async fn a_client_request_whose_response_is_too_long_fails() {
     pipe.initialize_with("2025-11-25", capabilities()).await;
     let ask = json!({ "method": "sampling/createMessage", "params": prompt() });
     pipe.request(json!(1), "tools/call", json!({ "name": "ask", "arguments": ask })).await;
-    let question = pipe.next().await;
+    let client_request = pipe.next().await;
     let result = model_says(&"x".repeat(LONGEST));
-    pipe.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }).to_string()).await;
+    pipe.send(&json!({ "jsonrpc": "2.0", "id": client_request["id"], "result": result }).to_string()).await;
     assert_eq!(pipe.next().await.get("id"), None, "it was no request");
     let answer = pipe.next().await;
     let told = answer["result"]["content"][0]["text"].as_str().unwrap();
@@ -158,7 +158,7 @@ async fn requests_run_side_by_side_and_finish_after_the_input_ends() {
 }
 
 #[tokio::test]
-async fn an_id_in_use_is_refused() {
+async fn an_id_in_use_is_rejected() {
     let folder = folder(&["polite"]);
     let mut pipe = StdioClient::start(folder.path());
     pipe.initialize("2025-11-25").await;

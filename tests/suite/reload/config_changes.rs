@@ -53,9 +53,9 @@ async fn a_sidecar_configures_its_plugin() {
     install_bytes(b"limits = { tool_calls_per_second = 1 }\nlimit = 1\n", server.folder(), "v.toml");
     server.wait_for_log("v.toml:2: limit: unknown key").await;
     let calls = [client.call("v-version", json!({})).await, client.call("v-version", json!({})).await];
-    let refused =
+    let rejected =
         calls.iter().filter(|call| call.answer().to_string().contains("tool_calls_per_second")).count();
-    assert_eq!(refused, 1, "what held before still does: {calls:?}");
+    assert_eq!(rejected, 1, "what held before still does: {calls:?}");
     std::fs::remove_file(server.folder().join("v.toml")).unwrap();
     wait_for_log_times(&server, "published v: v-version", 3).await;
     wait_for_answer(&client, "v-version", Some("a")).await;

@@ -58,9 +58,12 @@ async fn ask_in(session: &Session, calls: usize) -> Vec<(Stream, Value)> {
     for number in 0..calls {
         let call = json!({ "name": tool(number), "arguments": {} });
         let mut stream = session.stream(json!(number), "tools/call", call).await;
-        let question = stream.message().await;
-        assert!(question["method"].is_string() && question["id"] != json!(null), "{question}");
-        asked.push((stream, question));
+        let client_request = stream.message().await;
+        assert!(
+            client_request["method"].is_string() && client_request["id"] != json!(null),
+            "{client_request}"
+        );
+        asked.push((stream, client_request));
     }
     asked
 }
@@ -72,14 +75,14 @@ async fn calls_of_sessions_that_wait_for_an_answer_end_with_the_version_that_ask
     let session = Client::new(server.url()).session_with(LEGACY, capabilities()).await;
     let asked = ask_in(&session, WAITING).await;
     replace(&server).await;
-    for (number, (mut stream, question)) in asked.into_iter().enumerate() {
-        session.answer(&question, reply(number)).await;
+    for (number, (mut stream, client_request)) in asked.into_iter().enumerate() {
+        session.answer(&client_request, reply(number)).await;
         let message = stream.message().await;
         let text = message["result"]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(text.starts_with("1 asked, 1 heard ") && text.contains("Ada"), "{message}");
     }
-    let (mut stream, question) = ask_in(&session, 1).await.remove(0);
-    session.answer(&question, reply(0)).await;
+    let (mut stream, client_request) = ask_in(&session, 1).await.remove(0);
+    session.answer(&client_request, reply(0)).await;
     assert!(stream.message().await.to_string().contains("2 asked, 2 heard "), "a call that begins now");
 }
 

@@ -139,9 +139,9 @@ fn check_reports_name_conflicts() {
     };
     let [first_claimant, owner] =
         if first_claimant["name"] == "github" { [first_claimant, owner] } else { [owner, first_claimant] };
-    let refused = &first_claimant["rejected"][0];
+    let rejected = &first_claimant["rejected"][0];
     assert_eq!((&first_claimant["ok"], &owner["ok"]), (&json!(false), &json!(true)));
-    assert_eq!((&refused["key"], &refused["owner"]), (&json!(NAME), &json!("github-issues")));
+    assert_eq!((&rejected["key"], &rejected["owner"]), (&json!(NAME), &json!("github-issues")));
     assert_eq!(owner["wantedByOthers"], json!([{ "key": NAME, "by": "github" }]));
     assert_eq!(owner["published"]["tools"], json!([NAME]));
 }

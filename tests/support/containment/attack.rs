@@ -141,7 +141,7 @@ impl Attack {
     pub fn expected(&self) -> String {
         match self.action {
             AttackAction::Calls { outcome, says, .. } => format!("{outcome}: {says}"),
-            AttackAction::Rejected { says } => format!("refused: {says}"),
+            AttackAction::Rejected { says } => format!("rejected: {says}"),
             AttackAction::Published { tools, .. } => format!("published: only {}", tools.join(", ")),
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn assert_load_outcome(
             for says in says {
                 assert!(said.contains(says), "{entry}: expected {says:?} in\n{said}");
             }
-            format!("published: {}; refused: {}", own.join(", "), says.len())
+            format!("published: {}; rejected: {}", own.join(", "), says.len())
         }
         AttackAction::Calls { .. } => String::new(),
     }

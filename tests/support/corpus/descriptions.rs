@@ -22,7 +22,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         what: "is listed differently each time: names, words, schemas",
         evidence: &[
             Contained(Attack::call("hostile_changing_listing", "shift", "ok", "shifted")),
-            Untestable("that a changed description waits for approval: there are no pins yet"),
+            Test("a_changed_listing_of_a_running_plugin_waits_for_approval"),
         ],
     },
     Entry {

@@ -9,7 +9,7 @@ const WRITE: AttackGrant = AttackGrant::Directory { write: true };
 /// Times that a test can wait for.
 const SHORT: &str = "limits = { http_ms = 200, wall_ms = 20_000 }";
 
-/// A file that is refused when the server starts.
+/// A file that is rejected when the server starts.
 const fn file(name: &'static str, says: &'static str) -> super::Evidence {
     Contained(Attack::rejected(Source::Made(name), says))
 }
@@ -161,7 +161,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         &[
             Test("a_name_that_resolves_to_this_machine_is_denied"),
             Untestable(
-                "an answer that changes between two questions, since the machine's own resolver is asked; with another one, \
+                "an answer that changes between two look-ups, since the machine's own resolver is asked; with another one, \
                  `an_answer_that_turns_private_is_refused`, `one_address_that_is_not_public_refuses_all` and \
                  `a_name_is_looked_up_once_and_that_very_address_is_dialled` in `runtime/src/capability/http/egress/tests.rs` show it",
             ),

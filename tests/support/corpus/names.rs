@@ -1,4 +1,4 @@
-//! What a plugin calls itself and what it offers.
+//! What a plugin calls itself and what it lists.
 
 use super::Entry;
 use super::Evidence::{Test, Untestable};
@@ -7,7 +7,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "N1",
         name: "squatted_name",
-        what: "offers names that belong to a plugin with a longer name, before it, after it, or while it cannot be loaded",
+        what: "lists names that belong to a plugin with a longer name, before it, after it, or while it cannot be loaded",
         evidence: &[
             Test("a_name_goes_to_the_plugin_that_it_names_although_another_was_first"),
             Test("a_name_goes_to_the_plugin_that_it_names_although_another_comes_later_and_after_a_restart"),

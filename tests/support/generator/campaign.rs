@@ -43,7 +43,7 @@ const STOP: Duration = Duration::from_secs(6);
 /// What not even one call of a neighbour may take.
 const SLOWEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 250 });
 
-/// How long a line of the audit may take: calls that are refused are gathered for ten seconds.
+/// How long a line of the audit may take: calls that are rejected are gathered for ten seconds.
 const AUDITED: Duration = Duration::from_secs(15);
 
 /// How long attacks go on, and by which seeds.
@@ -160,7 +160,7 @@ impl Campaign {
                 let mut replies = AttackerReplies::default();
                 while begun.elapsed() < round {
                     let (tool, arguments) = random_call(&mut random, &plugins);
-                    // Some components are refused, so some tools are unknown.
+                    // Some components are rejected, so some tools are unknown.
                     replies.note(&client.post(&tool, &arguments).await.expect("the server answers"));
                 }
                 replies

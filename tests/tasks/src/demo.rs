@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn build_only_takes_no_arguments_for_the_server() {
-        let refusal = run(&Repository::here(), words("--build-only --stdio")).unwrap_err().to_string();
-        assert!(refusal.contains("`--stdio`"), "{refusal}");
+        let error = run(&Repository::here(), words("--build-only --stdio")).unwrap_err().to_string();
+        assert!(error.contains("`--stdio`"), "{error}");
     }
 }

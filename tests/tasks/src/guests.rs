@@ -54,11 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_means_every_guest_and_an_unknown_one_is_refused() {
+    fn no_name_means_every_guest_and_an_unknown_one_is_rejected() {
         let known = BTreeSet::from(["hostile_loop".to_owned(), "polite".to_owned()]);
         assert_eq!(choose(&[], &known).unwrap(), known);
         assert_eq!(choose(&["polite".to_owned()], &known).unwrap().len(), 1);
-        let refusal = choose(&["impolite".to_owned()], &known).unwrap_err().to_string();
-        assert_eq!(refusal, "there is no test guest `impolite`; choose from hostile_loop, polite");
+        let error = choose(&["impolite".to_owned()], &known).unwrap_err().to_string();
+        assert_eq!(error, "there is no test guest `impolite`; choose from hostile_loop, polite");
     }
 }

@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn only_one_option_is_known() {
-        let refusal = run(&Repository::here(), &["--go".to_owned()]).unwrap_err().to_string();
-        assert_eq!(refusal, "cargo toolchain [--all-languages]");
+        let error = run(&Repository::here(), &["--go".to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, "cargo toolchain [--all-languages]");
     }
 
     #[test]

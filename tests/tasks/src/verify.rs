@@ -210,16 +210,16 @@ mod tests {
 
     #[test]
     fn an_option_is_not_a_filter() {
-        let refusal = run(&Repository::here(), &["--help".to_owned()]).unwrap_err().to_string();
-        assert!(refusal.contains("format, lint, plugins"), "{refusal}");
+        let error = run(&Repository::here(), &["--help".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("format, lint, plugins"), "{error}");
     }
 
     #[test]
-    fn an_option_that_nobody_knows_is_refused_and_two_filters_too() {
+    fn an_option_that_nobody_knows_is_rejected_and_two_filters_too() {
         for words in [&["--all-languages", "--fast"][..], &["lint", "docs"]] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let refusal = run(&Repository::here(), &words).unwrap_err().to_string();
-            assert!(refusal.starts_with("cargo verify [FILTER] [--all-languages]"), "{refusal}");
+            let error = run(&Repository::here(), &words).unwrap_err().to_string();
+            assert!(error.starts_with("cargo verify [FILTER] [--all-languages]"), "{error}");
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct BuildReport<'a> {
 }
 
 impl BuildReport<'_> {
-    /// Loads what was written. What does not load stays, for whoever wants to look into it.
+    /// Loads what was written. What does not load stays, for whoever wants to look at it.
     pub(super) async fn load(&self, access: &dyn ServerAccess) -> Result<LoadedPlugin, CommandError> {
         let loaded = access.load(&self.built.name, &self.output.file).await;
         loaded
@@ -65,7 +65,7 @@ impl BuildReport<'_> {
         lines.join("\n")
     }
 
-    /// What it offers. The words are the author's, and may still be a stranger's.
+    /// What it lists. The words are the author's, and untrusted.
     fn listed(loaded: &LoadedPlugin) -> Vec<String> {
         let mut lines = vec!["tools".to_owned()];
         let tool =
@@ -74,11 +74,11 @@ impl BuildReport<'_> {
         if loaded.tools.is_empty() {
             lines.push("  none".to_owned());
         }
-        let refused = loaded.rejected.iter().map(|refused| {
-            let name = Escaped(&refused.name).to_string();
-            format!("  {name:<24} cannot be published: {}", Escaped(&refused.why))
+        let rejected = loaded.rejected.iter().map(|rejected| {
+            let name = Escaped(&rejected.name).to_string();
+            format!("  {name:<24} cannot be published: {}", Escaped(&rejected.why))
         });
-        lines.extend(refused);
+        lines.extend(rejected);
         lines
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_package_manager_would_refuse_are_refused_at_once() {
+    fn names_that_a_package_manager_would_reject_are_rejected_at_once() {
         assert!(["tool", "my-tool", "my_tool2"].into_iter().all(|name| check(name).is_ok()));
         assert!(
             ["Tool", "2tool", "-tool", "tool-", "_x", "my.tool", "a b", "töl", ""]

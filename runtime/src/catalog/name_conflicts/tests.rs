@@ -34,8 +34,8 @@ const TEMPLATE: usize = 2;
 
 type TestItems = &'static [(&'static str, &'static str)];
 
-fn items<const KIND: usize>(offered: TestItems) -> Vec<Arc<TestItem<KIND>>> {
-    offered.iter().map(|(plugin, key)| Arc::new(TestItem(plugin, key, ItemDigest::new()))).collect()
+fn items<const KIND: usize>(listed: TestItems) -> Vec<Arc<TestItem<KIND>>> {
+    listed.iter().map(|(plugin, key)| Arc::new(TestItem(plugin, key, ItemDigest::new()))).collect()
 }
 
 /// `+` before a name: the operator names it; `?`: it was approved; `NAME=PREFIX`: it has this prefix.
@@ -53,7 +53,7 @@ fn owners(plugins: &[&str]) -> NameOwners {
 }
 
 /// What passes, as `PLUGIN KEY`, and what is said of the rest. The same whatever comes first.
-fn settled<const KIND: usize>(plugins: &[&str], offered: TestItems) -> (Vec<String>, Vec<String>) {
+fn settled<const KIND: usize>(plugins: &[&str], listed: TestItems) -> (Vec<String>, Vec<String>) {
     let owners = owners(plugins);
     let settle = |items: &[Arc<TestItem<KIND>>]| {
         let mut conflicts = NameConflicts::new(&owners);
@@ -69,7 +69,7 @@ fn settled<const KIND: usize>(plugins: &[&str], offered: TestItems) -> (Vec<Stri
         told.sort();
         (passed, told)
     };
-    let mut items = items(offered);
+    let mut items = items(listed);
     let first = settle(&items);
     items.reverse();
     assert_eq!(first, settle(&items), "whatever comes first");
@@ -89,7 +89,7 @@ fn a_name_goes_to_whom_it_says_whoever_is_there_first() {
     assert_eq!(passed, ["github github-list", "github-issues github-issues-create"]);
     assert_eq!(told, ["the name `github-issues-create` belongs to the plugin `github-issues`"]);
     let (passed, _) = settled::<TOOL>(&["github", "github-issues"], &[("github", "github-issues-create")]);
-    assert!(passed.is_empty(), "its owner is there, though it offers nothing now: {passed:?}");
+    assert!(passed.is_empty(), "its owner is there, though it lists nothing now: {passed:?}");
     let (passed, _) = settled::<TOOL>(&["github"], &[("github", "github-issues-create")]);
     assert_eq!(passed.len(), 1, "its owner is gone");
 }
@@ -112,8 +112,8 @@ fn a_bare_name_loses_against_one_that_is_owned_and_the_first_of_two_that_are_nam
 
 #[test]
 fn of_those_with_one_prefix_the_one_gets_a_name_that_is_called_so() {
-    let offered = &[("a", "mail-send"), ("mail", "mail-send"), ("a", "mail-list")];
-    let (passed, told) = settled::<TOOL>(&["+a=mail", "+mail"], offered);
+    let listed = &[("a", "mail-send"), ("mail", "mail-send"), ("a", "mail-list")];
+    let (passed, told) = settled::<TOOL>(&["+a=mail", "+mail"], listed);
     assert_eq!(passed, ["a mail-list", "mail mail-send"]);
     assert_eq!(told, ["the name `mail-send` belongs to the plugin `mail`, which it names"]);
 }
@@ -135,7 +135,7 @@ fn what_names_nobody_goes_to_whom_somebody_knows_and_else_to_nobody() {
 #[test]
 fn who_is_ready_first_has_no_right_by_that_when_all_are() {
     for plugins in [&["a", "b"], &["?a", "b"], &["+a", "b"]] {
-        let ready = |offered: TestItems| settled::<RESOURCE>(plugins, offered).0;
+        let ready = |listed: TestItems| settled::<RESOURCE>(plugins, listed).0;
         assert_eq!(ready(&[("a", "file:///x")]), ["a file:///x"]);
         assert_eq!(ready(&[("b", "file:///x")]), ["b file:///x"]);
         // In both orders, as `settled` has it.
@@ -147,7 +147,7 @@ fn who_is_ready_first_has_no_right_by_that_when_all_are() {
 
 #[test]
 fn templates_that_have_uris_in_common_go_the_same_way() {
-    const OFFERED: TestItems = &[
+    const LISTED: TestItems = &[
         ("files", "file:///{+path}"),
         ("evil", "file:///notes/{id}"),
         ("evil", "notes:///{x}"),
@@ -157,7 +157,7 @@ fn templates_that_have_uris_in_common_go_the_same_way() {
         ("evil", "evil:///{x}"),
         ("other", "memo:{x}"),
     ];
-    let (passed, told) = settled::<TEMPLATE>(&["+files", "evil", "notes", "other"], OFFERED);
+    let (passed, told) = settled::<TEMPLATE>(&["+files", "evil", "notes", "other"], LISTED);
     assert_eq!(
         passed,
         ["evil evil:///{x}", "files file:///{+path}", "notes ui://notes/{page}", "other memo:{x}"]
@@ -199,6 +199,6 @@ fn a_great_many_templates_are_settled_in_time() {
     let owners = owners(&["p", "q"]);
     let begun = std::time::Instant::now();
     let passed = NameConflicts::new(&owners).templates(items.iter()).0;
-    assert!(passed.is_empty(), "{} of two strangers", passed.len());
+    assert!(passed.is_empty(), "{} of two unknown plugins", passed.len());
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
 }

@@ -59,7 +59,7 @@ fn the_text_stays_as_written() {
 }
 
 #[test]
-fn schemas_that_reach_out_or_are_too_big_are_refused() {
+fn schemas_that_reach_out_or_are_too_big_are_rejected() {
     let remote = compile(r#"{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}"#);
     assert!(matches!(remote, Err(SchemaError::Reference(_))), "{remote:?}");
     let file = compile(r#"{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}"#);
@@ -96,7 +96,7 @@ fn a_small_schema_of_endless_work_ends() {
 }
 
 #[test]
-fn hidden_recursion_through_data_is_refused() {
+fn hidden_recursion_through_data_is_rejected() {
     let hidden = r##"{"type":"object","$ref":"#/%65num/0","enum":[{"properties":{"a":{"allOf":[
         {"$ref":"#/%65num/0"},{"$ref":"#/%65num/0"}]}}},{}]}"##;
     assert!(matches!(compile(hidden), Err(SchemaError::Reference(_))));

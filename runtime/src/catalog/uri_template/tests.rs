@@ -116,7 +116,7 @@ fn a_value_is_whole_characters() {
 }
 
 #[test]
-fn bad_templates_are_refused_with_a_reason() {
+fn bad_templates_are_rejected_with_a_reason() {
     let fault = |text: &str| UriTemplate::parse(text, 2_048).unwrap_err();
     assert_eq!(fault("n:{x"), UriTemplateError::Brace);
     assert_eq!(fault("n:x}"), UriTemplateError::Brace);

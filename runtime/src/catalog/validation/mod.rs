@@ -1,7 +1,7 @@
 //! Bounds on everything that a plugin says of itself.
 //!
 //! What a plugin describes is data that models and people will read, so it is checked before anyone sees it: sizes,
-//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not judged. One file per kind of item.
+//! names, URIs, schemas, and no characters that hide or reorder words. Intent is not checked. One file per kind of item.
 
 mod json_strings;
 mod prompt;
@@ -160,7 +160,7 @@ fn annotated(annotations: Option<&Annotations>) -> Result<(), InvalidItem> {
     short("last-modified", annotations.and_then(|annotations| annotations.last_modified.as_deref()))
 }
 
-/// Lines and tabs are how text is laid out; everything else that does not show is refused.
+/// Lines and tabs are how text is laid out; everything else that does not show is rejected.
 fn readable(place: &'static str, text: &str) -> Result<(), InvalidItem> {
     let hidden = |character: &char| is_deceptive(*character) && !matches!(character, '\n' | '\r' | '\t');
     match text.chars().find(hidden) {

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_words_are_refused_wherever_they_stand() {
+    fn hidden_words_are_rejected_wherever_they_stand() {
         let hidden = "Adds.\u{e0041}\u{200b}".to_owned();
         assert!(fault(&Tool { description: Some(hidden.clone()), ..tool() }).contains("its description has"));
         assert!(fault(&Tool { title: Some(hidden.clone()), ..tool() }).contains("its title has"));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn long_descriptions_and_broken_extras_are_refused() {
+    fn long_descriptions_and_broken_extras_are_rejected() {
         assert!(
             fault(&Tool { description: Some("x".repeat(5_000)), ..tool() }).contains("longer than 4 KiB")
         );

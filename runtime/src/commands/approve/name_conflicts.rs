@@ -19,7 +19,7 @@ pub(super) fn owners(config: &Config, files: &[PathBuf], old: &Lockfile, plugin:
     watch::owners(config, files, |name: &str| name == plugin || old.get(name).is_some())
 }
 
-/// Who goes by names that look like this plugin's and is held back only once it is approved, one harmless line each.
+/// Who goes by names that look like this plugin's and is withheld only once it is approved, one harmless line each.
 pub(super) fn held_with(
     owners: &NameOwners,
     config: &Config,
@@ -29,8 +29,8 @@ pub(super) fn held_with(
 ) -> Vec<String> {
     let paths = files.iter().map(PathBuf::as_path);
     let before = watch::owners(config, paths, |name: &str| old.get(name).is_some());
-    let others = old.names().filter(|other| *other != plugin && before.held_back(other).is_none());
-    let held = others.filter_map(|other| Some((other, owners.held_back(other)?)));
+    let others = old.names().filter(|other| *other != plugin && before.withheld(other).is_none());
+    let held = others.filter_map(|other| Some((other, owners.withheld(other)?)));
     held.map(|(other, why)| Escaped(&format!("note: `{other}` would be withheld too: {why}")).to_string())
         .collect()
 }
@@ -44,7 +44,7 @@ pub(super) fn notes(
     taken: &[RejectedItem],
     old: &Lockfile,
 ) -> Vec<String> {
-    let held = owners.held_back(plugin).map(|why| format!("note: it would be withheld: {why}"));
+    let held = owners.withheld(plugin).map(|why| format!("note: it would be withheld: {why}"));
     let taken = taken.iter().map(|RejectedItem { kind, name, why, .. }| {
         format!("note: the {} `{name}` is not approved with it: {why}", kind.as_str())
     });

@@ -68,7 +68,7 @@ impl Reviewer<'_> {
         };
         // Without its grants it knows none, and what looks like one is an accident.
         if granted && tells_secret(&now, &redactor) {
-            let why = "says a secret of its own in what it offers, which everyone would read; take the secret from it";
+            let why = "says a secret of its own in what it lists, which everyone would read; take the secret from it";
             return Err(why.to_owned());
         }
         let now = match kept {
@@ -102,7 +102,7 @@ fn tells_secret(now: &ApprovedPlugin, redactor: &Redactor) -> bool {
     now.says().any(|says| redactor.text(says) != says)
 }
 
-/// Why a plugin did not tell what it offers.
+/// Why a plugin did not tell what it lists.
 struct ListingError {
     why: String,
     /// That may be for want of what it is granted.
@@ -132,9 +132,9 @@ async fn list(
         ListingError { why: format!("{}{hint}", in_a_line(error)), ungranted }
     })?;
     // A plugin may describe a lot; other tasks should not wait while it is read.
-    let vetting = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
+    let validating = tokio::task::spawn_blocking(|| PluginEntry::validate(loaded));
     let unchecked = "could not be checked; please report it with the file";
-    vetting.await.map_err(|_| ListingError { why: unchecked.to_owned(), ungranted: false })
+    validating.await.map_err(|_| ListingError { why: unchecked.to_owned(), ungranted: false })
 }
 
 /// An error with its causes.

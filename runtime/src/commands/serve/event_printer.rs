@@ -23,7 +23,7 @@ pub(in crate::commands) const NO_TOOLS: &str = "no tools are published";
 pub(super) struct EventPrinter {
     begun: Instant,
     config: Config,
-    /// Files that were skipped until all that was there was looked into.
+    /// Files that were skipped until the initial load is complete.
     skipped: AtomicUsize,
     loaded: AtomicBool,
 }
@@ -82,7 +82,7 @@ impl EventPrinter {
         }
     }
 
-    /// All that was there has been looked into.
+    /// The initial load is complete.
     fn loaded(&self, snapshot: &Snapshot) {
         self.loaded.store(true, Ordering::Relaxed);
         let skipped = self.skipped.load(Ordering::Relaxed);
@@ -125,7 +125,7 @@ fn entry(snapshot: &Snapshot, entry: &PluginEntry) {
     for remark in grants.remarks() {
         say(format!("  {remark}"));
     }
-    if let Some(why) = snapshot.owners().held_back(name) {
+    if let Some(why) = snapshot.owners().withheld(name) {
         say(format!("  withheld: {why}"));
         return;
     }

@@ -86,10 +86,10 @@ async fn serve(
     listener: Option<http::Listener>,
     signals: Signals,
 ) -> Result<ExitCode, CommandError> {
-    let ServerParts { server, refresher, folder, catalog, standing, mut trying } = parts;
+    let ServerParts { server, refresher, folder, catalog, load_status, mut trying } = parts;
     let address = listener.as_ref().map(|listener| format!("http://{}{}", listener.address, http::PATH));
     let calls = RunningCalls(Arc::clone(&catalog));
-    let status = StatusSource::new(config, catalog, standing);
+    let status = StatusSource::new(config, catalog, load_status);
     let status_server = status.serve(address.unwrap_or_else(|| "stdio".to_owned())).await;
     let stop = CancellationToken::new();
     let refreshing = tokio::spawn(refresher.run(stop.clone()));

@@ -54,7 +54,7 @@ pub(super) struct ServerParts {
     pub(super) refresher: ListRefresher,
     pub(super) folder: FolderWatcher,
     pub(super) catalog: Arc<Catalog>,
-    pub(super) standing: Arc<LoadStatus>,
+    pub(super) load_status: Arc<LoadStatus>,
     /// Tells whether plugins can keep something, which nobody waits for.
     pub(super) trying: JoinSet<()>,
 }
@@ -88,18 +88,18 @@ pub(super) fn prepare(
     let say = Box::new(move |event: crate::watch::FolderEvent<'_>| printer.print(&event));
     let policy =
         LoadPolicy::read(Arc::new(config), listening).map_err(|error| CommandError::Usage(error.into()))?;
-    let standing = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
+    let load_status = Arc::new(LoadStatus::new(settings.max_plugins, policy.approval.mode()));
     let folder = FolderWatcher::new(
         Arc::new(loader),
         policy,
         source.config_file(),
         Arc::clone(&catalog),
-        Arc::clone(&standing),
+        Arc::clone(&load_status),
         say,
     );
     let refresher = folder.list_refresher();
     let server = Arc::new(Server::new(Arc::clone(&catalog), settings));
-    Ok(ServerParts { server, refresher, folder, catalog, standing, trying })
+    Ok(ServerParts { server, refresher, folder, catalog, load_status, trying })
 }
 
 /// Says that what plugins kept with an earlier version lies where nobody looks any more.

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn what_is_no_document_is_rejected() {
         for text in ["", "5", r#"{ "plugins": [7] }"#] {
             let told = format!("{:#}", read(text.as_bytes()).unwrap_err());
             assert!(told.starts_with("answered with what is no status document"), "{told}");

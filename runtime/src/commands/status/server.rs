@@ -33,7 +33,7 @@ const WHY: usize = 512;
 /// What the report is made from.
 pub(in crate::commands) struct StatusSource {
     catalog: Arc<Catalog>,
-    standing: Arc<LoadStatus>,
+    load_status: Arc<LoadStatus>,
     since: SystemTime,
     state: Option<PathBuf>,
     folder: PathBuf,
@@ -51,10 +51,10 @@ impl StatusSource {
     pub(in crate::commands) fn new(
         config: &Config,
         catalog: Arc<Catalog>,
-        standing: Arc<LoadStatus>,
+        load_status: Arc<LoadStatus>,
     ) -> Self {
         let (state, folder, config) = (config.state_dir.clone(), config.folder.clone(), config.file.clone());
-        Self { catalog, standing, since: SystemTime::now(), state, folder, config }
+        Self { catalog, load_status, since: SystemTime::now(), state, folder, config }
     }
 
     /// Serves the report on a socket where all servers of this user have one and on another in the state folder,
@@ -85,7 +85,7 @@ impl StatusSource {
 
     fn report(&self, serving: &str) -> StatusReport {
         let snapshot = self.catalog.current();
-        let StatusSnapshot { rejected, draining, problems } = self.standing.snapshot();
+        let StatusSnapshot { rejected, draining, problems } = self.load_status.snapshot();
         let mut plugins: Vec<PluginStatus> =
             snapshot.entries().iter().map(|entry| self.served(&snapshot, entry)).collect();
         plugins.extend(draining.iter().map(|plugin| draining_version(plugin)));
@@ -94,7 +94,7 @@ impl StatusSource {
             kind: known.kind.as_str().to_owned(),
             reason: known.why.clone(),
         };
-        let approval = match self.standing.approval_mode() {
+        let approval = match self.load_status.approval_mode() {
             ApprovalMode::Off => "off",
             ApprovalMode::Warn => "warn",
             ApprovalMode::Strict => "strict",
@@ -115,7 +115,7 @@ impl StatusSource {
     fn served(&self, snapshot: &Snapshot, entry: &PluginEntry) -> PluginStatus {
         let plugin = &entry.plugin;
         let left = plugin.quarantined();
-        let held = snapshot.owners().held_back(plugin.name());
+        let held = snapshot.owners().withheld(plugin.name());
         let state = match (held, left) {
             (Some(_), _) => "pending",
             (None, Some(_)) => "quarantined",
@@ -141,8 +141,8 @@ impl StatusSource {
 /// Why it would not be served, or not like this, if only what was approved were. What holds for it as a whole comes first.
 fn unapproved(entry: &PluginEntry) -> Option<String> {
     let plugin = &entry.plugin;
-    let judged = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
-    let why = judged.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
+    let verdict = entry.approval.check_file(plugin.name(), plugin.digest(), &plugin.config().grants);
+    let why = verdict.unwrap_or_else(Some).or_else(|| entry.unapproved.first().cloned())?;
     Some(brief(plugin.redactor(), &why, WHY))
 }
 
@@ -245,14 +245,14 @@ mod tests {
 
     #[test]
     fn a_server_without_plugins_tells_of_itself_and_of_its_files() {
-        let standing = Arc::new(LoadStatus::new(9, ApprovalMode::Strict));
+        let load_status = Arc::new(LoadStatus::new(9, ApprovalMode::Strict));
         let digest = Some("ab".to_owned());
-        standing.file_rejected(Path::new("plugins/a.wasm"), Some("a"), "approve it", true, digest);
-        standing.file_rejected(Path::new("plugins/b c.wasm"), None, "rename it", false, None);
-        standing.set_problem(ProblemSource::Lock, "restore it".to_owned());
+        load_status.file_rejected(Path::new("plugins/a.wasm"), Some("a"), "approve it", true, digest);
+        load_status.file_rejected(Path::new("plugins/b c.wasm"), None, "rename it", false, None);
+        load_status.set_problem(ProblemSource::Lock, "restore it".to_owned());
         let config = Config::new("plugins".into());
         let catalog = Arc::new(Catalog::new(Snapshot::new(Vec::new())));
-        let report = StatusSource::new(&config, catalog, standing).report("stdio");
+        let report = StatusSource::new(&config, catalog, load_status).report("stdio");
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!((&document["serving"], &document["approval"]), (&json!("stdio"), &json!("strict")));
         assert_eq!((&document["config"], &document["folder"]), (&json!(null), &json!("plugins")));

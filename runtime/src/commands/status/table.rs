@@ -1,4 +1,4 @@
-//! One status document in lines, for people. It has the words of strangers in it, so all of it is made harmless.
+//! One status document in lines, for people. It has untrusted text in it, so all of it is made harmless.
 
 use std::fmt::{Display, Write as _};
 

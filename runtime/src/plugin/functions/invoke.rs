@@ -100,8 +100,8 @@ impl GuestCall for CallFunction<'_> {
 }
 
 impl FunctionTool {
-    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's places for reading,
-    /// which never wait for checks: one whose call was cancelled reads to its end, and keeps its place until then.
+    /// The values of arguments, and what they take. Those that are long are read in one of the plugin's permits for reading,
+    /// which never wait for checks: one whose call was cancelled reads to its end, and keeps its permit until then.
     async fn read(&self, args: &str, plugin: &Plugin, meter: &HostFuel) -> Result<(Vec<Val>, usize), String> {
         let limits = &plugin.config().limits;
         let most_mib = limits.transfer_mib;

@@ -12,7 +12,7 @@ use super::scalar::{character, float, single, whole};
 use super::types::{NameMap, ValType};
 use crate::observe::{Escaped, truncate};
 
-/// Longest name of a stranger's that a fault repeats, bytes.
+/// Longest name from a component that a fault repeats, bytes.
 const NAME: usize = 64;
 
 /// Makes values that take no more than so much memory together.
@@ -255,7 +255,7 @@ fn step(name: &str) -> String {
     format!(".{}", shown(name))
 }
 
-/// A stranger's name, as far as it is repeated.
+/// An untrusted name, as far as it is repeated.
 fn shown(name: &str) -> String {
     truncate(NAME, format_args!("{}", Escaped(name)))
 }

@@ -1,7 +1,7 @@
 //! Function tools: each function that a component without MCP exports is a tool.
 //!
 //! Everything that such a tool needs is in its type, so it is found out once, at load: its schemas, how its arguments are
-//! read and its result is written. A call then runs under the same limits as that of any other tool. Types are a stranger's
+//! read and its result is written. A call then runs under the same limits as that of any other tool. Types are untrusted
 //! data: what they unfold to is bounded before anything is made of them, and a function that has no form in JSON is
 //! rejected with a warning, since the others may be what someone relies on.
 
@@ -38,7 +38,7 @@ pub(super) use val_to_json::WriteError;
 /// Interfaces that hosts call for purposes of their own.
 const STANDARD: &str = "wasi:";
 
-/// Longest name of a stranger's that is shown, bytes.
+/// Longest name from a component that is shown, bytes.
 const NAME: usize = 64;
 
 /// The functions of a component as tools.
@@ -114,17 +114,17 @@ impl FunctionTools {
         Self { functions, rejected }
     }
 
-    /// Whether it has nothing to offer.
+    /// Whether it has nothing to list.
     pub(super) fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// What it offers.
+    /// What it lists.
     pub(super) fn tools(&self) -> Vec<Tool> {
         self.functions.iter().map(|function| function.tool.clone()).collect()
     }
 
-    /// What it does not offer.
+    /// What it does not list.
     pub(super) fn rejected(&self) -> &[RejectedFunction] {
         &self.rejected
     }

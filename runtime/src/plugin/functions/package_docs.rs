@@ -2,7 +2,7 @@
 //!
 //! The types of a component have no comments. Tools that want them kept write them as JSON into the custom section
 //! `package-docs`, in the form in which WIT packages have them: a byte for the version, then the functions of each world and
-//! interface by name. Most toolchains write none, and what is there is a stranger's, so nothing here is an error: what cannot
+//! interface by name. Most toolchains write none, and what is there is untrusted, so nothing here is an error: what cannot
 //! be read is not there.
 
 use serde_json::Value;
@@ -16,7 +16,7 @@ const NAME: &[u8] = b"package-docs";
 /// Largest section that is read, bytes.
 const LARGEST: usize = 256 << 10;
 
-/// Sections that are looked at. Components have some dozens.
+/// Sections that are read. Components have some dozens.
 const SECTIONS: usize = 10_000;
 
 /// Magic number and version.

@@ -81,16 +81,16 @@ mod tests {
         let read = |integer, value| whole(integer, &value).ok();
         assert_eq!(read(IntType::U8, json!(255)), Some(Val::U8(255)));
         assert_eq!(read(IntType::S16, json!(-5.0)), Some(Val::S16(-5)));
-        for refused in [json!(256), json!(-1), json!(1.5), json!("1"), json!(null), json!(1e300)] {
-            assert_eq!(read(IntType::U8, refused.clone()), None, "{refused}");
+        for rejected in [json!(256), json!(-1), json!(1.5), json!("1"), json!(null), json!(1e300)] {
+            assert_eq!(read(IntType::U8, rejected.clone()), None, "{rejected}");
         }
         assert_eq!(read(IntType::U64, json!(u64::MAX)), Some(Val::U64(u64::MAX)));
         assert_eq!(read(IntType::U64, json!(u64::MAX.to_string())), Some(Val::U64(u64::MAX)));
         assert_eq!(read(IntType::S64, json!("-9223372036854775808")), Some(Val::S64(i64::MIN)));
-        for refused in
+        for rejected in
             ["", "-", "+1", "01", "-0", "1e3", " 1", "9223372036854775808", "99999999999999999999999"]
         {
-            assert_eq!(read(IntType::S64, json!(refused)), None, "{refused}");
+            assert_eq!(read(IntType::S64, json!(rejected)), None, "{rejected}");
         }
     }
 

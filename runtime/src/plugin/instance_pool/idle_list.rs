@@ -12,7 +12,7 @@ use crate::host::Caller;
 pub(super) struct PoolLimits {
     pub(super) instances: usize,
     pub(super) bytes: usize,
-    /// How long one may rest.
+    /// How long one may be idle.
     pub(super) idle_time: Duration,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct PoolLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner(pub(super) u64);
 
-/// Something that rests.
+/// Something that is idle.
 #[derive(Debug)]
 pub(super) struct IdleInstance<T> {
     pub(super) owner: Owner,
@@ -30,7 +30,7 @@ pub(super) struct IdleInstance<T> {
     pub(super) instance: T,
 }
 
-/// All that rests. Whatever is taken out is handed over, since dropping it takes a while and nobody should wait for that.
+/// All that is idle. Whatever is taken out is handed over, since dropping it takes a while and nobody should wait for that.
 #[derive(Debug)]
 pub(super) struct IdleList<T> {
     bounds: PoolLimits,
@@ -52,7 +52,7 @@ impl<T> IdleList<T> {
         Some(self.idle.remove(at).instance)
     }
 
-    /// Puts something in, of whose owner at most `most` may rest. What has to go for it: what rests longest, or itself if
+    /// Puts something in, of whose owner at most `most` may be idle. What has to go for it: what has been idle longest, or itself if
     /// there can be no room.
     pub(super) fn put(&mut self, new: IdleInstance<T>, most: usize) -> Vec<T> {
         let PoolLimits { instances, bytes, .. } = self.bounds;
@@ -71,13 +71,13 @@ impl<T> IdleList<T> {
         gone
     }
 
-    /// Takes out what has rested for long enough.
+    /// Takes out what has been idle for long enough.
     pub(super) fn take_expired(&mut self, now: Instant) -> Vec<T> {
         let idle_time = self.bounds.idle_time;
         self.idle.extract_if(.., |idle| idle.is_expired(idle_time, now)).map(|idle| idle.instance).collect()
     }
 
-    /// When there will next be something that has; `None`: nothing rests.
+    /// When there will next be something that has; `None`: nothing is idle.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         self.idle.first().map(|first| first.since + self.bounds.idle_time)
     }
@@ -87,7 +87,7 @@ impl<T> IdleList<T> {
         self.idle.extract_if(.., |idle| idle.owner == owner).map(|idle| idle.instance).collect()
     }
 
-    /// How much of an owner rests.
+    /// How much of an owner is idle.
     pub(super) fn count(&self, owner: Owner) -> usize {
         self.idle.iter().filter(|idle| idle.owner == owner).count()
     }

@@ -24,10 +24,10 @@ use crate::host::Caller;
 use crate::sandbox::guest_memory;
 use idle_list::{IdleInstance, IdleList, Owner, PoolLimits};
 
-/// Instances of one plugin that rest at the same time.
+/// Instances of one plugin that are idle at the same time.
 const MOST: u64 = 16;
 
-/// What may rest of all memory for guests: one part of so many.
+/// What idle instances may have of all memory for guests: one part of so many.
 const SHARE: usize = 4;
 
 /// Calls that one instance serves. What a runtime leaks with every call comes to an end, and no handle has the number of an
@@ -46,7 +46,7 @@ pub(super) struct InstancePool {
 
 struct PoolTable {
     idle: IdleList<Store<InstanceCtx>>,
-    /// Drops what has rested for long enough; there is one while anything rests. It ends with the keeper.
+    /// Drops what has been idle for long enough; there is one while anything is idle. It ends with the pool.
     eviction: Option<JoinHandle<()>>,
     /// Versions that may keep nothing more and still have calls under way.
     closed: Vec<Owner>,
@@ -68,7 +68,7 @@ pub(super) struct Lease<'k> {
 
 impl InstancePool {
     pub(super) fn new(settings: &config::ServerConfig) -> Arc<Self> {
-        // What rests is part of the memory for guests, and must not take it from those who work.
+        // What is idle is part of the memory for guests, and must not take it from those who work.
         let bytes = mib(IDLE_INSTANCES_MIB).min(guest_memory(settings) / SHARE);
         let bounds =
             PoolLimits { instances: settings.idle_instances, bytes, idle_time: settings.idle_instance };
@@ -80,7 +80,7 @@ impl InstancePool {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an instance to rest. Those that have to go are dropped when nobody waits for the lock any more.
+    /// Makes an instance idle. Those that have to go are dropped when nobody waits for the lock any more.
     fn put(self: &Arc<Self>, new: IdleInstance<Store<InstanceCtx>>, most: usize) {
         let mut table = self.lock();
         if table.closed.contains(&new.owner) {
@@ -96,7 +96,7 @@ impl InstancePool {
         drop(gone);
     }
 
-    /// Drops what has rested for long enough, also when nobody calls any more.
+    /// Drops what has been idle for long enough, also when nobody calls any more.
     fn spawn_eviction(self: &Arc<Self>) -> Option<JoinHandle<()>> {
         let pool = Arc::downgrade(self);
         let eviction = async move {
@@ -108,11 +108,11 @@ impl InstancePool {
                 drop(gone);
             }
         };
-        // Without a runtime this is about to end, and drops all that rests.
+        // Without a runtime this is about to end, and drops all that is idle.
         tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(eviction))
     }
 
-    /// When to look again. `None`: nothing rests, and whoever puts something in has to see to it.
+    /// When to look again. `None`: nothing is idle, and whoever puts something in has to see to it.
     fn next_expiry(&self) -> Option<Instant> {
         let mut table = self.lock();
         let next = table.idle.next_expiry();
@@ -135,7 +135,7 @@ impl PluginPool {
     /// For a plugin whose instances may serve several calls; `None` for all others.
     pub(super) fn of(plugin: &PluginCtx, pool: &Arc<InstancePool>) -> Option<Self> {
         let config = &plugin.config;
-        // An instance has the client's folders as they were when it was made; the configuration refuses that already.
+        // An instance has the client's folders as they were when it was made; the configuration rejects that already.
         if config.instances == InstanceMode::Fresh || config.grants.roots.may_read() {
             return None;
         }
@@ -151,12 +151,12 @@ impl PluginPool {
         (is_known && is_call).then(|| Lease { pool: self, caller: info.caller.clone() })
     }
 
-    /// How many rest.
+    /// How many are idle.
     fn count(&self) -> usize {
         self.pool.lock().idle.count(self.owner)
     }
 
-    /// Drops all that rest; what calls hand back from now on is dropped too.
+    /// Drops all that are idle; what calls hand back from now on is dropped too.
     fn close(&self) {
         let mut table = self.pool.lock();
         if !table.closed.contains(&self.owner) {
@@ -177,7 +177,7 @@ impl Drop for PluginPool {
 }
 
 impl Lease<'_> {
-    /// An instance that served this caller before, if one rests.
+    /// An instance that served this caller before, if one is idle.
     pub(super) fn take_idle(&self) -> Option<Store<InstanceCtx>> {
         let PluginPool { pool, owner, .. } = self.pool;
         pool.lock().idle.take(*owner, &self.caller, Instant::now())
@@ -203,13 +203,13 @@ impl Lease<'_> {
 }
 
 impl Plugin {
-    /// Instances that rest between calls; `None`: each call has a fresh one.
+    /// Idle instances; `None`: each call has a fresh one.
     #[must_use]
     pub fn idle_instances(&self) -> Option<usize> {
         self.pool.as_ref().map(PluginPool::count)
     }
 
-    /// Another version has its place, or none: what rests is dropped, and its calls go on.
+    /// Another version has its place, or none: what is idle is dropped, and its calls go on.
     pub fn drop_idle_instances(&self) {
         if let Some(pool) = &self.pool {
             pool.close();
@@ -217,7 +217,7 @@ impl Plugin {
     }
 }
 
-/// How many instances of a plugin may rest, and how many calls each serves.
+/// How many instances of a plugin may be idle, and how many calls each serves.
 fn bounds(limits: &Limits) -> (usize, u64) {
     let most = usize::try_from(limits.concurrent_calls.min(MOST)).unwrap_or(1);
     (most, CALLS.min(HANDLES / CALL_SHARE))

@@ -1,7 +1,7 @@
 //! From a component to machine code, outside the process that serves.
 //!
-//! How much work, memory and luck a compiler needs is up to the stranger who wrote its input, and the engine's authors
-//! promise nothing about it. So a process of its own compiles each file, inside walls that the system holds; what it makes
+//! How much work, memory and luck a compiler needs is up to whoever wrote its input, and the engine's authors
+//! promise nothing about it. So a process of its own compiles each file, inside limits that the system holds; what it makes
 //! is kept, so that this happens once for each file. A server has one [`Compiler`]; benchmarks have one that compiles in
 //! their own process.
 
@@ -25,7 +25,7 @@ use wasmtime::component::Component;
 
 pub use cache::{CacheError, CodeCache};
 pub use detached::DetachedCompile;
-pub use worker::{CompileJob, WorkerError, compile_for_server};
+pub use worker::{CompileRequest, WorkerError, compile_for_server};
 
 use crate::config::Limits;
 use crate::observe::truncate;
@@ -242,7 +242,7 @@ impl Compiler {
             Ok(mapped.unwrap_or(loaded))
         });
         let loaded: wasmtime::Result<Component> = loading.await.map_err(|_| CompileError::Crashed)?;
-        // The same program made it with the same settings, so what is left to refuse is what the component asks for.
+        // The same program made it with the same settings, so what is left to reject is what the component asks for.
         loaded.map_err(|error| {
             CompileError::Beyond(CompilerMessage(truncate(WORDS, format_args!("{error:#}"))))
         })

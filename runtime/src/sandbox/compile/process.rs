@@ -1,6 +1,6 @@
 //! The compiling process from outside: start it, feed it, take its answer, and say what became of it.
 //!
-//! A process of its own is the only wall that holds for all of memory, time and a crash. It is this very program, found as
+//! A process of its own is the only bound that holds for all of memory, time and a crash. It is this very program, found as
 //! the file that runs and not by its name, so that a server whose file was replaced goes on with the compiler that fits it.
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The limits that a compiling process sets for itself before it reads a stranger's bytes.
+//! The limits that a compiling process sets for itself before it reads untrusted bytes.
 //!
 //! The compiler is large, and what it needs is decided by what it is given. So the system holds it: memory, time, files and
 //! core dumps are bounded by limits that cannot be raised again. Threads are bounded by what its parent sets, since the
@@ -20,7 +20,7 @@ const FILES: u64 = 16;
 
 const NICE: i32 = 10;
 
-/// The walls of one compiling process.
+/// The limits of one compiling process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rlimits {
     /// Memory, bytes.

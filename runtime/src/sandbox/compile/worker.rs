@@ -18,7 +18,7 @@ use crate::sandbox::engine::compiler;
 
 /// What a server asks of a compiling process.
 #[derive(Debug, Clone, Copy)]
-pub struct CompileJob {
+pub struct CompileRequest {
     /// Size of the component, bytes.
     pub bytes: usize,
     /// Memory for compiling it, MiB.
@@ -43,10 +43,10 @@ impl WorkerError {
 ///
 /// # Errors
 /// When the process cannot be bounded, or its server has gone.
-pub fn compile_for_server(job: CompileJob) -> Result<(), WorkerError> {
-    let memory = mib(job.memory_mib) as u64;
-    Rlimits { memory, cpu: job.cpu_s }.apply().map_err(WorkerError::of)?;
-    let component = read(job.bytes).map_err(WorkerError::of)?;
+pub fn compile_for_server(request: CompileRequest) -> Result<(), WorkerError> {
+    let memory = mib(request.memory_mib) as u64;
+    Rlimits { memory, cpu: request.cpu_s }.apply().map_err(WorkerError::of)?;
+    let component = read(request.bytes).map_err(WorkerError::of)?;
     std::thread::Builder::new().spawn(end_with_server).map_err(WorkerError::of)?;
     let engine = compiler().map_err(WorkerError::of)?;
     let stdout = io::stdout().lock();

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// For how long nobody waits again once somebody waited in vain. Waiting is done one after the other, so those who came meanwhile
 /// would wait that many times as long.
-const KEPT: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the locks are tried.
 const AGAIN: Duration = Duration::from_millis(2);
@@ -35,14 +35,14 @@ pub(super) struct ProcessLock {
     /// When the database was opened last.
     since: Instant,
     /// Until when nobody waits, after somebody did in vain.
-    kept_until: Option<Instant>,
+    retry_at: Option<Instant>,
 }
 
 impl ProcessLock {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), kept_until: None })
+        Ok(Self { file: options.open(folder.join(FILE))?, since: Instant::now(), retry_at: None })
     }
 
     /// Queues, and tries to get the database until that works. `None` when somebody keeps it, and at once when it was kept from
@@ -51,11 +51,11 @@ impl ProcessLock {
         &mut self,
         attempt: impl FnMut() -> Result<Option<T>, E>,
     ) -> Result<Option<T>, E> {
-        if self.kept_until.is_some_and(|until| Instant::now() < until) {
+        if self.retry_at.is_some_and(|until| Instant::now() < until) {
             return Ok(None);
         }
         let got = self.queue(attempt);
-        self.kept_until = matches!(got, Ok(None)).then(|| Instant::now() + KEPT);
+        self.retry_at = matches!(got, Ok(None)).then(|| Instant::now() + RETRY_AFTER);
         got
     }
 

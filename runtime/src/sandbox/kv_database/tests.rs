@@ -64,14 +64,14 @@ fn a_full_disk_refuses_what_is_written_and_what_was_kept_is_read() {
     assert!(matches!(refused, KvError::Full { source: Some(_), .. }), "{refused:?}");
     assert_eq!(one.get("key").unwrap().unwrap(), b"kept");
     assert_eq!(other.get("key").unwrap(), None);
-    *store.refused() = Some(Instant::now() + REST);
+    *store.refused() = Some(Instant::now() + WRITE_PAUSE);
     let refused = set(&other, b"lost").unwrap_err();
     assert!(matches!(refused, KvError::Full { source: None, .. }), "nothing is tried yet: {refused:?}");
     // It was opened again as a file with room.
     let begun = Instant::now();
     while set(&other, b"more").is_err() {
-        assert!(begun.elapsed() < 10 * REST, "nothing is ever written again");
-        std::thread::sleep(REST / 10);
+        assert!(begun.elapsed() < 10 * WRITE_PAUSE, "nothing is ever written again");
+        std::thread::sleep(WRITE_PAUSE / 10);
     }
     assert_eq!(one.get("key").unwrap().unwrap(), b"kept");
     assert_eq!(other.get("key").unwrap().unwrap(), b"more");
@@ -87,7 +87,7 @@ fn the_rest_after_a_refused_write_begins_when_the_database_is_open_again() {
     let begun = Instant::now();
     *store.refused() = Some(begun);
     store.open().unwrap();
-    assert!(store.refused().unwrap() >= begun + REST);
+    assert!(store.refused().unwrap() >= begun + WRITE_PAUSE);
     let over = Instant::now();
     *store.refused() = Some(over);
     set(&KvBucket::new(Arc::clone(&store), "one".into(), 1), b"kept").unwrap();

@@ -97,7 +97,7 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
         (PermittedPolls::new(&permits, &share), PermittedPolls::new(&permits, &other));
     let mut context = Context::from_waker(std::task::Waker::noop());
     let outer = first.poll(&mut context, |context| {
-        assert_eq!(second.poll(context, |_| Poll::Ready(1)), Poll::Pending, "the slot is taken");
+        assert_eq!(second.poll(context, |_| Poll::Ready(1)), Poll::Pending, "the permit is taken");
         assert_eq!(permits.waiting.load(Ordering::Relaxed), 1);
         Poll::Ready(2)
     });
@@ -107,7 +107,7 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
     assert_eq!(first.poll(&mut context, |_| Poll::Ready(3)), Poll::Ready(3));
 }
 
-/// A poll that is under way until this is dropped, and its slot.
+/// A poll that is under way until this is dropped, and its permit.
 fn under_way(permits: &PollPermits) -> (Polling<'_>, SemaphorePermit<'_>) {
     let permit = permits.common.try_acquire().unwrap();
     (permits.start_poll(), permit)
@@ -118,7 +118,7 @@ fn call(permits: &PollPermits) -> PermittedPolls<'_> {
     PermittedPolls::new(permits, Box::leak(Box::new(permits.share())))
 }
 
-/// Whether a call that is polled has a slot; with one it ends.
+/// Whether a call that is polled has a permit; with one it ends.
 fn has_permit(call: &mut PermittedPolls<'_>) -> bool {
     let mut context = Context::from_waker(std::task::Waker::noop());
     call.poll(&mut context, |_| Poll::Ready(())).is_ready()

@@ -52,14 +52,14 @@ mod tests {
         }
         let settings = ServerConfig { listen: listen.parse().unwrap(), ..ServerConfig::default() };
         let wary = ServerConfig { roots_over_http: false, ..settings.clone() };
-        let judge = |settings: &ServerConfig, caller: &Caller| {
+        let is_local_for = |settings: &ServerConfig, caller: &Caller| {
             LocalityCheck::new(settings).is_local(&headers, caller, names_this_machine)
         };
         let here = Caller::Address([127, 0, 0, 1].into());
-        assert!(!judge(&wary, &here));
+        assert!(!is_local_for(&wary, &here));
         let far = Caller::Address([192, 0, 2, 1].into());
-        assert!(!judge(&settings, &far) && !judge(&settings, &Caller::Unknown));
-        judge(&settings, &here)
+        assert!(!is_local_for(&settings, &far) && !is_local_for(&settings, &Caller::Unknown));
+        is_local_for(&settings, &here)
     }
 
     #[test]

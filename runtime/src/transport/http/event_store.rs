@@ -17,10 +17,10 @@ use tokio::sync::Notify;
 use crate::mcp::{BufferReservation, BufferShare, Evictable, FREE, RequestId, RpcError, error_response};
 
 /// Events that are kept for a reader that comes back.
-const KEPT: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// Bytes that are kept, the newest event aside.
-const KEPT_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// What an event takes beside its message.
 const BESIDE: usize = 64;
@@ -73,7 +73,7 @@ impl StoreState {
 
     /// Whether there is room for so many bytes more.
     fn has_room(&self, bytes: usize) -> bool {
-        self.events.is_empty() || (self.events.len() < KEPT && self.bytes + bytes <= KEPT_BYTES)
+        self.events.is_empty() || (self.events.len() < MAX_EVENTS && self.bytes + bytes <= MAX_BYTES)
     }
 
     fn clear(&mut self) {

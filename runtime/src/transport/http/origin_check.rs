@@ -5,7 +5,7 @@
 //!
 //! `Origin` says which page asks, and browsers send it with every POST and with whatever a script could read. They
 //! leave it out where the page learns nothing: an image, a script, a frame or a link whose address is ours, or `fetch`
-//! with `no-cors`. Such a GET would still open a stream and take a place, and only `Sec-Fetch-Site` tells it from a
+//! with `no-cors`. Such a GET would still open a stream and take a permit, and only `Sec-Fetch-Site` tells it from a
 //! program's. The headers beside it decide nothing: `Sec-Fetch-Mode` is sent by Node.js too, and what a page may not do
 //! it may not do as a navigation either. A browser from before 2023, or one that speaks plain HTTP with another
 //! machine, sends none of them; to that, what a page can reach without `Origin` is a stream that it cannot read, and no
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_be_rebound_are_refused() {
+    fn names_that_could_be_rebound_are_rejected() {
         let settings =
             ServerConfig { allowed_hosts: vec!["Tools.example".into()], ..ServerConfig::default() };
         let origin_check = OriginCheck::new(&settings);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_elsewhere_are_refused() {
+    fn pages_from_elsewhere_are_rejected() {
         let settings =
             ServerConfig { allowed_origins: vec!["https://app.example".into()], ..ServerConfig::default() };
         let origin_check = OriginCheck::new(&settings);

@@ -211,9 +211,9 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_bounded_whether_it_says_how_long_it_is_or_not() {
         let share = || BufferBudget::new(8 * MOST).share(&Caller::Unknown);
-        let refused = async |mut body: Body| read(&mut body, MOST, share).await.unwrap_err();
-        assert_eq!(refused(Body::from(vec![0; MOST + 1])).await, BodyError::TooLarge(1_024));
-        assert_eq!(refused(pieces(103)).await, BodyError::TooLarge(1_024));
+        let rejected = async |mut body: Body| read(&mut body, MOST, share).await.unwrap_err();
+        assert_eq!(rejected(Body::from(vec![0; MOST + 1])).await, BodyError::TooLarge(1_024));
+        assert_eq!(rejected(pieces(103)).await, BodyError::TooLarge(1_024));
         let taken = read(&mut pieces(102), MOST, share).await.unwrap();
         assert!(taken.bytes.len() == 102 * (10 << 10) && taken.held.is_some());
         let small = read(&mut pieces(1), MOST, share).await.unwrap();

@@ -40,7 +40,7 @@ struct AppState {
     legacy_sse: LegacySseStreams,
 }
 
-/// The client that a request comes from, judged once by the headers of the request.
+/// The client that a request comes from, found out once by the headers of the request.
 struct ClientOrigin {
     caller: Caller,
     is_local: bool,

@@ -18,7 +18,7 @@ use crate::mcp::{EvictionCandidate, SWEEP, Session, choose_evicted, token};
 /// How long a session lives that was begun and not used.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// Of all places, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at
+/// Of all sessions, the part that is cleared at once, so that a crowd of newcomers does not have each of them looked at
 /// anew.
 const CLEARED: usize = 256;
 
@@ -103,7 +103,7 @@ impl SessionRegistry {
     }
 }
 
-/// Those who have places. What was never used is worth less, and what has been silent for longer.
+/// Those that there are. What was never used is worth less, and what has been silent for longer.
 fn holders(
     sessions: &HashMap<String, Arc<HttpSession>>,
 ) -> Vec<EvictionCandidate<String, (bool, Reverse<Duration>)>> {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_at_work_a_newcomer_is_refused() {
+    fn when_all_are_at_work_a_newcomer_is_rejected() {
         let sessions = SessionRegistry::new(1, Duration::from_secs(3600));
         let session = from(1);
         sessions.add(Arc::clone(&session)).unwrap();

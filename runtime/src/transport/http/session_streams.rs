@@ -14,10 +14,10 @@ use crate::mcp::{BufferShare, ServerNotifications, Session};
 const MOST: usize = 32;
 
 /// Bytes that are kept of streams that have ended.
-const KEPT_BYTES: usize = 4 << 20;
+const MAX_ENDED_BYTES: usize = 4 << 20;
 
 /// How long a stream is kept after its end.
-const KEPT: Duration = Duration::from_secs(60);
+const RETENTION: Duration = Duration::from_secs(60);
 
 /// Number of the stream for server notifications.
 pub(super) const STANDALONE: u64 = 0;
@@ -55,7 +55,7 @@ struct RequestStreams {
 
 impl RequestStreams {
     /// Bytes of streams that have ended.
-    fn kept(&self) -> usize {
+    fn ended_bytes(&self) -> usize {
         self.stores.iter().filter(|store| store.ended_for().is_some()).map(|store| store.bytes()).sum()
     }
 }
@@ -69,7 +69,7 @@ impl SessionStreams {
 
     /// Makes way for old streams to be forgotten.
     pub(super) fn sweep(&self) {
-        self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < KEPT));
+        self.lock().stores.retain(|store| store.ended_for().is_none_or(|ended| ended < RETENTION));
     }
 
     /// The store for the stream of another request.
@@ -78,7 +78,7 @@ impl SessionStreams {
         streams.last += 1;
         let store = EventStore::new(streams.last, self.share.clone());
         // Those under way are bounded by the requests under way; the others make room, oldest first.
-        while streams.stores.len() >= MOST || streams.kept() > KEPT_BYTES {
+        while streams.stores.len() >= MOST || streams.ended_bytes() > MAX_ENDED_BYTES {
             let Some(ended) = streams.stores.iter().position(|store| store.ended_for().is_some()) else {
                 break;
             };

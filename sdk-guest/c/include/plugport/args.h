@@ -64,7 +64,7 @@ typedef struct pp_args pp_args;
 
 /* Asking for a name that is not declared ends the call with a message: it is a mistake in the plugin. */
 bool pp_has(const pp_args *args, const char *name);
-/* NULL when it was left out. Text with U+0000 was refused before. */
+/* NULL when it was left out. Text with U+0000 was rejected before. */
 const char *pp_string(const pp_args *args, const char *name);
 /* 0 when it was left out. */
 int64_t pp_integer(const pp_args *args, const char *name);

@@ -125,7 +125,7 @@ typedef struct pp_input_request {
 /* Sends all of them in one round trip. Each result may have its own failure; NULL unless all have failed as one. */
 const pp_failure *pp_request_inputs(pp_call *call, pp_input_request *requests, size_t count);
 
-/* Tell the host that what is offered has changed; it lists again. */
+/* Tell the host that what is listed has changed; it lists again. */
 void pp_tools_changed(void);
 void pp_resources_changed(void);
 void pp_prompts_changed(void);

@@ -1,4 +1,4 @@
-/* Tables: what a plugin offers.
+/* Tables: what a plugin lists.
  *
  * Each of PP_TOOLS, PP_RESOURCES, PP_PROMPTS and PP_COMPLETIONS stands at most once in a plugin, at file scope. A table
  * that is not there is empty. They hold constants alone, so nothing runs before a call does.

@@ -38,15 +38,15 @@ impl Options {
         let mut options = Self::default();
         let all = tokens.clone();
         syn::meta::parser(|meta| options.key(&meta)).parse2(tokens)?;
-        let refuse = |message| Err(syn::Error::new_spanned(&all, message));
+        let reject = |message| Err(syn::Error::new_spanned(&all, message));
         let target = match (options.prompt, options.template) {
             (Some(prompt), None) => Target::Prompt(prompt),
             (None, Some(template)) => Target::Template(template),
-            _ => return refuse("say whose argument this completes: `prompt = ...` or `template = ...`"),
+            _ => return reject("say whose argument this completes: `prompt = ...` or `template = ...`"),
         };
         match options.argument {
             Some(argument) => Ok((target, argument)),
-            None => refuse("say which argument this completes: `argument = \"...\"`"),
+            None => reject("say which argument this completes: `argument = \"...\"`"),
         }
     }
 

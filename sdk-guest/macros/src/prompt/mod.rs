@@ -69,7 +69,7 @@ impl PromptFunction {
         let Self { function, name, options, arguments, .. } = self;
         let ident = &function.ident;
         let names = arguments.iter().map(|argument| &argument.name);
-        let offered = options.when.as_ref().map(tool::offered);
+        let is_listed = options.when.as_ref().map(tool::is_listed);
         let describe = self.describe();
         let get = self.get();
         let implementation = quote! {
@@ -77,7 +77,7 @@ impl PromptFunction {
             impl ::plugport_sdk::Prompt for #ident {
                 const NAME: &'static str = #name;
                 const ARGUMENTS: &'static [&'static str] = &[#(#names),*];
-                #offered
+                #is_listed
                 #describe
                 #get
             }
@@ -126,7 +126,7 @@ impl PromptFunction {
             ) -> ::core::result::Result<::plugport_sdk::prompts::PromptResult, ::plugport_sdk::Error> {
                 #[allow(unused_imports, reason = "written by the macro")]
                 use ::plugport_sdk::__private::{Infallible as _, NotOption as _};
-                ::plugport_sdk::__private::refuse_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
+                ::plugport_sdk::__private::reject_others(__values, <Self as ::plugport_sdk::Prompt>::ARGUMENTS)?;
                 #(#values)*
                 let __returned: #returns = #ident(#(#passed),*);
                 let __fallibility = ::plugport_sdk::__private::Fallibility::<#returns>::new();

@@ -57,11 +57,11 @@ impl Options {
 /// Refuses what cannot be the URI of one resource.
 pub(super) fn check_uri(uri: &LitStr) -> syn::Result<()> {
     let text = uri.value();
-    let refuse = |reason: &str| Err(syn::Error::new(uri.span(), reason));
+    let reject = |reason: &str| Err(syn::Error::new(uri.span(), reason));
     if text.contains(['{', '}']) {
-        return refuse("a URI has no braces; use `#[resource_template(\"...\")]` for many resources");
+        return reject("a URI has no braces; use `#[resource_template(\"...\")]` for many resources");
     }
-    check_shape(&text).map_or(Ok(()), refuse)
+    check_shape(&text).map_or(Ok(()), reject)
 }
 
 /// What is wrong with a URI or a template, if anything.

@@ -16,18 +16,18 @@ pub(super) struct Template {
 
 impl Template {
     pub(super) fn parse(text: &LitStr) -> syn::Result<Self> {
-        let refuse = |reason: String| syn::Error::new(text.span(), reason);
+        let reject = |reason: String| syn::Error::new(text.span(), reason);
         let value = text.value();
         if let Some(reason) = check_shape(&value) {
-            return Err(refuse(reason.to_owned()));
+            return Err(reject(reason.to_owned()));
         }
-        let names = names(&value).map_err(refuse)?;
+        let names = names(&value).map_err(reject)?;
         if names.is_empty() {
-            return Err(refuse("this template has no variable; use `#[resource(\"...\")]`".to_owned()));
+            return Err(reject("this template has no variable; use `#[resource(\"...\")]`".to_owned()));
         }
         for (place, name) in names.iter().enumerate() {
             if names.iter().take(place).any(|other| other == name) {
-                return Err(refuse(format!("the variable `{name}` stands here twice; rename one")));
+                return Err(reject(format!("the variable `{name}` stands here twice; rename one")));
             }
         }
         Ok(Self { text: text.clone(), names })
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_one_value_is_refused() {
+    fn what_has_not_one_value_is_rejected() {
         for wrong in ["a:{x*}", "a:{x:3}", "a:{;x}", "a:{}", "a:{x", "a:x}", "a:{x,}", "a:{a-b}"] {
             assert!(names(wrong).is_err(), "{wrong}");
         }

@@ -18,7 +18,7 @@ pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
     let ToolFunction { function, name, options, .. } = tool;
     let ident = &function.ident;
     let constants = tool.parameters.iter().zip(&names(tool)).map(constant).collect::<TokenStream>();
-    let offered = options.when.as_ref().map(offered);
+    let is_listed = options.when.as_ref().map(is_listed);
     let describe = describe(tool);
     let call = call(tool);
     let implementation = quote! {
@@ -27,7 +27,7 @@ pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
         #[automatically_derived]
         impl ::plugport_sdk::Tool for #ident {
             const NAME: &'static str = #name;
-            #offered
+            #is_listed
             #describe
             #call
         }
@@ -36,9 +36,9 @@ pub(crate) fn write(tool: &ToolFunction) -> TokenStream {
 }
 
 /// Asks the author's function whether there is such an item.
-pub(crate) fn offered(when: &Path) -> TokenStream {
+pub(crate) fn is_listed(when: &Path) -> TokenStream {
     quote_spanned! {when.span()=>
-        fn offered() -> bool {
+        fn is_listed() -> bool {
             #when()
         }
     }

@@ -8,7 +8,7 @@ mod expand;
 mod options;
 mod parse;
 
-pub(crate) use expand::{default_of, offered};
+pub(crate) use expand::{default_of, is_listed};
 
 pub(crate) fn expand(options: TokenStream, function: TokenStream) -> TokenStream {
     function::expand("tool", function, |function| {

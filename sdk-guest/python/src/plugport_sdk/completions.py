@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from .call import Call
-from .signature import refuse_async
+from .signature import reject_async
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +48,7 @@ class Completer:
 
     def prepare(self) -> None:
         """Looks at the types while there is time."""
-        refuse_async(self.function, f"what completes `{self.argument}`")
+        reject_async(self.function, f"what completes `{self.argument}`")
         _ = self._extras
 
     def complete(self, call: Call, value: str, context: Mapping[str, str]) -> Completion:

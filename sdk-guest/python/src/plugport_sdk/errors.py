@@ -15,7 +15,7 @@ class ToolError(Exception):
 
 
 class Error(Exception):
-    """Why the host refused, and what a tool, a resource or a prompt may fail with."""
+    """Why the host failed, and what a tool, a resource or a prompt may fail with."""
 
     prefix = ""
     words = "something went wrong"

@@ -141,6 +141,6 @@ def _guarded(work: Callable[[], T]) -> T:
     except BaseException as error:  # Whatever is not caught ends the instance without a word.
         own = handed_on(error)
         # An author's error need not count as true.
-        raise host.refusal(Internal(explain(error)) if own is None else own) from None
+        raise host.wit_error(Internal(explain(error)) if own is None else own) from None
     finally:
         host.settle()

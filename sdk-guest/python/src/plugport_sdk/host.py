@@ -92,8 +92,8 @@ class HostCallBackend:
 def _requested(send: Callable[..., T], *request: Any) -> T:
     try:
         return send(*request)
-    except component.Err as refused:
-        error = _received(refused.value)
+    except component.Err as rejected:
+        error = _received(rejected.value)
     raise error
 
 
@@ -111,15 +111,15 @@ def _received(value: Any) -> errors.Error:
     return errors.Internal(f"the host answered with an unknown error `{name}`")
 
 
-def refusal(error: errors.Error) -> Exception:
+def wit_error(error: errors.Error) -> Exception:
     """The error as what a generated export raises. It cannot fail, whatever an author made of the error."""
     try:
-        return _refusal(error)
+        return _to_wit_error(error)
     except Exception:
         return component.Err(wit.Error_Internal(type(error).__name__))
 
 
-def _refusal(error: errors.Error) -> Exception:
+def _to_wit_error(error: errors.Error) -> Exception:
     kind = type(error)
     # A subclass need not have called `__init__` of this package's class.
     found = getattr(error, "message", None)

@@ -16,7 +16,7 @@ from . import to_json
 from .call import Call
 from .content import Contents, Link
 from .errors import InvalidParams, NotFound
-from .signature import Signature, refuse_async
+from .signature import Signature, reject_async
 from .uri_template import Template
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ class Resource:
         """Its parameters, which are the template's variables."""
         signature = Signature.of(self.function, f"the resource `{self.name}`")
         if self.listing:
-            refuse_async(self.listing, f"`list` of the resource `{self.name}`")
+            reject_async(self.listing, f"`list` of the resource `{self.name}`")
         for name in self.template.names:
             if name not in signature.parameters:
                 raise TypeError(f"the resource `{self.name}` has no parameter for the variable `{name}`")

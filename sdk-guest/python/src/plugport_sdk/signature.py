@@ -43,7 +43,7 @@ class Signature:
     @classmethod
     def of(cls, function: Any, role: str) -> Signature:
         """Reads a function; `role` says what it is in messages."""
-        refuse_async(function, role)
+        reject_async(function, role)
         description, described = docs.read(function)
         hints = typing.get_type_hints(function, include_extras=True)
         shapes, parameters, call = Shapes(), {}, None
@@ -127,7 +127,7 @@ def from_text(shape: Shape, text: str, path: str) -> Any:
         return shape.read(value, path)
 
 
-def refuse_async(function: Any, role: str) -> None:
+def reject_async(function: Any, role: str) -> None:
     """Nothing in a component would await it."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{role} is `async`; write `def`: what asks the client waits by itself")

@@ -53,7 +53,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of calling a tool: its result, or the error by which the call was refused."""
+    """What came of calling a tool: its result, or the error by which the call was rejected."""
 
     result: ToolResult
     error: Error | None
@@ -61,12 +61,12 @@ class Outcome:
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed or the call was refused."""
+        """Whether the tool failed or the call was rejected."""
         return self.error is not None or self.result.is_error
 
     @property
     def text(self) -> str:
-        """The text of the result; what the refusal says when there is none."""
+        """The text of the result; what the error says when there is none."""
         return str(self.error) if self.error else texts(self.result.content)
 
     @property

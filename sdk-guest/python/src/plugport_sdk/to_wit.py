@@ -72,7 +72,7 @@ def flag_or_none(value: Any) -> bool | None:
 
 
 def code(value: Any) -> int:
-    """The code of a JSON-RPC error. It refuses nothing, since it is of an error already."""
+    """The code of a JSON-RPC error. It rejects nothing, since it is of an error already."""
     return max(-_MOST_S32 - 1, min(int(value), _MOST_S32)) if isinstance(value, int) else _INTERNAL
 
 

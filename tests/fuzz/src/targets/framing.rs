@@ -217,7 +217,7 @@ fn answers_fit(line: &[u8], said: &Replies) {
             assert!(ids == [&id] || (ids.is_empty() && said.open), "{ids:?} for {}", text(line));
         }
         Expected::Answers(ids) => {
-            // A batch is answered as a whole: with an array, or refused with one error.
+            // A batch is answered as a whole: with an array, or rejected with one error.
             let Some(answers) = said.messages.iter().find_map(Value::as_array) else {
                 assert!(
                     said.open || ids.is_empty() || said.messages.iter().any(|one| one.get("error").is_some())

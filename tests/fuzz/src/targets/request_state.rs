@@ -1,4 +1,4 @@
-//! `requestState` opens exactly when this process sealed it, unchanged, and a retry counts as the same request exactly when
+//! `requestState` opens exactly when this process signed it, unchanged, and a retry counts as the same request exactly when
 //! its caller, method and parameters are the same values.
 
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ pub(crate) const TARGET: Target = Target {
     ],
 };
 
-static SEALS: LazyLock<[RequestState; 2]> =
+static KEYS: LazyLock<[RequestState; 2]> =
     LazyLock::new(|| [RequestState::new().unwrap(), RequestState::new().unwrap()]);
 
 /// A handle, what to change, and texts: a forged state, and two requests.
@@ -41,21 +41,21 @@ fn check(input: &[u8]) {
     let Some((handle, [at, flip, rest @ ..])) = input.split_first_chunk::<16>() else { return };
     let mut fields = Fields::new(rest);
     let forged = fields.text();
-    let [own, foreign] = &*SEALS;
+    let [own, foreign] = &*KEYS;
     assert_eq!(own.verify(&forged), None, "{forged:?} opens");
-    let sealed = own.sign(*handle, Duration::from_secs(3_600));
-    assert_eq!(own.verify(&sealed), Some((*handle, false)));
+    let token = own.sign(*handle, Duration::from_secs(3_600));
+    assert_eq!(own.verify(&token), Some((*handle, false)));
     assert_eq!(own.verify(&own.sign(*handle, Duration::ZERO)), Some((*handle, true)));
-    assert_eq!(foreign.verify(&sealed), None, "a state of another process opens");
-    assert_eq!(own.verify(&format!("{sealed}{forged}")), (forged.is_empty()).then_some((*handle, false)));
-    changed_bytes_are_refused(own, &sealed, usize::from(*at), *flip);
+    assert_eq!(foreign.verify(&token), None, "a state of another process opens");
+    assert_eq!(own.verify(&format!("{token}{forged}")), (forged.is_empty()).then_some((*handle, false)));
+    changed_bytes_are_rejected(own, &token, usize::from(*at), *flip);
     requests_are_told_apart(&mut fields);
 }
 
-fn changed_bytes_are_refused(own: &RequestState, sealed: &str, at: usize, flip: u8) {
-    let cut = at % sealed.len();
-    assert_eq!(own.verify(&sealed[..cut]), None, "a state cut at {cut} opens");
-    let mut bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).unwrap();
+fn changed_bytes_are_rejected(own: &RequestState, token: &str, at: usize, flip: u8) {
+    let cut = at % token.len();
+    assert_eq!(own.verify(&token[..cut]), None, "a state cut at {cut} opens");
+    let mut bytes = BASE64URL_NOPAD.decode(token.as_bytes()).unwrap();
     let place = at % bytes.len();
     bytes[place] ^= flip;
     assert_eq!(
@@ -63,10 +63,10 @@ fn changed_bytes_are_refused(own: &RequestState, sealed: &str, at: usize, flip: 
         flip == 0,
         "byte {place} changed by {flip}"
     );
-    let mut text = sealed.as_bytes().to_vec();
+    let mut text = token.as_bytes().to_vec();
     text[cut] = flip;
     let text = String::from_utf8_lossy(&text).into_owned();
-    assert_eq!(own.verify(&text).is_some(), text == *sealed, "{text} opens");
+    assert_eq!(own.verify(&text).is_some(), text == *token, "{text} opens");
 }
 
 fn requests_are_told_apart(fields: &mut Fields) {

@@ -34,7 +34,7 @@ fn lists(types: &str, item: &str, words: (i32, i32)) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
-/// What the longest list takes that is not refused, as a call has it lifted.
+/// What the longest list takes that is not rejected, as a call has it lifted.
 fn longest(types: &str, item: &str, words: (i32, i32)) -> usize {
     let engine = Engine::new(&Config::new()).unwrap();
     let bytes = lists(types, item, words);
@@ -99,8 +99,8 @@ async fn what_waits_to_be_written_is_taken_from_the_memory_of_instances() {
     let written = function.write(many(), mib(1), &one).await.unwrap();
     assert!(written.structured.unwrap().starts_with(r#"{"result":[[0],[0]"#));
     assert!(!one.cpu().is_zero(), "writing is the guest's time");
-    let refused = function.write(many(), mib(1), &other).await.unwrap_err();
-    assert_eq!(refused.downcast_ref::<ChargeError>(), Some(&ChargeError::Memory));
+    let rejected = function.write(many(), mib(1), &other).await.unwrap_err();
+    assert_eq!(rejected.downcast_ref::<ChargeError>(), Some(&ChargeError::Memory));
     one.charge(0).await.unwrap();
     function.write(many(), mib(1), &other).await.unwrap();
 }
@@ -176,7 +176,7 @@ fn names_take_room_and_what_is_left_out_takes_none() {
 }
 
 #[test]
-fn a_strangers_name_is_shown_as_far_as_anyone_would_read_it() {
+fn an_untrusted_name_is_shown_as_far_as_anyone_would_read_it() {
     let long = format!("f{}", "x".repeat(90_000));
     let left = super::super::RejectedFunction { name: long, why: String::new() };
     assert!(left.shown().len() < 70, "{}", left.shown());

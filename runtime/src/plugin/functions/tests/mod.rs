@@ -43,7 +43,7 @@ fn what_is_written_fits_its_schema_and_is_read_back() {
 }
 
 #[test]
-fn whatever_json_comes_it_is_read_or_refused_in_one_sentence() {
+fn whatever_json_comes_it_is_read_or_rejected_in_one_sentence() {
     let (mut random, mut taken) = (Random(2), 0);
     for _ in 0..20_000 {
         let (ty, value) = (random.ty(2), random.json(3));
@@ -101,8 +101,8 @@ fn variants_are_names_or_objects_of_one_field() {
     let circle = Val::Variant("circle".to_owned(), Some(Box::new(Val::Float64(2.0))));
     assert_eq!(read(&ty, &json!({ "circle": 2 })), Ok(circle));
     assert!(read(&ty, &json!("circle")).unwrap_err().contains("needs a value"));
-    for refused in [json!("square"), json!({ "none": null }), json!({ "circle": 1, "none": 1 }), json!(1)] {
-        assert!(read(&ty, &refused).is_err(), "{refused}");
+    for rejected in [json!("square"), json!({ "none": null }), json!({ "circle": 1, "none": 1 }), json!(1)] {
+        assert!(read(&ty, &rejected).is_err(), "{rejected}");
     }
 }
 
@@ -110,8 +110,8 @@ fn variants_are_names_or_objects_of_one_field() {
 fn what_is_read_and_written_is_bounded() {
     let bytes = ValType::List(Box::new(ValType::Bool));
     let many = Value::Array(vec![Value::Bool(true); 100_000]);
-    let refused = ValReader::new(1).read(&bytes, &many).unwrap_err().to_string();
-    assert!(refused.contains("limit `transfer_mib`"), "{refused}");
+    let rejected = ValReader::new(1).read(&bytes, &many).unwrap_err().to_string();
+    assert!(rejected.contains("limit `transfer_mib`"), "{rejected}");
     let val = Val::List(vec![Val::Bool(true); 1_000]);
     assert_eq!(JsonWriter::json(&bytes, &val, 4_000), Err(WriteError::TooLong));
     assert_eq!(JsonWriter::json(&bytes, &val, 5_001).map(|text| text.len()), Ok(5_001));
@@ -168,7 +168,7 @@ fn what_has_no_form_in_json_is_left_out_and_named() {
 }
 
 #[test]
-fn types_that_unfold_without_end_are_refused_before_they_do() {
+fn types_that_unfold_without_end_are_rejected_before_they_do() {
     let mut types = "(type $t0 (tuple u8 u8))".to_owned();
     for level in 1..14 {
         types += &format!("(type $t{level} (tuple $t{0} $t{0}))", level - 1);

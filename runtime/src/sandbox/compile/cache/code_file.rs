@@ -14,10 +14,10 @@ use wasmtime::Engine;
 const MAGIC: [u8; 16] = *b"plugport code 2\n";
 
 const KEY: usize = 32;
-const SEAL: usize = 32;
+const MAC: usize = 32;
 
 /// Bytes after the code.
-pub(super) const TAIL: usize = MAGIC.len() + KEY + SEAL;
+pub(super) const TAIL: usize = MAGIC.len() + KEY + MAC;
 
 /// What compiled code depends on: the component, the compiler and its settings, and this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,18 +86,18 @@ impl FileMac {
 
     /// What goes after the code.
     pub(super) fn tail(&self, key: &Key, code: &[u8]) -> Vec<u8> {
-        let seal = self.over(key, code).finalize().into_bytes();
-        [MAGIC.as_slice(), &key.0, &seal].concat()
+        let mac = self.over(key, code).finalize().into_bytes();
+        [MAGIC.as_slice(), &key.0, &mac].concat()
     }
 
     /// The code of a whole file, if it is what was kept under this key.
     pub(super) fn open<'f>(&self, key: &Key, file: &'f [u8]) -> Option<&'f [u8]> {
         let (code, tail) = file.split_at_checked(file.len().checked_sub(TAIL)?)?;
-        let (named, seal) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
+        let (named, mac) = tail.strip_prefix(&MAGIC)?.split_at_checked(KEY)?;
         if named != key.0 {
             return None;
         }
-        self.over(key, code).verify_slice(seal).ok()?;
+        self.over(key, code).verify_slice(mac).ok()?;
         Some(code)
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_sealed_here_under_this_name_opens() {
+    fn only_what_was_signed_here_under_this_name_opens() {
         let mac = FileMac::new(&[1; 32], b"here").unwrap();
         let key = Key::test(7);
         let file = [b"some code".to_vec(), mac.tail(&key, b"some code")].concat();

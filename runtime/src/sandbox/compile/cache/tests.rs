@@ -1,4 +1,4 @@
-//! The cache against damage, strangers, other servers and its own size.
+//! The cache against damage, other users, other servers and its own size.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -101,7 +101,7 @@ fn a_secret_that_is_none_is_made_anew() {
 }
 
 #[test]
-fn a_folder_that_others_may_write_is_refused() {
+fn a_folder_that_others_may_write_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("compiled");
     fs::create_dir(&path).unwrap();

@@ -30,8 +30,8 @@ fn large() -> Bytes {
 fn what_was_never_read_is_bounded_too() {
     let (store, buffers) = log_within(256 << 20);
     (0..100).for_each(|_| assert!(store.push(large(), EventPriority::ClientRequest)));
-    assert_eq!(store.bytes(), KEPT_BYTES);
-    assert!(buffers.used() < KEPT_BYTES + (1 << 20));
+    assert_eq!(store.bytes(), MAX_BYTES);
+    assert!(buffers.used() < MAX_BYTES + (1 << 20));
     store.push(message("answer"), EventPriority::Response);
     let mut reader = store.read_new();
     reader.after = 0;
@@ -113,12 +113,12 @@ fn a_reader_resumes_where_another_was_cut_off() {
 #[test]
 fn without_a_reader_notifications_are_dropped_and_answers_are_not() {
     let store = store();
-    for at in 0..2 * KEPT {
+    for at in 0..2 * MAX_EVENTS {
         store.push(message(&at.to_string()), EventPriority::Notification);
     }
     store.push(message("answer"), EventPriority::Response);
     let mut reader = store.read_after(1).unwrap();
-    for at in 1..KEPT {
+    for at in 1..MAX_EVENTS {
         assert_eq!(read(&mut reader), Some(Some(at.to_string())));
     }
     assert_eq!(read(&mut reader), Some(Some("answer".into())));
@@ -128,7 +128,7 @@ fn without_a_reader_notifications_are_dropped_and_answers_are_not() {
 fn what_was_delivered_makes_room() {
     let store = store();
     let mut reader = store.read_after(0).unwrap();
-    for at in 0..3 * KEPT {
+    for at in 0..3 * MAX_EVENTS {
         store.push(message(&at.to_string()), EventPriority::Notification);
         assert_eq!(read(&mut reader), Some(Some(at.to_string())));
     }
@@ -138,7 +138,7 @@ fn what_was_delivered_makes_room() {
 }
 
 #[test]
-fn ids_that_we_did_not_make_are_refused() {
+fn ids_that_we_did_not_make_are_rejected() {
     for id in ["", "1", "-", "x-1", "1-x", "1-2-3"] {
         assert_eq!(parse_id(id), None, "{id}");
     }

@@ -1,4 +1,4 @@
-//! What asks the client something. The questions' names are those that the suite looks for.
+//! What sends client requests, under the keys that the suite looks for.
 
 use plugport_sdk::prelude::*;
 use schemars::JsonSchema;
@@ -131,8 +131,9 @@ pub fn test_input_required_result_elicitation(call: &Call) -> Result<String, Err
 /// Ask the client's model for a capital.
 #[tool]
 pub fn test_input_required_result_sampling(call: &Call) -> Result<String, Error> {
-    let question = CreateMessageRequest::new().key("capital_question").text("What is the capital of France?");
-    Ok(call.sample(question.max_tokens(100))?.text())
+    let client_request =
+        CreateMessageRequest::new().key("capital_question").text("What is the capital of France?");
+    Ok(call.sample(client_request.max_tokens(100))?.text())
 }
 
 /// Ask for the client's roots.
@@ -163,11 +164,11 @@ fn confirm(call: &Call) -> Result<String, Error> {
 /// Ask three questions at once.
 #[tool]
 pub fn test_input_required_result_multiple_inputs(call: &Call) -> Result<String, Error> {
-    let questions = InputBatch::new()
+    let batch = InputBatch::new()
         .elicit::<Name>("user_name", "What is your name?")
         .sample("greeting", CreateMessageRequest::new().text("Generate a greeting").max_tokens(50))
         .roots("client_roots");
-    let answers = call.request_inputs(questions)?;
+    let answers = call.request_inputs(batch)?;
     let name = answers.elicited::<Name>("user_name")?.accepted()?.name;
     let greeting = answers.sampled("greeting")?.text();
     let roots = answers.roots("client_roots")?.len();
@@ -187,21 +188,22 @@ pub fn test_input_required_result_multi_round(call: &Call) -> Result<String, Err
 #[tool]
 pub fn test_input_required_result_capabilities(call: &Call) -> Result<String, Error> {
     let client = call.client();
-    let mut questions = InputBatch::new();
+    let mut batch = InputBatch::new();
     if client.sampling {
-        let question = CreateMessageRequest::new().text("What is the capital of France?").max_tokens(100);
-        questions = questions.sample("capital_question", question);
+        let client_request =
+            CreateMessageRequest::new().text("What is the capital of France?").max_tokens(100);
+        batch = batch.sample("capital_question", client_request);
     }
     if client.elicitation {
-        questions = questions.elicit::<Name>("user_name", "What is your name?");
+        batch = batch.elicit::<Name>("user_name", "What is your name?");
     }
     if client.roots {
-        questions = questions.roots("client_roots");
+        batch = batch.roots("client_roots");
     }
     if !(client.sampling || client.elicitation || client.roots) {
         return Ok("This client cannot be asked anything.".to_owned());
     }
-    let answers = call.request_inputs(questions)?;
+    let answers = call.request_inputs(batch)?;
     let mut said = Vec::new();
     if client.sampling {
         said.push(answers.sampled("capital_question")?.text());
@@ -218,8 +220,8 @@ pub fn test_input_required_result_capabilities(call: &Call) -> Result<String, Er
 /// A prompt that asks before it is made.
 #[prompt]
 pub fn test_input_required_result_prompt(call: &Call) -> Result<String, Error> {
-    let question = "What context should the prompt use?";
-    let given = call.keyed("user_context").elicit::<Context>(question)?.accepted()?;
+    let message = "What context should the prompt use?";
+    let given = call.keyed("user_context").elicit::<Context>(message)?.accepted()?;
     Ok(format!("Use this context: {}", given.context))
 }
 
