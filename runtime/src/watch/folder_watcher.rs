@@ -1,11 +1,10 @@
 //! Follows the plugin folder while the server serves, and drives the one way into the catalog: file system events and polls, file
-//! tracker, load queue, publisher. What is new or different is loaded beside what is served, and takes its place in one step when
-//! it has been seen to work.
+//! tracker, load queue, publisher. A new version is loaded beside the served one, and takes its place when it has been listed.
 //!
 //! One task owns all of it, so that there is one pace and nothing is published twice. Events of the file system only bring the
 //! next poll forward; polls are what finds changes, every few seconds also without events, so that lost events and file systems
 //! without any cost time and nothing else. A file that cannot be used leaves what was served in its place. Calls keep the version
-//! with which they began. No guest is called here and no file is read: whatever may take a while is done by those it starts.
+//! with which they began. No guest is called here and no file is read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -342,10 +341,9 @@ impl FolderWatcher {
             _ => self.tracker.mark_loaded(&path, stat),
         }
         match outcome {
-            LoadOutcome::Same(_) => self.publisher.unchanged(&path),
             LoadOutcome::New(entry) => self.publisher.add_result(&path, Ok(*entry)),
             LoadOutcome::Rejected(failure) => self.publisher.add_result(&path, Err(failure)),
-            LoadOutcome::Changed | LoadOutcome::Unavailable => {}
+            _ => self.publisher.unchanged(&path),
         }
         if self.publisher.has_pending() {
             self.ready.get_or_insert(now);
@@ -355,13 +353,11 @@ impl FolderWatcher {
     /// Takes away what may not go on, once what takes its place had its time.
     async fn revoke(&mut self) {
         self.revoke_at = None;
-        // What takes the place of a plugin may be loaded already.
-        self.publish().await;
+        self.publish().await; // What takes the place of a plugin may be loaded already.
         let (catalog, policy) = (Arc::clone(&self.catalog), Arc::clone(self.config_watcher.policy()));
         let deciding = tokio::task::spawn_blocking(move || {
-            let current = catalog.current();
-            let file =
-                |entry: &Arc<PluginEntry>| policy.config.folder.join(format!("{}.wasm", entry.plugin.name()));
+            let (current, folder) = (catalog.current(), &policy.config.folder);
+            let file = |entry: &Arc<PluginEntry>| folder.join(format!("{}.wasm", entry.plugin.name()));
             let files = current.entries().iter().map(|entry| (file(entry), entry));
             let ending = files.filter(|(path, entry)| policy.decide(entry, path) == ServeDecision::No);
             ending.map(|(path, _)| path).collect::<Vec<_>>()

@@ -174,7 +174,7 @@ async fn sampling_has_a_budget_for_a_call_and_for_an_hour() {
     assert!(why.contains("1200 an hour (grant `sampling.tokens_per_hour`)"), "{why}");
     answered(&session, 5, 10).await;
     let why = rejected_for(&session, 10).await;
-    assert!(why.contains("3 times an hour (grant `sampling.calls_per_hour`)"), "{why}");
+    assert!(why.contains("3 sampling requests an hour (grant `sampling.calls_per_hour`)"), "{why}");
     let noted = server.wait_for_audit("limit", 3).await;
     assert!(
         noted.iter().all(|line| line["plugin"] == "client_requests"

@@ -12,8 +12,8 @@ const GUEST: &str = "hostile_host_functions";
 /// Each call takes all of its time, so what one of them leaves behind has to show after a few.
 const FEW: u32 = 4;
 
-/// Which one comes first depends on the machine.
-const LIMIT: &str = "(limit `";
+/// Which limit comes first depends on the machine.
+const LIMIT: &str = "the tool was stopped: ";
 
 const fn endless(arguments: &'static str, config: &'static str) -> super::Evidence {
     Contained(

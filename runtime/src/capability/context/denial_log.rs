@@ -60,7 +60,7 @@ impl DenialLog {
             let (digest, why) =
                 (format!("sha256:{digest}"), "more different denials in one call than are logged");
             audit.record(&LimitLine { event: "limit", plugin: name, digest, reason: why });
-            tracing::warn!(target: "plugin", plugin = &**name, "was denied more in one call than is logged");
+            tracing::warn!(target: "plugin", plugin = &**name, "further denials of this call are not logged");
             return None;
         }
         Some(FirstTime { logged: noted.len() <= LOGGED })

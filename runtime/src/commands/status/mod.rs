@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn what_is_no_document_is_rejected() {
-        for text in ["", "5", r#"{ "plugins": [7] }"#] {
+        for text in ["", "5", "{}", r#"{ "approval": "off", "plugins": [7] }"#] {
             let told = format!("{:#}", read(text.as_bytes()).unwrap_err());
             assert!(told.starts_with("answered with what is no status document"), "{told}");
         }
-        assert_eq!(read(b"{}").unwrap(), StatusReport::default());
+        assert_eq!(read(br#"{ "approval": "off", "later": 1 }"#).unwrap().approval, "off");
     }
 }

@@ -105,7 +105,9 @@ impl HttpBudget {
 
     /// Notes that the header of a response is longer than it may be.
     pub(super) fn header_too_long(&self, error: Error) -> Error {
-        let why = format!("an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)");
+        let why = format!(
+            "an HTTP response has header fields of more than {HTTP_HEADER_KIB} KiB (`http_header_kib`)"
+        );
         self.denials.record_limit(&self.plugin, &why);
         error
     }
