@@ -58,6 +58,11 @@ fn parse_roots(answer: &str) -> Result<RootList, String> {
     serde_json::from_str(answer).map_err(|error| format!("the client's roots cannot be read: {error}"))
 }
 
+/// Judges a folder that a client names and opens it. Blocks.
+fn open_root(grant: &RootsGrant, uri: &str) -> Result<LocalRoot, RootError> {
+    LocalRoot::open(&grant.resolve(uri)?).map_err(|_| RootError::NotAFolder)
+}
+
 impl InstanceCtx {
     /// Opens the roots of a client on this machine, as far as the operator lets the guest read them.
     ///
@@ -79,7 +84,7 @@ impl InstanceCtx {
             }
         };
         let judge =
-            move || RootsGrant::first(roots).map(|root| (LocalRoot::open(&grant, &root.uri), root)).collect();
+            move || RootsGrant::first(roots).map(|root| (open_root(&grant, &root.uri), root)).collect();
         let judged: Vec<_> = tokio::task::spawn_blocking(judge).await?;
         for (opened, root) in judged {
             match opened {
