@@ -16,7 +16,7 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use super::context::denial_log::DenialLog;
-use super::grants::Grant;
+use super::grant::Grant;
 use super::{InstanceCtx, PluginCtx, ServerCtx, client_requests, ungranted};
 use crate::config::{Grants, PluginConfig};
 use crate::sandbox::HostFuel;

@@ -43,6 +43,7 @@ mod context;
 mod elicitation;
 mod env;
 mod filesystem;
+pub mod grant;
 pub mod grants;
 mod http;
 mod keyvalue;

@@ -4,6 +4,7 @@
 //! supports a request, and how it is sent, is decided above, behind [`Client`](crate::host::Client). Whether the
 //! operator lets the plugin send it is decided in the folder of its capability.
 
+pub(super) mod grant;
 mod inputs;
 
 use std::collections::HashSet;
