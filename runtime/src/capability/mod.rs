@@ -53,6 +53,7 @@ mod sampling;
 mod sockets;
 mod ungranted;
 
+pub use context::current_call::Call;
 pub(crate) use context::current_call::StaleCallHandle;
 pub use context::error::HostCallError;
 pub(crate) use context::error::LimitTrap;
@@ -61,7 +62,7 @@ pub(crate) use context::plugin_ctx::{PluginCtx, ServerCtx};
 pub use keyvalue::{Bucket, Cas};
 pub(crate) use lifetimes::add_to_linker;
 pub(crate) use sampling::PluginBudgets;
-pub use ungranted::{Call, PendingChanges, PluginChanges};
+pub use ungranted::{PendingChanges, PluginChanges};
 
 #[cfg(test)]
 mod tests;
