@@ -84,6 +84,7 @@ const CIRCLES: [(&str, &[&str]); 4] = [
             "context",
             "elicitation",
             "filesystem",
+            "inputs",
             "lifetimes",
             "roots",
             "sampling",

@@ -17,7 +17,7 @@ use wasmtime_wasi::WasiCtxBuilder;
 
 use super::context::denial_log::DenialLog;
 use super::grant::Grant;
-use super::{InstanceCtx, PluginCtx, ServerCtx, client_requests, ungranted};
+use super::{InstanceCtx, PluginCtx, ServerCtx, inputs, ungranted};
 use crate::config::{Grants, PluginConfig};
 use crate::sandbox::HostFuel;
 
@@ -123,7 +123,7 @@ macro_rules! lifetimes {
         /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
         pub(crate) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
             ungranted::link(linker)?;
-            client_requests::link(linker)?;
+            inputs::link(linker)?;
             $(super::$folder::$capability::link(linker)?;)*
             Ok(())
         }

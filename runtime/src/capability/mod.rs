@@ -46,6 +46,7 @@ mod filesystem;
 pub mod grant;
 pub mod grants;
 mod http;
+mod inputs;
 mod keyvalue;
 mod lifetimes;
 mod roots;

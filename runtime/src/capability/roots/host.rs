@@ -39,7 +39,9 @@ impl Host for InstanceCtx {
         call: Resource<Call>,
         key: Option<String>,
     ) -> Result<Vec<Root>, HostCallError> {
-        let answer = self.send_client_request(call, key, ClientRequestBody::ListRoots).await?;
+        let answer = self
+            .send_client_request(call, key, ClientRequestBody::ListRoots, |state, _| check(state))
+            .await?;
         let listed = parse_roots(&answer).map_err(Error::Internal)?;
         Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
     }
