@@ -211,7 +211,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::capability::context::plugin_ctx::tests::plugin;
+    use crate::capability::tests::plugin;
 
     #[tokio::test]
     async fn a_disk_that_does_not_answer_keeps_no_more_threads_than_a_plugins_share() {
