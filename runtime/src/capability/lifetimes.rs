@@ -1,4 +1,4 @@
-//! The three lifetimes of a capability, and what goes through the table for each.
+//! The three lifetimes of a capability.
 //!
 //! | Lifetime | When | What a capability does |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | per plugin | when a plugin is loaded or loaded anew | [`Capability::for_plugin`] makes what all its instances share |
 //! | per instance | with each wasmtime `Store` | [`Capability::for_instance`] makes what one instance keeps; [`Capability::begin_call`] makes it fit for another call |
 //!
-//! Each capability is a type without values that says this. [`PerPlugin`] and [`PerInstance`] have a field for each line of the
-//! table, so host functions find their state by name and without a look-up.
+//! Each capability is a type without values that says this. The table makes of them [`PerPlugin`](super::PerPlugin) and
+//! [`PerInstance`](super::PerInstance), with a field for each line, so host functions find their state by name and without a look-up.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use wasmtime::component::Linker;
 use wasmtime_wasi::WasiCtxBuilder;
 
 use super::context::denial_log::DenialLog;
-use super::grants::Grant;
-use super::{InstanceCtx, PluginCtx, ServerCtx, client_requests, ungranted};
-use crate::config::{Grants, PluginConfig};
+use super::grant::Grant;
+use super::{InstanceCtx, PluginCtx, ServerCtx};
+use crate::config::PluginConfig;
 use crate::sandbox::HostFuel;
 
 /// A capability: what it does in each lifetime. Most keep nothing.
@@ -80,68 +80,3 @@ pub(crate) struct InstanceParts<'a> {
     pub(super) meter: &'a HostFuel,
     pub(super) denials: &'a DenialLog,
 }
-
-macro_rules! lifetimes {
-    ($($(#[$doc:meta])* $folder:ident $capability:ident;)*) => {
-        /// What each capability keeps for one plugin.
-        #[derive(Debug)]
-        #[expect(dead_code, reason = "most capabilities keep nothing for a plugin")]
-        pub(super) struct PerPlugin {
-            $(pub(super) $folder: <super::$folder::$capability as Capability>::PerPlugin,)*
-        }
-
-        impl PerPlugin {
-            pub(super) fn new(plugin: &PluginParts<'_>) -> Self {
-                Self { $($folder: super::$folder::$capability::for_plugin(&plugin.config.grants.$folder, plugin),)* }
-            }
-        }
-
-        /// What each capability keeps for one instance.
-        pub(super) struct PerInstance {
-            $(pub(super) $folder: <super::$folder::$capability as Capability>::PerInstance,)*
-        }
-
-        impl PerInstance {
-            pub(super) fn new(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self {
-                Self { $($folder: super::$folder::$capability::for_instance(plugin, instance),)* }
-            }
-
-            /// Begins another call in the same instance.
-            pub(super) fn begin_call(&mut self, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
-                $(super::$folder::$capability::begin_call(&mut self.$folder, plugin, instance);)*
-            }
-
-            /// Whether nothing of the call that ended goes on.
-            pub(super) fn is_quiet(&self) -> bool {
-                $(super::$folder::$capability::is_quiet(&self.$folder))&&*
-            }
-        }
-
-        /// Links every import that a guest can have: what needs no grant, and all capabilities, granted or not.
-        ///
-        /// # Errors
-        /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
-        pub(crate) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
-            ungranted::link(linker)?;
-            client_requests::link(linker)?;
-            $(super::$folder::$capability::link(linker)?;)*
-            Ok(())
-        }
-
-        /// Adds what is granted to a WASI context.
-        ///
-        /// # Errors
-        /// When what was granted has gone.
-        pub(super) fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-            $(super::$folder::$capability::build_wasi(&grants.$folder, wasi)?;)*
-            Ok(())
-        }
-
-        /// What the host keeps behind a handle, bytes, as far as a guest decides it.
-        pub(super) fn handle_size(entry: &(dyn Any + Send)) -> usize {
-            None$(.or_else(|| super::$folder::$capability::handle_size(entry)))*.unwrap_or(0)
-        }
-    };
-}
-
-capabilities!(lifetimes);

@@ -4,11 +4,21 @@
 //! that say what is allowed, where there is more to say than "granted or not") and its host functions (`host`). Host functions are
 //! thin: they charge the guest, look at their own small state and pass on.
 //!
-//! A capability lives three times, and `lifetimes` names them: linked once, per plugin, per instance. What all of them share is in
-//! `context`; what needs no grant is in `ungranted`; what sampling, elicitation and roots share is in `client_requests`.
+//! A capability lives three times, and `lifetimes` names them: linked once, per plugin, per instance. This file has the table and all
+//! that has a field or a step for each of its lines: what a plugin keeps (`PluginCtx`) and what an instance keeps (`InstanceCtx`).
+//! Host functions are functions of `InstanceCtx`, so every module here uses this file, and the modules form no circle among
+//! themselves:
 //!
-//! Grants and policies are a layer of their own, below `config`, which reads `plugport.toml` through the same table: they must not
-//! know wasmtime, nor anything else of this folder.
+//! | Modules | What they are |
+//! |---|---|
+//! | `inputs`, `instance_ctx` | what joins several capabilities, or all parts of an instance |
+//! | a folder for each line | the capability; `roots` uses `filesystem` |
+//! | `client_requests`, `ungranted` | what sampling, elicitation and roots share; host functions that need no grant |
+//! | `lifetimes`, `context` | what a capability is; the parts of an instance |
+//!
+//! Grants and policies are a layer of their own, `grants`, below `config`, which reads `plugport.toml` through the same table. It has of
+//! each folder `grant` and `policy`, below them the module `grant` with what they share, and above them `grants` with all that one
+//! plugin is granted. Nothing in it may know wasmtime, or anything else of this folder.
 
 /// The table of capabilities: the folder of each, and the type that links and serves it. The order is that of everything that is
 /// shown of them.
@@ -43,8 +53,11 @@ mod context;
 mod elicitation;
 mod env;
 mod filesystem;
+pub mod grant;
 pub mod grants;
 mod http;
+mod inputs;
+mod instance_ctx;
 mod keyvalue;
 mod lifetimes;
 mod roots;
@@ -52,15 +65,212 @@ mod sampling;
 mod sockets;
 mod ungranted;
 
+use std::any::Any;
+use std::sync::Arc;
+
+use wasmtime::component::{Instance, Linker, ResourceTable};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::config::{Grants, PluginConfig};
+use crate::host::{GrantHint, GuestLog, GuestOutput, HintAudience};
+use crate::observe::Audit;
+use crate::sandbox::{
+    GuestMemory, HostFuel, KvDatabase, LargeWork, PluginMemory, StoreLimiter, Suspension, TokenBucket,
+};
+use client_requests::RequestBudget;
+use context::current_call::CurrentCall;
+use context::denial_log::DenialLog;
+use context::handle_memory::HandleMemory;
+use lifetimes::{Capability, InstanceParts, PluginParts};
+
+pub use context::current_call::Call;
 pub(crate) use context::current_call::StaleCallHandle;
 pub use context::error::HostCallError;
 pub(crate) use context::error::LimitTrap;
-pub(crate) use context::instance_ctx::InstanceCtx;
-pub(crate) use context::plugin_ctx::{PluginCtx, ServerCtx};
 pub use keyvalue::{Bucket, Cas};
-pub(crate) use lifetimes::add_to_linker;
 pub(crate) use sampling::PluginBudgets;
-pub use ungranted::{Call, PendingChanges, PluginChanges};
+pub use ungranted::{PendingChanges, PluginChanges};
+
+/// One plugin, as host functions know it: what all its instances share. Each has an `Arc` of it.
+#[derive(Debug)]
+pub(crate) struct PluginCtx {
+    /// The stem of its file.
+    pub(crate) name: Arc<str>,
+    /// SHA-256 of the file, as lower-case hex.
+    pub(crate) digest: String,
+    /// What the operator says of it.
+    pub(crate) config: PluginConfig,
+    /// Where it says that something changed.
+    pub(crate) changes: Arc<PendingChanges>,
+    /// What it keeps between calls is in here.
+    pub(crate) store: Arc<KvDatabase>,
+    /// Where large work of the server for it is done.
+    pub(crate) offload: Arc<LargeWork>,
+    /// The memory of its instances.
+    pub(crate) memory: Arc<PluginMemory>,
+    /// Where it is noted what it did.
+    pub(crate) audit: Audit,
+    /// Who reads what would allow what it was refused.
+    audience: HintAudience,
+    /// What its calls write together.
+    log_rate: Arc<TokenBucket>,
+    /// What each capability keeps for it.
+    capabilities: PerPlugin,
+}
+
+impl PluginCtx {
+    /// A plugin of this name and digest, of which the operator says `config`.
+    pub(crate) fn new(name: &str, digest: String, config: PluginConfig, common: ServerCtx) -> Self {
+        let capabilities = PerPlugin::new(&PluginParts { name, config: &config, server: &common });
+        let ServerCtx { changes, store, audit, audience, memory, .. } = common;
+        Self {
+            name: name.into(),
+            digest,
+            log_rate: Arc::new(GuestLog::rate(&config.limits)),
+            capabilities,
+            config,
+            changes,
+            store,
+            memory: memory.of_plugin(),
+            offload: Arc::new(LargeWork::new()),
+            audit,
+            audience,
+        }
+    }
+}
+
+/// What all plugins of a server share.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerCtx {
+    pub(crate) changes: Arc<PendingChanges>,
+    pub(crate) store: Arc<KvDatabase>,
+    pub(crate) audit: Audit,
+    pub(crate) audience: HintAudience,
+    pub(crate) budgets: Arc<PluginBudgets>,
+    pub(crate) memory: Arc<GuestMemory>,
+}
+
+/// What the host keeps for one instance: the `T` of its `Store<T>`. Dropped with the store, so nothing of one call can be found by the
+/// next; and where the operator has instances serve several calls of one caller, all that is a call's own begins anew with each.
+pub(crate) struct InstanceCtx {
+    wasi: WasiCtx,
+    output: GuestOutput,
+    pub(crate) table: ResourceTable,
+    pub(crate) current_call: CurrentCall,
+    /// What serves the calls of clients, once it is made.
+    pub(crate) instance: Option<Instance>,
+    /// Calls that it has served or begun to serve.
+    pub(crate) served: u32,
+    pub(crate) limiter: StoreLimiter,
+    pub(crate) meter: HostFuel,
+    pub(crate) logs: GuestLog,
+    /// Bytes that one host call may hand over.
+    transfer: usize,
+    /// What is kept behind its handles.
+    handle_memory: HandleMemory,
+    waiting: Suspension,
+    request_budget: RequestBudget,
+    denials: DenialLog,
+    /// What each capability keeps for it.
+    capabilities: PerInstance,
+    /// What it has in common with other calls of its plugin.
+    plugin: Arc<PluginCtx>,
+    /// Whether anybody wants to hear that something changed.
+    announces: bool,
+}
+
+impl InstanceCtx {
+    /// Notes for the operator what the guest was denied, and the line that would allow it.
+    fn deny(&mut self, wanted: &str, allow: impl Into<GrantHint>) {
+        self.denials.record_denied(&self.plugin, wanted, allow);
+    }
+
+    /// Notes for the operator that the guest came to a limit and may go on: the sentence that it got.
+    fn limit_reached(&mut self, why: &str) {
+        self.denials.record_limit(&self.plugin, why);
+    }
+
+    /// A guest is about to have so much kept behind a handle.
+    ///
+    /// # Errors
+    /// When all its handles together would hold more than they may, or there is no memory for it.
+    fn reserve_handle_memory(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.handle_memory.add(&mut self.table, self.limiter.instance_memory(), bytes)
+    }
+}
+
+impl WasiView for InstanceCtx {
+    // Every function of WASI comes by here, and none of them charges for itself.
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.meter.charge_call();
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+macro_rules! states {
+    ($($(#[$doc:meta])* $folder:ident $capability:ident;)*) => {
+        /// What each capability keeps for one plugin.
+        #[derive(Debug)]
+        #[expect(dead_code, reason = "most capabilities keep nothing for a plugin")]
+        struct PerPlugin {
+            $($folder: <self::$folder::$capability as Capability>::PerPlugin,)*
+        }
+
+        impl PerPlugin {
+            fn new(plugin: &PluginParts<'_>) -> Self {
+                Self { $($folder: self::$folder::$capability::for_plugin(&plugin.config.grants.$folder, plugin),)* }
+            }
+        }
+
+        /// What each capability keeps for one instance.
+        struct PerInstance {
+            $($folder: <self::$folder::$capability as Capability>::PerInstance,)*
+        }
+
+        impl PerInstance {
+            fn new(plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) -> Self {
+                Self { $($folder: self::$folder::$capability::for_instance(plugin, instance),)* }
+            }
+
+            /// Begins another call in the same instance.
+            fn begin_call(&mut self, plugin: &Arc<PluginCtx>, instance: &InstanceParts<'_>) {
+                $(self::$folder::$capability::begin_call(&mut self.$folder, plugin, instance);)*
+            }
+
+            /// Whether nothing of the call that ended goes on.
+            fn is_quiet(&self) -> bool {
+                $(self::$folder::$capability::is_quiet(&self.$folder))&&*
+            }
+        }
+
+        /// Links every import that a guest can have: what needs no grant, and all capabilities, granted or not.
+        ///
+        /// # Errors
+        /// Never for a fixed set of interfaces; wasmtime reports a name that is defined twice.
+        pub(crate) fn add_to_linker(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+            ungranted::link(linker)?;
+            inputs::link(linker)?;
+            $(self::$folder::$capability::link(linker)?;)*
+            Ok(())
+        }
+
+        /// Adds what is granted to a WASI context.
+        ///
+        /// # Errors
+        /// When what was granted has gone.
+        fn build_wasi(grants: &Grants, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+            $(self::$folder::$capability::build_wasi(&grants.$folder, wasi)?;)*
+            Ok(())
+        }
+
+        /// What the host keeps behind a handle, bytes, as far as a guest decides it.
+        fn handle_size(entry: &(dyn Any + Send)) -> usize {
+            None$(.or_else(|| self::$folder::$capability::handle_size(entry)))*.unwrap_or(0)
+        }
+    };
+}
+
+capabilities!(states);
 
 #[cfg(test)]
 mod tests;

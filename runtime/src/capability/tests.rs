@@ -13,12 +13,21 @@ use super::*;
 use crate::bindings::keyvalue::wasi::keyvalue::{atomics, batch, store};
 use crate::bindings::plugport::plugin::request::HostCall as _;
 use crate::bindings::plugport::plugin::{inputs, types};
-use crate::config::{KvGrant, Limits, ServerConfig};
+use crate::config::{Config, KvGrant, Limits, ServerConfig};
 use crate::host::{Caller, Client, ClientInfo, ClientRequest, ClientResponses, LogLevel};
 use crate::sandbox::{CallPermits, ChargeError, GuestMemory, Suspension};
 
 /// What no argument should be as long as, and `transfer_mib` allows.
 const LONG: usize = 7 << 20;
+
+/// A plugin without any grant.
+pub(super) fn plugin() -> PluginCtx {
+    let (changes, audience, budgets) = (Arc::default(), HintAudience::default(), Arc::default());
+    let memory = GuestMemory::new(&ServerConfig::default());
+    let (store, audit) = (KvDatabase::new("state".into()), Audit::disabled());
+    let common = ServerCtx { changes, store, audit, audience, budgets, memory };
+    PluginCtx::new("p", String::new(), Config::new("plugins".into()).plugin("p"), common)
+}
 
 /// A client that sent much, and counts how often it is read.
 #[derive(Default)]
@@ -60,7 +69,7 @@ impl Client for CountingClient {
 
 /// What the host has of a guest that was granted the store, and the handle of its call.
 async fn state(client: Arc<CountingClient>) -> (InstanceCtx, Resource<Call>) {
-    let mut plugin = context::plugin_ctx::tests::plugin();
+    let mut plugin = plugin();
     plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
     let limits = Limits::default();
     let permits = Arc::new(CallPermits::new(&limits, Arc::new(Semaphore::new(1))));
@@ -164,7 +173,7 @@ async fn a_batch_of_very_many_keys_is_paid_for_and_neither_done_nor_kept() {
 async fn what_is_handed_over_is_taken_from_the_memory_of_instances() {
     use store::{Host as _, HostBucket as _};
 
-    let (mut plugin, limits) = (context::plugin_ctx::tests::plugin(), Limits::default());
+    let (mut plugin, limits) = (plugin(), Limits::default());
     plugin.config.grants.keyvalue = Some(KvGrant { quota_mib: 1 });
     let settings = ServerConfig { guest_memory_mib: Some(16), ..ServerConfig::default() };
     plugin.memory = GuestMemory::new(&settings).of_plugin();

@@ -20,10 +20,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::capability::grants::resolved;
+use crate::capability::grant::resolved;
+pub use crate::capability::grant::{GrantContext, GrantError, GrantSentence, ProtectedPaths};
 pub use crate::capability::grants::{
-    DirGrant, DirQuota, ElicitationGrant, GrantContext, GrantError, GrantSentence, Grants, Host,
-    HostParseError, HttpGrant, HttpGrantError, KvGrant, ProtectedPaths, RootsGrant, SamplingGrant, Scheme,
+    DirGrant, DirQuota, ElicitationGrant, Grants, Host, HostParseError, HttpGrant, HttpGrantError, KvGrant,
+    RootsGrant, SamplingGrant, Scheme,
 };
 pub use crate::toml_reader::Diagnostic;
 pub(crate) use crate::toml_reader::nearest;

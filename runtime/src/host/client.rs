@@ -121,12 +121,17 @@ impl ClientRequestBody {
         }
     }
 
+    /// Its parameters, as JSON; empty when it has none.
+    pub(crate) fn params(&self) -> &str {
+        match self {
+            Self::CreateMessage(params) | Self::Elicit(params) => params,
+            Self::ListRoots => "",
+        }
+    }
+
     /// Its text, bytes.
     pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::CreateMessage(params) | Self::Elicit(params) => params.len(),
-            Self::ListRoots => 0,
-        }
+        self.params().len()
     }
 }
 

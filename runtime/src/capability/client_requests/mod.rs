@@ -1,18 +1,17 @@
-//! Client requests of a guest (sampling, elicitation, roots): checks grants and limits, sends them and waits.
+//! Client requests of a guest (sampling, elicitation, roots): checks limits, sends them and waits.
 //!
 //! One path for a single request and for several at once, so that all imports have the same limits. Whether the client
 //! supports a request, and how it is sent, is decided above, behind [`Client`](crate::host::Client). Whether the
-//! operator lets the plugin send it is decided in the folder of its capability.
+//! operator lets the plugin send it is decided by its capability, which hands over a [`Check`]: nothing here knows any of them.
 
-mod inputs;
+pub(super) mod grant;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime::component::Resource;
 
-use super::{Call, HostCallError, InstanceCtx, elicitation, roots, sampling};
-use crate::bindings::plugport::plugin::inputs as wit;
+use super::{Call, HostCallError, InstanceCtx};
 use crate::bindings::plugport::plugin::types::{Error, RpcError};
 use crate::config::fixed_limits::CLIENT_REQUEST_KIB;
 use crate::config::{Limits, kib};
@@ -24,36 +23,51 @@ const KEY: usize = 128;
 /// What a request costs beside its text, as if it were so many bytes.
 const REQUEST: usize = 2_000;
 
-/// Links `plugport:plugin/inputs`.
-///
-/// # Errors
-/// Never for a fixed set of interfaces.
-pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
-    wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
-}
-
 /// The outcome of each request, in order.
 pub(super) type ClientResults = Vec<Result<String, Error>>;
 
+/// Whether the operator lets the plugin send a request; what was counted for it.
+pub(super) type Check<R> = fn(&mut InstanceCtx, &ClientRequestBody) -> Result<R, Error>;
+
+/// What was counted for a request before it is sent.
+pub(super) trait Reservation {
+    /// The request was never sent, so it does not count.
+    fn give_back(self);
+}
+
+impl Reservation for () {
+    fn give_back(self) {}
+}
+
+impl<R: Reservation> Reservation for Option<R> {
+    fn give_back(self) {
+        if let Some(reservation) = self {
+            reservation.give_back();
+        }
+    }
+}
+
 impl InstanceCtx {
     /// Sends one client request.
-    pub(super) async fn send_client_request(
+    pub(super) async fn send_client_request<R: Reservation + Send>(
         &mut self,
         call: Resource<Call>,
         key: Option<String>,
         body: ClientRequestBody,
+        check: Check<R>,
     ) -> Result<String, HostCallError> {
-        let mut outcomes = self.send_client_requests(call, vec![ClientRequest { key, body }]).await?;
+        let mut outcomes = self.send_client_requests(call, vec![ClientRequest { key, body }], check).await?;
         let outcome =
             outcomes.pop().unwrap_or_else(|| Err(Error::Internal("the client request was lost".to_owned())));
         Ok(outcome?)
     }
 
     /// Sends several client requests in one round trip.
-    pub(super) async fn send_client_requests(
+    pub(super) async fn send_client_requests<R: Reservation + Send>(
         &mut self,
         call: Resource<Call>,
         requests: Vec<ClientRequest>,
+        check: Check<R>,
     ) -> Result<ClientResults, HostCallError> {
         let size = |request: &ClientRequest| {
             request.body.size() + request.key.as_ref().map_or(0, String::len) + REQUEST
@@ -64,25 +78,23 @@ impl InstanceCtx {
             self.record_over_budget(&error);
             return Err(error.into());
         }
-        let (asked, outcomes) = self.granted(requests);
+        let (asked, outcomes) = self.granted(requests, check);
         if asked.is_empty() {
             return Ok(outcomes.into_iter().filter_map(Decision::known).collect());
         }
         let mut answers = self.waiting.suspend_while(client.send_requests(asked)).await.into_iter();
         let mut size = 0;
-        let mut take = |cost: Option<u64>| {
+        let mut take = |reservation: R| {
             let answer = answers.next().unwrap_or(Err(ClientRequestError::TimedOut));
             size += answer.as_ref().map_or(0, String::len);
-            if let (Err(error), Some(cost)) = (&answer, cost)
-                && error.was_never_sent()
-            {
-                sampling::refund(&self.plugin, cost);
+            if answer.as_ref().is_err_and(ClientRequestError::was_never_sent) {
+                reservation.give_back();
             }
             answer.map_err(to_wit_error)
         };
         let outcomes = outcomes.into_iter().map(|outcome| match outcome {
             Decision::Rejected(error) => Err(error),
-            Decision::Sent { tokens } => take(tokens),
+            Decision::Sent(reservation) => take(reservation),
         });
         let outcomes = outcomes.collect();
         self.meter.charge(size).await?;
@@ -126,14 +138,18 @@ impl InstanceCtx {
     }
 
     /// The requests that the operator lets this plugin send, and the outcome of every one.
-    fn granted(&mut self, requests: Vec<ClientRequest>) -> (Vec<ClientRequest>, Vec<Decision>) {
+    fn granted<R>(
+        &mut self,
+        requests: Vec<ClientRequest>,
+        check: Check<R>,
+    ) -> (Vec<ClientRequest>, Vec<Decision<R>>) {
         let mut asked = Vec::new();
         let mut outcomes = Vec::new();
         for request in requests {
-            match self.check_request(&request.body) {
-                Ok(tokens) => {
+            match check(self, &request.body) {
+                Ok(reservation) => {
                     asked.push(request);
-                    outcomes.push(Decision::Sent { tokens });
+                    outcomes.push(Decision::Sent(reservation));
                 }
                 Err(error) => {
                     self.record_over_budget(&error);
@@ -150,15 +166,6 @@ impl InstanceCtx {
         }
     }
 
-    /// Whether one request may be sent, and for how many tokens.
-    fn check_request(&mut self, body: &ClientRequestBody) -> Result<Option<u64>, Error> {
-        match body {
-            ClientRequestBody::CreateMessage(params) => sampling::check(self, params).map(Some),
-            ClientRequestBody::Elicit(_) => elicitation::check(self).map(|()| None),
-            ClientRequestBody::ListRoots => roots::check(self).map(|()| None),
-        }
-    }
-
     /// Notes that a request is not granted; what the guest gets.
     pub(super) fn deny_request(&mut self, capability: &str) -> Error {
         self.deny(capability, format!("{capability} = true"));
@@ -167,18 +174,18 @@ impl InstanceCtx {
 }
 
 /// Whether a request is sent.
-enum Decision {
+enum Decision<R> {
     /// It is not asked.
     Rejected(Error),
-    /// It is; one to the model was counted as so many tokens.
-    Sent { tokens: Option<u64> },
+    /// It is, and this was counted for it.
+    Sent(R),
 }
 
-impl Decision {
+impl<R> Decision<R> {
     fn known(self) -> Option<Result<String, Error>> {
         match self {
             Self::Rejected(error) => Some(Err(error)),
-            Self::Sent { .. } => None,
+            Self::Sent(_) => None,
         }
     }
 }

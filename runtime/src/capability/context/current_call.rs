@@ -4,9 +4,54 @@
 //! handle would refer to the next call. So the numbers only count up, and a handle is valid only while its call is
 //! served.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use wasmtime::component::Resource;
 
-use crate::capability::Call;
+use crate::config::fixed_limits::PROGRESS_PER_SECOND;
+use crate::host::Client;
+use crate::sandbox::TokenBucket;
+
+/// One call, as the guest holds it.
+pub struct Call {
+    pub(in crate::capability) client: Arc<dyn Client>,
+    throttle: ProgressThrottle,
+    /// Its `_meta`, once the guest has asked for it: a client may send much, and a guest ask often.
+    pub(in crate::capability) meta: Option<Option<String>>,
+}
+
+impl Call {
+    pub(crate) fn new(client: Arc<dyn Client>) -> Self {
+        Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
+    }
+
+    /// Whether the client hears of this progress.
+    pub(in crate::capability) fn admit_progress(&mut self, progress: f64, now: Instant) -> bool {
+        self.throttle.admit(progress, now)
+    }
+}
+
+/// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
+struct ProgressThrottle {
+    rate: TokenBucket,
+    last: Option<f64>,
+}
+
+impl ProgressThrottle {
+    fn new(per_second: u64) -> Self {
+        Self { rate: TokenBucket::per_second(per_second), last: None }
+    }
+
+    fn admit(&mut self, progress: f64, now: Instant) -> bool {
+        let grown = self.last.is_none_or(|last| progress > last);
+        let admitted = progress.is_finite() && grown && self.rate.take(1, now);
+        if admitted {
+            self.last = Some(progress);
+        }
+        admitted
+    }
+}
 
 /// A guest kept the handle of a request beyond its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +102,7 @@ impl CurrentCall {
 mod tests {
     use super::*;
     use crate::host::NoClient;
-    use std::sync::Arc;
+    use std::time::Duration;
 
     fn call() -> Call {
         Call::new(Arc::new(NoClient))
@@ -77,5 +122,17 @@ mod tests {
         assert!(calls.get(&second).is_ok(), "giving back an old one ends nothing");
         calls.drop_handle(&second);
         assert!(calls.get(&second).is_err());
+    }
+
+    #[test]
+    fn progress_only_grows_and_keeps_to_its_pace() {
+        let mut throttle = ProgressThrottle::new(2);
+        let start = Instant::now();
+        assert!(throttle.admit(1.0, start));
+        assert!(!throttle.admit(1.0, start), "equal is not progress");
+        assert!(!throttle.admit(f64::NAN, start));
+        assert!(throttle.admit(2.0, start));
+        assert!(!throttle.admit(3.0, start), "the burst is used up");
+        assert!(throttle.admit(4.0, start + Duration::from_millis(600)));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use super::plugin_ctx::PluginCtx;
+use crate::capability::PluginCtx;
 use crate::host::GrantHint;
 use crate::observe::Escaped;
 
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_guest_that_tries_everything_is_noted_a_bounded_number_of_times() {
         let denials = DenialLog::default();
-        let plugin = crate::capability::context::plugin_ctx::tests::plugin();
+        let plugin = crate::capability::tests::plugin();
         for n in 0..100 {
             denials.record_denied(&plugin, &format!("thing {n}"), "x = true");
             denials.record_denied(&plugin, "thing 0", "x = true");

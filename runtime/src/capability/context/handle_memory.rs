@@ -9,8 +9,7 @@
 use wasmtime::component::ResourceTable;
 
 use super::error::LimitTrap;
-use super::instance_ctx::InstanceCtx;
-use crate::capability::lifetimes;
+use crate::capability::handle_size;
 use crate::config::mib;
 use crate::sandbox::{ChargeError, InstanceMemory};
 
@@ -33,7 +32,10 @@ impl HandleMemory {
     }
 
     /// So much is about to be kept, beside what `table` holds.
-    fn add(
+    ///
+    /// # Errors
+    /// When that is more than may be kept, or there is no memory for it.
+    pub(in crate::capability) fn add(
         &mut self,
         table: &mut ResourceTable,
         account: &mut InstanceMemory,
@@ -65,24 +67,13 @@ impl HandleMemory {
         account: &mut InstanceMemory,
     ) -> bool {
         let taken = self.found.saturating_add(self.added);
-        let found =
-            table.iter_mut().fold(0_usize, |sum, entry| sum.saturating_add(lifetimes::handle_size(entry)));
+        let found = table.iter_mut().fold(0_usize, |sum, entry| sum.saturating_add(handle_size(entry)));
         let more = found.saturating_sub(taken);
         let is_counted = more == 0 || account.grow(more);
         account.shrink(taken.saturating_sub(found));
         self.found = if is_counted { found } else { taken };
         self.added = 0;
         is_counted
-    }
-}
-
-impl InstanceCtx {
-    /// A guest is about to have so much kept behind a handle.
-    ///
-    /// # Errors
-    /// When all its handles together would hold more than they may, or there is no memory for it.
-    pub(in crate::capability) fn reserve_handle_memory(&mut self, bytes: usize) -> wasmtime::Result<()> {
-        self.handle_memory.add(&mut self.table, self.limiter.instance_memory(), bytes)
     }
 }
 

@@ -1,12 +1,9 @@
-//! What host functions of every capability share: `PluginCtx`, which lives as long as a loaded plugin, and `InstanceCtx`, which
-//! lives as long as a wasmtime `Store`.
+//! The parts of an [`InstanceCtx`](super::InstanceCtx) that host functions of every capability use, and the errors that these end in.
 //!
-//! Each owns what capabilities keep for it (`PerPlugin`, `PerInstance` of `lifetimes`) without knowing any of them by name.
+//! Nothing here knows a capability. What goes through all of them is made by the table, in the module above.
 
 pub(super) mod current_call;
 pub(super) mod denial_log;
 pub(super) mod error;
 pub(super) mod handle_memory;
-pub(super) mod instance_ctx;
-pub(super) mod plugin_ctx;
-mod wasi_ctx;
+pub(super) mod wasi_ctx;

@@ -5,7 +5,7 @@
 
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder};
 
-use crate::capability::lifetimes;
+use crate::capability::build_wasi;
 use crate::config::fixed_limits::RANDOM_KIB;
 use crate::config::{Grants, kib};
 use crate::host::GuestOutput;
@@ -14,9 +14,9 @@ use crate::host::GuestOutput;
 ///
 /// # Errors
 /// When a granted directory has gone.
-pub(super) fn build(grants: &Grants, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
+pub(in crate::capability) fn build(grants: &Grants, output: &GuestOutput) -> wasmtime::Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.stdout(output.stdout.clone()).stderr(output.stderr.clone()).max_random_size(kib(RANDOM_KIB) as u64);
-    lifetimes::build_wasi(grants, &mut wasi)?;
+    build_wasi(grants, &mut wasi)?;
     Ok(wasi.build())
 }

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::capability::grants::{
-    Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, REQUESTS,
-};
+use crate::capability::client_requests::grant::REQUESTS;
+use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Whether a plugin may ask.

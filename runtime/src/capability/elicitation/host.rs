@@ -15,7 +15,7 @@ impl Host for InstanceCtx {
         key: Option<String>,
         params: String,
     ) -> Result<String, HostCallError> {
-        self.send_client_request(call, key, ClientRequestBody::Elicit(params)).await
+        self.send_client_request(call, key, ClientRequestBody::Elicit(params), |state, _| check(state)).await
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use toml::de::DeValue;
 
-use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
+use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import, list};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// Variables of one plugin.

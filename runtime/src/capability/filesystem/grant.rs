@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use super::policy::{is_guest_path, why_forbidden};
-use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// What may lie below a directory granted with `write` when nothing else is said.
@@ -194,7 +194,7 @@ fn read_quota(table: &mut TomlTable<'_>, reader: &mut TomlReader<'_>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::grants::ProtectedPaths;
+    use crate::capability::grant::ProtectedPaths;
 
     fn grant(
         base: &Path,

@@ -3,36 +3,13 @@
 //! Decided on the resolved path, so that links cannot change the answer. Used where the operator's grants are read and where a
 //! client names its roots.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use crate::capability::grant::ProtectedPaths;
 
 /// Folders whose contents give away or change the machine itself: `/proc/self/environ` alone holds every secret of
 /// this process.
 const NEVER: &[&str] = &["/", "/proc", "/sys", "/dev", "/etc"];
-
-/// Places with rules of their own, links resolved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProtectedPaths {
-    /// The plugin folder, the configuration and the audit: whoever writes there decides what is served, or what is known.
-    pub folders: Vec<PathBuf>,
-    /// The state folder, and where those of this person's other servers are: whoever reads there learns what other plugins keep.
-    pub states: Vec<PathBuf>,
-    /// Where this person's servers and commands keep compiled code: whoever writes there decides what they run.
-    pub caches: Vec<PathBuf>,
-    /// The home directory of the user who runs the server.
-    pub home: Option<PathBuf>,
-}
-
-impl ProtectedPaths {
-    /// What no guest may even read, with keys in it.
-    pub(crate) fn unreadable_paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.states.iter().chain(&self.caches)
-    }
-
-    /// As far as it lies below a directory.
-    pub(crate) fn unreadable_below(&self, host: &Path) -> Vec<PathBuf> {
-        self.unreadable_paths().filter(|path| path.starts_with(host)).cloned().collect()
-    }
-}
 
 /// Why no plugin may have this directory, if there is a reason.
 pub(crate) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths) -> Option<String> {
@@ -58,21 +35,6 @@ pub(crate) fn why_forbidden(host: &Path, write: bool, protected: &ProtectedPaths
     })
 }
 
-/// The place that a path means, links and `..` resolved as far as it exists already.
-pub(crate) fn resolved(path: &Path) -> Option<PathBuf> {
-    let mut whole = PathBuf::new();
-    for part in std::path::absolute(path).ok()?.components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            part => whole.push(part),
-        }
-        whole = whole.canonicalize().unwrap_or(whole);
-    }
-    Some(whole)
-}
-
 /// The forbidden root that `path` is or lies below. `/` itself is refused, not what is below it.
 pub(crate) fn forbidden_root(path: &Path) -> Option<&'static str> {
     NEVER.iter().copied().find(|root| match *root {
@@ -90,16 +52,6 @@ pub(crate) fn is_guest_path(guest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_that_is_not_there_yet_is_still_the_place_it_means() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().canonicalize().unwrap();
-        std::fs::create_dir(root.join("a")).unwrap();
-        assert_eq!(resolved(&root.join("a/../b/../c/state")), Some(root.join("c/state")));
-        std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
-        assert_eq!(resolved(&root.join("link/state")), Some(root.join("a/state")));
-    }
 
     #[test]
     fn guest_paths_are_absolute_and_plain() {

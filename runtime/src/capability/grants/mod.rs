@@ -1,32 +1,22 @@
 //! What the operator lets one plugin use: [`Grants`], with a field for each line of the table of capabilities.
 //!
 //! Nothing is granted by default, and a grant is parsed once, into a type that can no longer say what must never be granted.
-//! Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the table. The grants
-//! of all folders are one layer, below `config`: they know TOML and paths, and neither wasmtime nor a running plugin.
+//! Each capability reads, shows and compares its own grant (`Grant`); everything here only goes through the table. No capability uses
+//! this module: host functions see their grant as a part of `config`.
 
-mod grant;
 mod sentences;
 
 use std::path::Path;
 
 pub use crate::capability::elicitation::grant::Granted as ElicitationGrant;
-pub(crate) use crate::capability::filesystem::grant::FILES;
 pub use crate::capability::filesystem::grant::{DirGrant, DirQuota};
-pub use crate::capability::filesystem::policy::ProtectedPaths;
-pub(crate) use crate::capability::filesystem::policy::resolved;
 pub use crate::capability::http::grant::{Host, HostParseError, HttpGrant, HttpGrantError, Scheme};
 pub use crate::capability::keyvalue::grant::KvGrant;
 pub use crate::capability::roots::grant::Granted as RootsGrant;
 pub use crate::capability::sampling::grant::SamplingGrant;
-pub(crate) use grant::{Grant, GrantOption, Import};
-pub use grant::{GrantContext, GrantError, GrantSentence};
-pub(crate) use sentences::list;
 
+use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlReader, TomlTable};
-
-/// Several requests to the client at once, which each grant to ask it opens.
-pub(crate) const REQUESTS: Import =
-    Import::new("plugport:plugin/inputs", "several questions to the client at once");
 
 /// One thing outside the sandbox: the imports that lead to it, and the keys of grants of which each opens them.
 #[derive(Debug, PartialEq, Eq)]

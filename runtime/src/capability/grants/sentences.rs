@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GrantSentence, Grants, resolved};
+use super::Grants;
+use crate::capability::grant::{GrantSentence, resolved};
 use crate::observe::is_deceptive;
 
 impl Grants {
@@ -27,16 +28,6 @@ impl Grants {
         told.sort();
         told
     }
-}
-
-/// A grant of several things by name; never their values.
-pub(crate) fn list(
-    key: &'static str,
-    may: &str,
-    names: impl Iterator<Item = String>,
-) -> Option<GrantSentence> {
-    let names: Vec<_> = names.collect();
-    (!names.is_empty()).then(|| (key, format!("{may} {}", names.join(", "))))
 }
 
 /// A path as it is seen from one of these folders, which are one; whole when it does not lie below.
@@ -61,8 +52,8 @@ fn quote_path(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GrantContext, ProtectedPaths};
     use super::*;
+    use crate::capability::grant::{GrantContext, ProtectedPaths};
 
     fn grants(base: &Path, given: &[&str]) -> Grants {
         let mut grants = Grants::default();

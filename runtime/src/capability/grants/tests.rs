@@ -1,6 +1,7 @@
 //! Grants of several capabilities together: what is within what, and what commands take.
 
 use super::*;
+use crate::capability::grant::ProtectedPaths;
 
 fn grants(given: &[&str]) -> Grants {
     let mut grants = Grants::default();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::capability::grants::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
+use crate::capability::grant::{Grant, GrantContext, GrantError, GrantOption, GrantSentence, Import};
 use crate::toml_reader::{TomlEntry, TomlReader};
 
 /// What a plugin may keep when nothing else is said, MiB.

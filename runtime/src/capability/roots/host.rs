@@ -39,7 +39,9 @@ impl Host for InstanceCtx {
         call: Resource<Call>,
         key: Option<String>,
     ) -> Result<Vec<Root>, HostCallError> {
-        let answer = self.send_client_request(call, key, ClientRequestBody::ListRoots).await?;
+        let answer = self
+            .send_client_request(call, key, ClientRequestBody::ListRoots, |state, _| check(state))
+            .await?;
         let listed = parse_roots(&answer).map_err(Error::Internal)?;
         Ok(listed.roots.into_iter().map(|RootEntry { uri, name }| Root { uri, name }).collect())
     }
@@ -56,6 +58,11 @@ fn parse_roots(answer: &str) -> Result<RootList, String> {
         return Err(format!("the client's list of roots has more than {} KiB", LIST >> 10));
     }
     serde_json::from_str(answer).map_err(|error| format!("the client's roots cannot be read: {error}"))
+}
+
+/// Judges a folder that a client names and opens it. Blocks.
+fn open_root(grant: &RootsGrant, uri: &str) -> Result<LocalRoot, RootError> {
+    LocalRoot::open(&grant.resolve(uri)?).map_err(|_| RootError::NotAFolder)
 }
 
 impl InstanceCtx {
@@ -79,7 +86,7 @@ impl InstanceCtx {
             }
         };
         let judge =
-            move || RootsGrant::first(roots).map(|root| (LocalRoot::open(&grant, &root.uri), root)).collect();
+            move || RootsGrant::first(roots).map(|root| (open_root(&grant, &root.uri), root)).collect();
         let judged: Vec<_> = tokio::task::spawn_blocking(judge).await?;
         for (opened, root) in judged {
             match opened {

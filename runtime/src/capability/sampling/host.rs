@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
-use super::budget::CallBudget;
+use super::budget::{CallBudget, HourlyBudget};
 use crate::bindings::plugport::plugin::sampling::Host;
 use crate::bindings::plugport::plugin::types::Error;
-use crate::capability::{Call, HostCallError, InstanceCtx, PluginCtx};
+use crate::capability::client_requests::Reservation;
+use crate::capability::{Call, HostCallError, InstanceCtx};
 use crate::host::ClientRequestBody;
 
 impl Host for InstanceCtx {
@@ -17,22 +18,30 @@ impl Host for InstanceCtx {
         key: Option<String>,
         params: String,
     ) -> Result<String, HostCallError> {
-        self.send_client_request(call, key, ClientRequestBody::CreateMessage(params)).await
+        self.send_client_request(call, key, ClientRequestBody::CreateMessage(params), |state, body| {
+            check(state, body.params())
+        })
+        .await
     }
 }
 
-/// Whether the plugin may ask this; what it is counted as, tokens.
-pub(in crate::capability) fn check(state: &mut InstanceCtx, params: &str) -> Result<u64, Error> {
-    let plugin = Arc::clone(&state.plugin);
-    match &plugin.capabilities.sampling {
-        Some(hourly) => state.capabilities.sampling.sample(hourly, params),
-        None => Err(state.deny_request("sampling")),
+/// What a request was counted as in its plugin's hour.
+pub(in crate::capability) struct ReservedTokens {
+    hourly: Arc<HourlyBudget>,
+    tokens: u64,
+}
+
+impl Reservation for ReservedTokens {
+    fn give_back(self) {
+        CallBudget::refund(&self.hourly, self.tokens);
     }
 }
 
-/// A request that was counted as so many tokens did not reach the model.
-pub(in crate::capability) fn refund(plugin: &PluginCtx, tokens: u64) {
-    if let Some(hourly) = &plugin.capabilities.sampling {
-        CallBudget::refund(hourly, tokens);
-    }
+/// Whether the plugin may ask this; what it was counted as.
+pub(in crate::capability) fn check(state: &mut InstanceCtx, params: &str) -> Result<ReservedTokens, Error> {
+    let Some(hourly) = state.plugin.capabilities.sampling.clone() else {
+        return Err(state.deny_request("sampling"));
+    };
+    let tokens = state.capabilities.sampling.sample(&hourly, params)?;
+    Ok(ReservedTokens { hourly, tokens })
 }

@@ -14,7 +14,7 @@ use super::{InstanceCtx, PluginCtx};
 use crate::bindings::plugport::plugin::sampling as wit;
 pub(crate) use budget::PluginBudgets;
 use budget::{CallBudget, HourlyBudget};
-pub(super) use host::{check, refund};
+pub(super) use host::{ReservedTokens, check};
 
 /// Sampling.
 pub(super) struct Sampling;

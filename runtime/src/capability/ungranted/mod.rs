@@ -10,7 +10,6 @@ mod request;
 mod types;
 
 pub use changes::{PendingChanges, PluginChanges};
-pub use request::Call;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::InstanceCtx;

@@ -10,52 +10,16 @@ use serde_json::value::RawValue;
 use wasmtime::component::Resource;
 
 use crate::bindings::plugport::plugin::request::{self, ClientInfo, Host, HostCall};
-use crate::capability::InstanceCtx;
-use crate::config::fixed_limits::{LOG_LINE_BYTES, PROGRESS_PER_SECOND};
-use crate::host::{Client, GuestLog, LogLevel, LogSource};
+use crate::capability::{Call, InstanceCtx};
+use crate::config::fixed_limits::LOG_LINE_BYTES;
+use crate::host::{GuestLog, LogLevel, LogSource};
 use crate::json;
-use crate::sandbox::TokenBucket;
 
 /// Longest name of a logger, bytes.
 const LOGGER: usize = 128;
 
 /// A longer `_meta` is read where it holds up nobody, bytes: about 0.2 ms.
 const SMALL_META: usize = 64 << 10;
-
-/// One request, from the guest's side.
-pub struct Call {
-    pub(in crate::capability) client: Arc<dyn Client>,
-    throttle: ProgressThrottle,
-    /// Its `_meta`, once the guest has asked for it: a client may send much, and a guest ask often.
-    meta: Option<Option<String>>,
-}
-
-impl Call {
-    pub(crate) fn new(client: Arc<dyn Client>) -> Self {
-        Self { client, throttle: ProgressThrottle::new(PROGRESS_PER_SECOND), meta: None }
-    }
-}
-
-/// Lets progress through at a bounded rate, and only forwards: MCP requires each value to be larger than the last.
-struct ProgressThrottle {
-    rate: TokenBucket,
-    last: Option<f64>,
-}
-
-impl ProgressThrottle {
-    fn new(per_second: u64) -> Self {
-        Self { rate: TokenBucket::per_second(per_second), last: None }
-    }
-
-    fn admit(&mut self, progress: f64, now: Instant) -> bool {
-        let grown = self.last.is_none_or(|last| progress > last);
-        let admitted = progress.is_finite() && grown && self.rate.take(1, now);
-        if admitted {
-            self.last = Some(progress);
-        }
-        admitted
-    }
-}
 
 impl Host for InstanceCtx {}
 
@@ -134,7 +98,7 @@ impl HostCall for InstanceCtx {
         self.meter.charge(message.as_ref().map_or(0, String::len)).await?;
         let (logs, longest) = (&self.logs, LOG_LINE_BYTES);
         let call = self.current_call.get_mut(&call)?;
-        if call.throttle.admit(progress, Instant::now()) {
+        if call.admit_progress(progress, Instant::now()) {
             let message = message.as_deref().map(|text| logs.shown(text, longest));
             call.client.progress(progress, total.filter(|total| total.is_finite()), message.as_deref());
         }
@@ -171,23 +135,5 @@ impl From<request::LogLevel> for LogLevel {
             request::LogLevel::Alert => Self::Alert,
             request::LogLevel::Emergency => Self::Emergency,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn progress_only_grows_and_keeps_to_its_pace() {
-        let mut throttle = ProgressThrottle::new(2);
-        let start = Instant::now();
-        assert!(throttle.admit(1.0, start));
-        assert!(!throttle.admit(1.0, start), "equal is not progress");
-        assert!(!throttle.admit(f64::NAN, start));
-        assert!(throttle.admit(2.0, start));
-        assert!(!throttle.admit(3.0, start), "the burst is used up");
-        assert!(throttle.admit(4.0, start + Duration::from_millis(600)));
     }
 }

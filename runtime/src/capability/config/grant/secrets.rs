@@ -17,7 +17,7 @@ use toml::de::DeValue;
 use zeroize::Zeroizing;
 
 use super::values::{ConfigValues, KEY};
-use crate::capability::grants::GrantContext;
+use crate::capability::grant::GrantContext;
 use crate::observe::Redactor;
 use crate::toml_reader::{TomlEntry, TomlReader};
 
@@ -248,7 +248,7 @@ fn trimmed(mut value: Zeroizing<String>, what: impl Fn() -> String) -> Result<Ze
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::grants::ProtectedPaths;
+    use crate::capability::grant::ProtectedPaths;
 
     fn parse(secrets: &mut Secrets, base: &Path, text: &str) -> Result<(), String> {
         let values = ConfigValues::from([("region".to_owned(), "eu".to_owned())]);

@@ -8,16 +8,14 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntryStream, ErrorCode, Filesize,
     HostDescriptor, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
-use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsResult};
 
-use super::InstanceCtx;
 use super::input_stream::FileInputStream;
 use super::open_at::OpenRequest;
-use super::open_files::FilePermit;
 use super::output_stream::FileOutputStream;
 use super::quota_write::{WritableFile, WritePosition};
 use super::wasi_blocking::run_wasi;
-use crate::capability::filesystem::quota::ChangeError;
+use super::{InstanceCtx, to_fs_error};
 
 type Fd = Resource<Descriptor>;
 
@@ -110,8 +108,7 @@ impl HostDescriptor for InstanceCtx {
             Descriptor::File(file) => Arc::clone(&file.file),
             Descriptor::Dir(_) => return Err(ErrorCode::IsDirectory.into()),
         };
-        let permit = self.capabilities.filesystem.stream_permit();
-        let permit = self.log_if_full(permit)?;
+        let permit = self.stream_permit()?;
         let reading: DynInputStream =
             Box::new(FileInputStream::new(file, offset, &self.plugin, (of, permit)));
         Ok(self.table.push(reading)?)
@@ -228,7 +225,7 @@ impl HostDescriptor for InstanceCtx {
 
 impl InstanceCtx {
     /// A file that the guest may change.
-    pub(super) fn writable_file(&mut self, fd: &Fd) -> FsResult<WritableFile> {
+    fn writable_file(&mut self, fd: &Fd) -> FsResult<WritableFile> {
         let file = match self.table.get(fd)? {
             Descriptor::File(file) => file,
             Descriptor::Dir(_) => return Err(ErrorCode::BadDescriptor.into()),
@@ -247,32 +244,8 @@ impl InstanceCtx {
 
     fn output_stream(&mut self, fd: &Fd, at: WritePosition) -> FsResult<Resource<DynOutputStream>> {
         let target = self.writable_file(fd)?;
-        let permit = self.capabilities.filesystem.stream_permit();
-        let permit = self.log_if_full(permit)?;
+        let permit = self.stream_permit()?;
         let writing: DynOutputStream = Box::new(FileOutputStream::new(target, at, permit));
         Ok(self.table.push(writing)?)
-    }
-
-    /// A place for another file.
-    pub(super) fn file_permit(&mut self) -> FsResult<FilePermit> {
-        let permit = self.capabilities.filesystem.file_permit();
-        self.log_if_full(permit)
-    }
-
-    /// Notes that there is no place, once.
-    fn log_if_full(&mut self, permit: Result<FilePermit, ErrorCode>) -> FsResult<FilePermit> {
-        if permit.is_err() && self.capabilities.filesystem.first_full() {
-            let most = self.plugin.config.limits.open_files;
-            self.logs.host_line(&format!("it has {most} files open and wanted more (limit `open_files`)"));
-        }
-        Ok(permit?)
-    }
-}
-
-/// What the guest hears of a change that did not happen.
-pub(super) fn to_fs_error(error: ChangeError) -> FsError {
-    match error {
-        ChangeError::Over(_) => ErrorCode::Quota.into(),
-        ChangeError::Io(error) => error.into(),
     }
 }

@@ -27,7 +27,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 use super::quota::ChangeError;
 use crate::capability::{InstanceCtx, PluginCtx};
 use crate::sandbox::{ChargeError, SharedPermit, SharedPermits};
-use open_files::OpenDescriptor;
+use open_files::{FilePermit, OpenDescriptor};
 pub(crate) use open_files::{GrantedDir, LocalRoot, OpenFiles};
 
 /// What an operation costs beside its bytes, as if it moved this many: it goes to another thread and back.
@@ -153,6 +153,27 @@ impl InstanceCtx {
         self.meter.charge(path.len()).await.map_err(exhausted)?;
         check_path_lengths(&[path])
     }
+
+    /// A place for another file.
+    fn file_permit(&mut self) -> FsResult<FilePermit> {
+        let permit = self.capabilities.filesystem.file_permit();
+        self.log_if_full(permit)
+    }
+
+    /// A place for another stream on a file.
+    fn stream_permit(&mut self) -> FsResult<FilePermit> {
+        let permit = self.capabilities.filesystem.stream_permit();
+        self.log_if_full(permit)
+    }
+
+    /// Notes that there is no place, once.
+    fn log_if_full(&mut self, permit: Result<FilePermit, ErrorCode>) -> FsResult<FilePermit> {
+        if permit.is_err() && self.capabilities.filesystem.first_full() {
+            let most = self.plugin.config.limits.open_files;
+            self.logs.host_line(&format!("it has {most} files open and wanted more (limit `open_files`)"));
+        }
+        Ok(permit?)
+    }
 }
 
 fn check_path_lengths(paths: &[&str]) -> FsResult<()> {
@@ -164,6 +185,14 @@ fn check_path_lengths(paths: &[&str]) -> FsResult<()> {
 
 fn exhausted(error: ChargeError) -> FsError {
     FsError::trap(error)
+}
+
+/// What the guest hears of a change that did not happen.
+fn to_fs_error(error: ChangeError) -> FsError {
+    match error {
+        ChangeError::Over(_) => ErrorCode::Quota.into(),
+        ChangeError::Io(error) => error.into(),
+    }
 }
 
 /// Runs what blocks on a thread that may, as soon as the plugin has one.
@@ -182,7 +211,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::capability::context::plugin_ctx::tests::plugin;
+    use crate::capability::tests::plugin;
 
     #[tokio::test]
     async fn a_disk_that_does_not_answer_keeps_no_more_threads_than_a_plugins_share() {

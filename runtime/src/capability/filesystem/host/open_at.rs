@@ -12,10 +12,9 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorType, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
 
-use super::InstanceCtx;
-use super::descriptor::to_fs_error;
 use super::open_files::{GrantedDir, OpenDescriptor};
 use super::wasi_blocking::run_wasi;
+use super::{InstanceCtx, to_fs_error};
 use crate::capability::filesystem::quota::{QuotaExceeded, QuotaGuard};
 
 type Fd = Resource<Descriptor>;

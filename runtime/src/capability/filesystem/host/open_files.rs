@@ -4,6 +4,8 @@
 //! dropped, whichever of them goes last.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,8 +17,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::capability::filesystem::preopens::{PinnedDir, path_of};
 use crate::capability::filesystem::quota::{Quota, QuotaExceeded};
-use crate::capability::grants::roots::RootError;
-use crate::config::{DirGrant, DirQuota, RootsGrant};
+use crate::config::{DirGrant, DirQuota};
 
 /// Streams for each file: guests commonly have one to read and one to write.
 const STREAMS: usize = 4;
@@ -79,16 +80,14 @@ pub(crate) struct LocalRoot {
 }
 
 impl LocalRoot {
-    /// Judges what a client names and opens it. Blocks.
+    /// Opens what `roots` lets the guest read. Blocks.
     ///
     /// # Errors
-    /// When the guest may not have it.
-    pub(crate) fn open(grant: &RootsGrant, uri: &str) -> Result<Self, RootError> {
-        let grant = grant.resolve(uri)?;
-        let pinned = PinnedDir::open(&grant.host).map_err(|_| RootError::NotAFolder)?;
-        let file = std::fs::File::open(pinned.path()).map_err(|_| RootError::NotAFolder)?;
-        let dir = Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
-        Ok(Self { dir, granted_dir: GrantedDir::from_grant(&grant) })
+    /// When it has gone, or a link leads elsewhere.
+    pub(crate) fn open(grant: &DirGrant) -> io::Result<Self> {
+        let pinned = PinnedDir::open(&grant.host)?;
+        let dir = Dir::new(File::open(pinned.path())?, FsPerms::ReadOnly, OpenMode::READ, false);
+        Ok(Self { dir, granted_dir: GrantedDir::from_grant(grant) })
     }
 }
 

@@ -164,7 +164,7 @@ fn spend(counter: &AtomicU64, bytes: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capability::context::plugin_ctx::tests::plugin;
+    use crate::capability::tests::plugin;
 
     fn budget(change: impl FnOnce(&mut Limits)) -> HttpBudget {
         let mut plugin = plugin();

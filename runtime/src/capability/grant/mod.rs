@@ -1,8 +1,13 @@
-//! [`Grant`]: what each capability says of its own grant, so that nothing else has to know its form.
+//! `Grant`: what each capability says of its own grant, so that nothing else has to know its form; and what their `grant.rs` have
+//! in common. Each of those uses this module, which uses none of them. [`Grants`](super::grants::Grants), above them, has them all.
+
+mod protected_paths;
 
 use std::path::{Path, PathBuf};
 
-use crate::capability::filesystem::policy::ProtectedPaths;
+pub use protected_paths::ProtectedPaths;
+pub(crate) use protected_paths::resolved;
+
 use crate::toml_reader::{TomlEntry, TomlReader, TomlTable};
 
 /// What one plugin is granted of one capability. The default is nothing.
@@ -72,6 +77,16 @@ pub(crate) trait Grant: Default {
 /// One grant: its key, and what the plugin may do with it.
 pub type GrantSentence = (&'static str, String);
 
+/// A grant of several things by name; never their values.
+pub(crate) fn list(
+    key: &'static str,
+    may: &str,
+    names: impl Iterator<Item = String>,
+) -> Option<GrantSentence> {
+    let names: Vec<_> = names.collect();
+    (!names.is_empty()).then(|| (key, format!("{may} {}", names.join(", "))))
+}
+
 /// Imports of a plugin that lead to one thing outside the sandbox.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Import {
@@ -101,7 +116,7 @@ pub(crate) struct GrantOption<'a> {
 }
 
 impl<'a> GrantOption<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         Self { text, name, value }
     }

@@ -1,13 +1,24 @@
-//! `plugport:plugin/inputs`: several input requests in one round trip.
+//! `plugport:plugin/inputs`: several input requests in one round trip, of all capabilities that ask a client. Each is checked by its
+//! own.
 
-use wasmtime::component::Resource;
+use wasmtime::component::{HasSelf, Linker, Resource};
 
-use crate::bindings::plugport::plugin::inputs::{Body, Host, InputRequest, InputResponse};
-use crate::capability::{Call, HostCallError, InstanceCtx};
+use super::sampling::ReservedTokens;
+use super::{Call, HostCallError, InstanceCtx, elicitation, roots, sampling};
+use crate::bindings::plugport::plugin::inputs::{self as wit, Body, Host, InputRequest, InputResponse};
+use crate::bindings::plugport::plugin::types::Error;
 use crate::host::{ClientRequest, ClientRequestBody};
 
 /// What a request takes in the list that a guest hands over, beside its text, bytes.
 const ENTRY: usize = 64;
+
+/// Links them.
+///
+/// # Errors
+/// Never for a fixed set of interfaces.
+pub(super) fn link(linker: &mut Linker<InstanceCtx>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<InstanceCtx, HasSelf<InstanceCtx>>(linker, |state| state)
+}
 
 impl Host for InstanceCtx {
     async fn request_inputs(
@@ -31,7 +42,16 @@ impl Host for InstanceCtx {
                 Body::ListRoots => ClientRequestBody::ListRoots,
             },
         });
-        let outcomes = self.send_client_requests(call, requests.collect()).await?;
+        let outcomes = self.send_client_requests(call, requests.collect(), check).await?;
         Ok(keys.into_iter().zip(outcomes).map(|(key, outcome)| InputResponse { key, outcome }).collect())
+    }
+}
+
+/// Whether one request may be sent, and what was counted for it.
+fn check(state: &mut InstanceCtx, body: &ClientRequestBody) -> Result<Option<ReservedTokens>, Error> {
+    match body {
+        ClientRequestBody::CreateMessage(params) => sampling::check(state, params).map(Some),
+        ClientRequestBody::Elicit(_) => elicitation::check(state).map(|()| None),
+        ClientRequestBody::ListRoots => roots::check(state).map(|()| None),
     }
 }

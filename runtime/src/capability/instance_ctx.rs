@@ -1,22 +1,20 @@
-//! The `T` of `Store<T>`: everything that one instance has on the host's side. Dropped with the store, so nothing of
-//! one call can be found by the next; and where the operator has instances serve several calls of one caller, all that is a
-//! call's own begins anew with each.
+//! The life of an [`InstanceCtx`]: how it is made, ends a call and begins another. That joins all parts of an instance; the layer
+//! `plugin` does it, and no host function.
 
 use std::sync::Arc;
 
-use wasmtime::component::{Instance, ResourceTable};
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime::component::ResourceTable;
 
-use super::current_call::CurrentCall;
-use super::denial_log::DenialLog;
-use super::handle_memory::HandleMemory;
-use super::plugin_ctx::PluginCtx;
-use super::wasi_ctx;
-use crate::capability::client_requests::RequestBudget;
-use crate::capability::lifetimes::{InstanceParts, PerInstance};
+use super::client_requests::RequestBudget;
+use super::context::current_call::CurrentCall;
+use super::context::denial_log::DenialLog;
+use super::context::handle_memory::HandleMemory;
+use super::context::wasi_ctx;
+use super::lifetimes::InstanceParts;
+use super::{InstanceCtx, PerInstance, PluginCtx};
 use crate::config::fixed_limits::HANDLES;
 use crate::config::{PluginConfig, mib};
-use crate::host::{GrantHint, GuestLog, GuestOutput};
+use crate::host::{GuestLog, GuestOutput};
 use crate::sandbox::{HostFuel, StoreLimiter, Suspension};
 
 /// Entries of the resource table that an instance may keep between calls: streams, files and the like. Some, such as
@@ -26,34 +24,6 @@ const LEFT: usize = 64;
 /// How often a guest may ask for its directories before they count among these: once itself and once by an adapter. Each time
 /// every one of them has an entry, which stays.
 const LOOKS: usize = 2;
-
-/// What the host keeps for one instance.
-pub(crate) struct InstanceCtx {
-    wasi: WasiCtx,
-    output: GuestOutput,
-    pub(crate) table: ResourceTable,
-    pub(crate) current_call: CurrentCall,
-    /// What serves the calls of clients, once it is made.
-    pub(crate) instance: Option<Instance>,
-    /// Calls that it has served or begun to serve.
-    pub(crate) served: u32,
-    pub(crate) limiter: StoreLimiter,
-    pub(crate) meter: HostFuel,
-    pub(crate) logs: GuestLog,
-    /// Bytes that one host call may hand over.
-    pub(in crate::capability) transfer: usize,
-    /// What is kept behind its handles.
-    pub(in crate::capability) handle_memory: HandleMemory,
-    pub(in crate::capability) waiting: Suspension,
-    pub(in crate::capability) request_budget: RequestBudget,
-    pub(in crate::capability) denials: DenialLog,
-    /// What each capability keeps for it.
-    pub(in crate::capability) capabilities: PerInstance,
-    /// What it has in common with other calls of its plugin.
-    pub(in crate::capability) plugin: Arc<PluginCtx>,
-    /// Whether anybody wants to hear that something changed.
-    pub(in crate::capability) announces: bool,
-}
 
 impl InstanceCtx {
     /// The state of a fresh instance, for its first call.
@@ -119,26 +89,8 @@ impl InstanceCtx {
         self.waiting = waiting;
     }
 
-    /// Notes for the operator what the guest was denied, and the line that would allow it.
-    pub(in crate::capability) fn deny(&mut self, wanted: &str, allow: impl Into<GrantHint>) {
-        self.denials.record_denied(&self.plugin, wanted, allow);
-    }
-
-    /// Notes for the operator that the guest came to a limit and may go on: the sentence that it got.
-    pub(in crate::capability) fn limit_reached(&mut self, why: &str) {
-        self.denials.record_limit(&self.plugin, why);
-    }
-
     /// From here on the guest's words of a change are not heard.
     pub(crate) fn ignore_changes(&mut self) {
         self.announces = false;
-    }
-}
-
-impl WasiView for InstanceCtx {
-    // Every function of WASI comes by here, and none of them charges for itself.
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.meter.charge_call();
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
