@@ -103,7 +103,6 @@ const CIRCLES: [(&str, &[&str]); 4] = [
             "jsonrpc_batch",
             "methods",
             "notification_queue",
-            "oversized_message",
             "request_context",
             "request_meta",
             "response_stream",

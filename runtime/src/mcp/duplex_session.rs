@@ -15,11 +15,12 @@ use super::buffer_budget::{BufferReservation, BufferShare, FREE};
 use super::client_requests::pending_requests::ClientError;
 use super::dispatch;
 use super::error::RpcError;
-use super::jsonrpc::{Message, Notification, Request, error_response, read_id, without_bom};
+use super::jsonrpc::{Message, Notification, Request, error_response, without_bom};
 use super::jsonrpc_batch;
 use super::method::Method;
 use super::oversized_message::{IdScanner, OversizedMessage};
 use super::request_context::Channel;
+use super::request_id::RequestId;
 use super::request_meta::RequestKind;
 use super::response_stream::ResponseStream;
 use super::server::Server;
@@ -244,7 +245,7 @@ pub(super) fn cancel(in_flight: &InFlight, notification: &Notification) {
     }
     let params = notification.params.as_deref().map(|params| serde_json::from_str(params.get()));
     if let Some(Ok(CancelledParams { request_id })) = params
-        && let Ok(id) = read_id(request_id)
+        && let Ok(id) = RequestId::read(request_id)
     {
         in_flight.cancel(&id);
     }

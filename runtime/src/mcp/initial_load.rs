@@ -146,7 +146,7 @@ impl<'r> WaitSubject<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::jsonrpc::RequestId;
+    use crate::mcp::request_id::RequestId;
 
     #[test]
     fn a_request_waits_for_what_it_is_about() {

@@ -28,6 +28,7 @@ mod oversized_message;
 mod param_errors;
 mod params;
 mod request_context;
+mod request_id;
 mod request_meta;
 mod response_stream;
 mod result_writer;
@@ -45,14 +46,13 @@ pub use duplex_session::{DuplexReply, DuplexSession};
 pub use error::ResponseKind;
 pub(crate) use error::RpcError;
 pub(crate) use eviction::{EvictionCandidate, choose_evicted};
-pub(crate) use jsonrpc::{
-    Message, Notification, Request, RequestId, error_response, is_request, without_bom,
-};
+pub(crate) use jsonrpc::{Message, Notification, Request, error_response, is_request, without_bom};
 pub(crate) use method::Method;
 pub(crate) use oversized_message::{IdScanner, OversizedMessage};
 #[cfg(test)]
 pub(crate) use params::Params;
 pub use request_context::Channel;
+pub(crate) use request_id::RequestId;
 pub(crate) use request_meta::{ArgumentsCheck, RequestKind};
 pub use response_stream::{ResponsePart, ResponseStream};
 pub use revision::Revision;

@@ -19,9 +19,10 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::client_requests::mrtr::{self, PendingInput, SuspendedCall};
 use super::error::{ResponseKind, RpcError};
-use super::jsonrpc::{RequestId, error_response, response};
+use super::jsonrpc::{error_response, response};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
+use super::request_id::RequestId;
 use super::result_writer::EncodedResult;
 use super::server::Server;
 use super::sessions::in_flight::InFlightGuard;

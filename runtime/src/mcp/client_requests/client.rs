@@ -8,8 +8,9 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::jsonrpc::{RequestId, notification};
+use super::super::jsonrpc::notification;
 use super::super::request_context::{RequestContext, level_name};
+use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
 use super::input_request::prepare;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::super::buffer_budget::BufferReservation;
-use super::super::jsonrpc::RequestId;
+use super::super::request_id::RequestId;
 
 /// What a client answered: a result, or its code and words.
 pub(crate) type ClientResult = Result<Box<RawValue>, ClientError>;

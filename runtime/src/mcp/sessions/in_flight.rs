@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::buffer_budget::{BufferReservation, BufferShare};
 use super::super::error::RpcError;
-use super::super::jsonrpc::RequestId;
+use super::super::request_id::RequestId;
 
 /// What the server keeps for a request under way, bytes, whatever it is about: its task, its queue, its small response.
 /// The connection that brought it need not be there any more.
