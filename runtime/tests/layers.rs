@@ -99,7 +99,6 @@ const CIRCLES: [(&str, &[&str]); 4] = [
             "dispatch",
             "duplex_session",
             "initial_load",
-            "jsonrpc",
             "jsonrpc_batch",
             "methods",
             "notification_queue",

@@ -12,10 +12,9 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::{BufferReservation, BufferShare, FREE};
-use super::client_requests::pending_requests::ClientError;
 use super::dispatch;
 use super::error::RpcError;
-use super::jsonrpc::{Message, Notification, Request, error_response, without_bom};
+use super::jsonrpc::{ClientError, Message, Notification, Request, error_response, without_bom};
 use super::jsonrpc_batch;
 use super::method::Method;
 use super::oversized_message::{IdScanner, OversizedMessage};

@@ -12,7 +12,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::buffer_budget::BufferReservation;
-use super::client_requests::pending_requests::{ClientError, ClientResult};
 use super::error::RpcError;
 use super::method::Method;
 use super::oversized_message::IdScanner;
@@ -26,6 +25,16 @@ pub(crate) enum Message {
     Notification(Notification),
     /// An answer to a request of ours. Without an id it answers nothing.
     Response(Option<RequestId>, ClientResult),
+}
+
+/// What a client answered: a result, or its code and words.
+pub(crate) type ClientResult = Result<Box<RawValue>, ClientError>;
+
+/// An error response of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
 }
 
 /// A request.
