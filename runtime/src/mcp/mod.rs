@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod initial_load;
 mod jsonrpc;
 pub(crate) mod jsonrpc_batch;
+mod log_level;
 mod method;
 mod methods;
 mod notification_queue;

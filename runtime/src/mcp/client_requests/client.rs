@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::jsonrpc::notification;
-use super::super::request_context::{RequestContext, level_name};
+use super::super::log_level::level_name;
+use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;

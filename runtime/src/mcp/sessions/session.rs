@@ -14,7 +14,7 @@ use super::super::client_requests::client_capabilities::ClientCapabilities;
 use super::super::client_requests::pending_requests::PendingRequests;
 use super::super::duplex_session::cancel;
 use super::super::jsonrpc::{ClientResult, Notification};
-use super::super::request_context::SharedLogLevel;
+use super::super::log_level::SharedLogLevel;
 use super::super::request_id::RequestId;
 use super::super::revision::Revision;
 use super::super::server::Server;
