@@ -96,11 +96,6 @@ const CIRCLES: [(&str, &[&str]); 4] = [
         "mcp",
         &[
             "client_requests",
-            "dispatch",
-            "duplex_session",
-            "initial_load",
-            "jsonrpc_batch",
-            "methods",
             "notification_queue",
             "request_context",
             "request_meta",

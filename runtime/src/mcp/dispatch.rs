@@ -175,7 +175,9 @@ pub(crate) fn initialize(
 ) -> Result<(Session, Bytes), RpcError> {
     let (revision, mut client, capabilities) = lifecycle::read_initialize(&request.params)?;
     client.is_local = channel.is_local;
-    let session = Session::new(server, server.share(&channel.caller), revision, (client, capabilities));
+    let (tasks, stopping) = (server.tasks.clone(), server.stopping.clone());
+    let (lists, said) = (server.catalog.released_lists(), (client, capabilities));
+    let session = Session::new(server.share(&channel.caller), revision, said, lists, tasks, stopping);
     let result = lifecycle::initialized(server, revision)?;
     Ok((session, response(&request.id, result.as_json())))
 }

@@ -40,9 +40,8 @@ mod tokens;
 mod wire;
 
 pub use crate::host::Caller;
-pub(crate) use buffer_budget::Evictable;
 pub use buffer_budget::{BufferBudget, BufferReservation, BufferShare, FREE};
-pub(crate) use duplex_session::buffer_cost;
+pub(crate) use buffer_budget::{Evictable, buffer_cost};
 pub use duplex_session::{DuplexReply, DuplexSession};
 pub use error::ResponseKind;
 pub(crate) use error::RpcError;

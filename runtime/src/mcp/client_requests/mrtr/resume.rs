@@ -6,8 +6,7 @@ use futures_util::FutureExt as _;
 
 use super::{SuspendedCall, request_digest, suspend};
 use crate::json::RawObject;
-use crate::mcp::buffer_budget::BufferReservation;
-use crate::mcp::duplex_session::buffer_cost;
+use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
 use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
