@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::call_task::{CallTask, HandlerOutcome};
 use super::client_requests::mrtr::{self, MrtrParams};
 use super::error::RpcError;
 use super::initial_load;
@@ -22,7 +23,7 @@ use super::methods::{
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};
-use super::response_stream::{CallTask, HandlerOutcome, ResponseStream};
+use super::response_stream::ResponseStream;
 use super::server::{CatalogView, Server};
 use super::sessions::in_flight::{InFlight, InFlightGuard};
 use super::sessions::session::Session;

@@ -11,6 +11,7 @@
 //! client, and the responses; `sessions` is what the server keeps for a client of an older revision.
 
 mod buffer_budget;
+mod call_task;
 mod client_requests;
 pub(crate) mod dispatch;
 mod duplex_session;

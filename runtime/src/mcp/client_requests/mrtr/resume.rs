@@ -7,10 +7,10 @@ use futures_util::FutureExt as _;
 use super::{SuspendedCall, request_digest, suspend};
 use crate::json::RawObject;
 use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
+use crate::mcp::call_task::CallTask;
 use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::response_stream::CallTask;
 use crate::mcp::server::Server;
 use crate::mcp::sessions::in_flight::InFlightGuard;
 

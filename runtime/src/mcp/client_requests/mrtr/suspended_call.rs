@@ -11,9 +11,9 @@ use super::super::client_capabilities::ClientCapabilities;
 use super::super::input_request::InputRequest;
 use super::request_digest::RequestDigest;
 use crate::json::RawObject;
+use crate::mcp::call_task::CallTask;
 use crate::mcp::error::RpcError;
 use crate::mcp::request_context::{RequestContext, RequestLeg};
-use crate::mcp::response_stream::CallTask;
 
 /// The call.
 pub(in crate::mcp) struct SuspendedCall {
