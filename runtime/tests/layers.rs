@@ -99,7 +99,6 @@ const CIRCLES: [(&str, &[&str]); 4] = [
             "notification_queue",
             "request_context",
             "request_meta",
-            "server",
             "sessions",
         ],
     ),

@@ -57,14 +57,13 @@ pub(crate) fn stateless(
     };
     let Some(state) = mrtr.request_state else {
         let who = Requester { revision, client, caller: channel.caller.clone(), session: None, cancel };
-        let first = leg(mrtr.responses);
-        let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), first);
+        let context = RequestContext::new(who, Arc::new(request), leg(mrtr.responses));
         let (context, work) = start_handler(server, view, context, None);
         return Ok(ResponseStream::new(server, &context, id, reader, guard, CallTask::Fresh(work)));
     };
     let resumed = (state.as_str(), &mrtr.responses);
-    let (context, work) =
-        mrtr::resume(server, request, resumed, leg(RawObject::default()), guard.as_deref())?;
+    let kept = (&*server.suspended_calls, &*server.info);
+    let (context, work) = mrtr::resume(kept, request, resumed, leg(RawObject::default()), guard.as_deref())?;
     Ok(ResponseStream::new(server, &context, id, reader, guard, work))
 }
 
@@ -98,7 +97,7 @@ pub(crate) fn in_session(
         cancel,
     };
     let id = request.id.clone();
-    let context = RequestContext::new(who, Arc::new(request), Arc::clone(&server.suspended_calls), leg);
+    let context = RequestContext::new(who, Arc::new(request), leg);
     // A detached request keeps its place although nobody waits for it any more.
     let (context, work) = start_handler(server, server.catalog_view(), context, Some(Arc::clone(&guard)));
     Ok(ResponseStream::new(server, &context, id, reader, Some(guard), CallTask::Fresh(work)))

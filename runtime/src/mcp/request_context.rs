@@ -7,8 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::buffer_budget::BufferReservation;
 use super::client_requests::client_capabilities::ClientCapabilities;
-use super::client_requests::mrtr::SuspendedCalls;
-use super::client_requests::mrtr::request_digest::{self, RequestDigest};
 use super::jsonrpc::Request;
 use super::notification_queue::NotificationQueue;
 use super::request_meta::RequestMeta;
@@ -29,7 +27,6 @@ pub(crate) struct RequestContext {
     pub(crate) session: Option<Arc<Session>>,
     /// The first message; those of later legs repeat it.
     pub(crate) request: Arc<Request>,
-    pub(crate) suspended_calls: Arc<SuspendedCalls>,
     leg: Mutex<Arc<RequestLeg>>,
     /// For what later legs brought.
     reservations: Mutex<Vec<Arc<BufferReservation>>>,
@@ -74,12 +71,7 @@ impl RequestLeg {
 }
 
 impl RequestContext {
-    pub(crate) fn new(
-        who: Requester,
-        request: Arc<Request>,
-        suspended_calls: Arc<SuspendedCalls>,
-        first: RequestLeg,
-    ) -> Self {
+    pub(crate) fn new(who: Requester, request: Arc<Request>, first: RequestLeg) -> Self {
         let Requester { revision, client, caller, session, cancel } = who;
         Self {
             revision,
@@ -88,7 +80,6 @@ impl RequestContext {
             cancel,
             session,
             request,
-            suspended_calls,
             leg: Mutex::new(Arc::new(first)),
             reservations: Mutex::default(),
         }
@@ -108,11 +99,6 @@ impl RequestContext {
     /// responses by then.
     pub(crate) fn keep_reservation(&self, reservation: Option<Arc<BufferReservation>>) {
         self.reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
-    }
-
-    /// What binds a suspended call to its request and its caller.
-    pub(crate) fn request_digest(&self) -> RequestDigest {
-        request_digest::compute(None, &self.request.method, self.request.params.raw())
     }
 }
 

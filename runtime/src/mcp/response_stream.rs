@@ -66,7 +66,7 @@ impl ResponseSource {
             Self::Call { id, task, server, context } => {
                 let caller = context.caller.clone();
                 let call = SuspendedCall { task, context, pending_input };
-                Some(write(&server, &caller, &id, mrtr::suspend(&server, call)))
+                Some(write(&server, &caller, &id, mrtr::suspend(&server.suspended_calls, &server.info, call)))
             }
             // Only a stateless call is suspended this way, and no batch has one.
             Self::Batch(_) => None,
