@@ -12,7 +12,6 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::call_task::{CallTask, HandlerOutcome};
-use super::client_requests::mrtr::{self, MrtrParams};
 use super::error::RpcError;
 use super::initial_load;
 use super::jsonrpc::{Request, response};
@@ -20,6 +19,7 @@ use super::method::Method;
 use super::methods::{
     completion, discover, lifecycle, lists, logging, prompts, resources, subscriptions, tools,
 };
+use super::mrtr::{self, MrtrParams};
 use super::notification_queue::NotificationQueue;
 use super::request_context::{Channel, LogThreshold, RequestContext, RequestLeg, Requester};
 use super::request_meta::{RequestMeta, StatelessMeta};

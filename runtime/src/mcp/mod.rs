@@ -7,8 +7,18 @@
 //!
 //! A transport hands over a parsed message with a [`Channel`] (who sends it, and what can be sent back), and drives the
 //! [`ResponseStream`] that it gets. Streamable HTTP uses `dispatch` and `jsonrpc_batch`, since its messages name their
-//! session; `duplex_session` is the one client of stdio or HTTP+SSE. `client_requests` carries what a guest asks its
-//! client, and the responses; `sessions` is what the server keeps for a client of an older revision.
+//! session; `duplex_session` is the one client of stdio or HTTP+SSE.
+//!
+//! No module uses another in a circle. From the bottom:
+//! - `buffer_budget` and `eviction` bound what is kept for clients.
+//! - `jsonrpc`, with `request_id`, `method`, `params`, `error` and `revision`, is messages; `result_writer` and `wire`
+//!   are results.
+//! - `client_requests` is what a guest asks its client, and `sessions` what the server keeps for a client of an older
+//!   revision.
+//! - `request_context` is one request under way, with its `request_meta`, `notification_queue` and `call_task`; `mrtr`
+//!   suspends it, and `request_client` is what its guest sees of the client.
+//! - `server` is what all requests share.
+//! - `methods`, `initial_load`, `response_stream` and `dispatch` serve; `jsonrpc_batch` and `duplex_session` use them.
 
 mod buffer_budget;
 mod call_task;
@@ -25,10 +35,12 @@ pub(crate) mod jsonrpc_batch;
 mod log_level;
 mod method;
 mod methods;
+mod mrtr;
 mod notification_queue;
 mod oversized_message;
 mod param_errors;
 mod params;
+mod request_client;
 mod request_context;
 mod request_id;
 mod request_meta;

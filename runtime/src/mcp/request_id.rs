@@ -40,6 +40,8 @@ impl RequestId {
     /// What an id is, for the error that rejects another.
     pub(crate) const FORM: &str = "must be a string of at most 256 bytes or an integer of at most 127 bits";
 
+    /// Reads one.
+    ///
     /// # Errors
     /// When it is no id.
     pub(crate) fn read(raw: &RawValue) -> Result<Self, serde_json::Error> {

@@ -13,9 +13,10 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio_util::task::TaskTracker;
 
 use super::call_task::CallTask;
-use super::client_requests::mrtr::{self, PendingInput, SuspendedCall};
+use super::client_requests::pending_input::PendingInput;
 use super::error::{ResponseKind, RpcError};
 use super::jsonrpc::{error_response, response};
+use super::mrtr::{self, SuspendedCall};
 use super::notification_queue::{NotificationQueue, NotificationReceiver, OutgoingMessage};
 use super::request_context::RequestContext;
 use super::request_id::RequestId;

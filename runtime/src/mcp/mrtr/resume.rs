@@ -5,10 +5,11 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::value::RawValue;
 
-use super::{SuspendedCalls, request_digest, suspend};
+use super::{SuspendedCalls, suspend};
 use crate::json::RawObject;
 use crate::mcp::buffer_budget::{BufferReservation, buffer_cost};
 use crate::mcp::call_task::CallTask;
+use crate::mcp::client_requests::request_digest;
 use crate::mcp::error::RpcError;
 use crate::mcp::jsonrpc::Request;
 use crate::mcp::request_context::{RequestContext, RequestLeg};

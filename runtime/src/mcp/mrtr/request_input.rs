@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::super::IndexedResult;
-use super::super::input_request::InputRequest;
-use super::{PendingInput, request_digest};
+use crate::mcp::client_requests::input_request::InputRequest;
+use crate::mcp::client_requests::pending_input::PendingInput;
+use crate::mcp::client_requests::{IndexedResult, request_digest};
 use crate::mcp::notification_queue::OutgoingMessage;
 use crate::mcp::request_context::RequestContext;
 use crate::sandbox::LargeWork;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::json;
 
+use super::super::client_requests::IndexedResult;
+use super::super::client_requests::input_request::InputRequest;
+use super::super::client_requests::pending_requests::PendingReply;
 use super::super::jsonrpc::{ClientError, ClientResult, notification, request};
+use super::super::mrtr::{CallOwner, SuspendedCalls};
 use super::super::notification_queue::OutgoingMessage;
 use super::super::request_context::{RequestContext, RequestLeg};
 use super::super::sessions::session::Session;
-use super::IndexedResult;
-use super::input_request::InputRequest;
-use super::mrtr::{CallOwner, SuspendedCalls};
-use super::pending_requests::PendingReply;
 use crate::host::ClientRequestError;
 use crate::sandbox::LargeWork;
 

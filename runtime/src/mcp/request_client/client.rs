@@ -8,14 +8,14 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::super::client_requests::input_request::prepare;
 use super::super::jsonrpc::notification;
 use super::super::log_level::level_name;
+use super::super::mrtr::{self, SuspendedCalls};
 use super::super::request_context::RequestContext;
 use super::super::request_id::RequestId;
 use super::super::request_meta::is_reserved;
 use super::super::sessions::client_roots::usable_roots;
-use super::input_request::prepare;
-use super::mrtr::{self, SuspendedCalls};
 use super::session_request;
 use crate::host::{
     Caller, Client, ClientInfo, ClientRequest, ClientRequestBody, ClientRequestError, ClientResponses,
